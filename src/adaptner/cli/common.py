@@ -1,0 +1,44 @@
+"""What the verbs share: options, where results and remarks go, progress bars.
+
+Results go to standard output, everything said to the user on the way goes to standard error, so
+that output can be piped.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+JsonFlag = Annotated[
+    bool, typer.Option("--json", help="Machine-readable result on standard output.")
+]
+QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")]
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """An error, on standard error, in red where there are colours."""
+    err.print("error: ", style="bold red", end="")
+    err.print(message, markup=False)
+
+
+def remark(message: str, quiet: bool = False) -> None:
+    if not quiet:
+        err.print(message, markup=False, style="dim")
+
+
+def warn(message: str, quiet: bool = False) -> None:
+    if not quiet:
+        err.print("warning: ", style="yellow", end="")
+        err.print(message, markup=False)
+
+
+def emit_json(value: Any) -> None:
+    json.dump(value, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")

@@ -1,0 +1,48 @@
+"""The command line: one file per verb, gathered here.
+
+Nothing heavy is imported before a verb runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from adaptner.cli import check, convert, corpora, score
+from adaptner.errors import AdaptnerError
+
+app = typer.Typer(
+    name="adaptner",
+    help="Named-entity recognition from five to fifty labelled sentences.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+app.command("check")(check.check)
+app.command("convert")(convert.convert)
+app.command("score")(score.score)
+app.add_typer(corpora.app, name="corpora")
+
+
+def main() -> None:
+    """Entry point: exit code 0 for success, 1 for a failed job, 2 for a wrong call."""
+    from adaptner.cli.common import complain
+
+    try:
+        app()
+    except AdaptnerError as error:
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        complain("stopped by you")
+        sys.exit(1)
+    except MemoryError:
+        complain("out of memory\n  What to do: give smaller files or fewer --jobs")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
