@@ -57,6 +57,11 @@ class NulCharacter(AdaptnerError):
     remedy = "remove it, for example with: tr -d '\\000' < IN > OUT"
 
 
+class LoneCarriageReturn(AdaptnerError):
+    problem = "a carriage return inside the line (position {position})"
+    remedy = "convert the line ends, for example with: tr '\\r' '\\n' < IN > OUT"
+
+
 class UnknownFormat(AdaptnerError):
     problem = "cannot tell the format {given}"
     remedy = "use one of these names or endings: {known}"
@@ -74,7 +79,9 @@ class TooFewColumns(AdaptnerError):
 
 
 class UnknownTag(AdaptnerError):
-    problem = "tag {tag!r} is none of O, B-X, I-X, E-X, S-X (X a label; plain B, I, E, S also serve)"
+    problem = (
+        "tag {tag!r} is none of O, B-X, I-X, E-X, S-X (X a label; plain B, I, E, S also serve)"
+    )
     remedy = "write the tag in IOB1, BIO or BIOES"
 
 
@@ -111,6 +118,11 @@ class EntityNotRepresentable(AdaptnerError):
 class CorpusIncomplete(AdaptnerError):
     problem = "no {split} split here (found: {found})"
     remedy = "a corpus is a folder with train, dev and test files (.conll or .jsonl)"
+
+
+class AmbiguousSplit(AdaptnerError):
+    problem = "the {split} split is here more than once: {names}"
+    remedy = "keep one file a split, or move the others to another folder"
 
 
 class WordCountMismatch(AdaptnerError):

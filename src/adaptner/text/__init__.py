@@ -1,0 +1,1 @@
+"""From characters to tokens, sentences and tags, offset-exact throughout."""

@@ -1,0 +1,177 @@
+"""The product: a tagger that finds entities in text, saves itself and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from adaptner import __version__
+from adaptner.files import atomic_folder
+from adaptner.nn.batch import Batcher
+from adaptner.nn.crf import CRF
+from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.text.alignment import sentences_of
+from adaptner.training.storage import (
+    MANIFEST,
+    DomainEntry,
+    Manifest,
+    read_model,
+    write_model,
+)
+from adaptner.types import Document, Entity, LabelSet, Sentence
+
+# Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
+WINDOW, OVERLAP = 512, 64
+BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
+
+
+class Tagger(nn.Module):
+    """Stateless once made: ``predict`` may be called from several threads.
+
+    >>> tagger = Tagger.load("my-model")                                   # doctest: +SKIP
+    >>> tagger.predict(["HeLa cells were grown overnight."])               # doctest: +SKIP
+    [[Entity(start=0, end=4, label='CellLine', score=0.97)]]
+    """
+
+    def __init__(
+        self,
+        encoder: RecurrentEncoder,
+        decoder: CRF,
+        batcher: Batcher,
+        method: str,
+        facts: dict[str, Any] | None = None,
+        vectors_from: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.batcher = batcher
+        self.method = method
+        self.facts = facts or {}
+        self._vectors_from = vectors_from
+
+    @property
+    def labels(self) -> LabelSet:
+        return self.decoder.labels
+
+    def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
+        """Entities of each text, offsets into that text, each with a score between 0 and 1."""
+        return self.predict_documents([Document(text) for text in texts])
+
+    def predict_documents(self, documents: Sequence[Document]) -> list[list[Entity]]:
+        owners, sentences = [], []
+        for number, document in enumerate(documents):
+            bare = Document(document.text, token_spans=document.token_spans)
+            for sentence in sentences_of(bare):
+                owners.append(number)
+                sentences.append(sentence)
+        found: list[list[Entity]] = [[] for _ in documents]
+        for owner, sentence, entities in zip(
+            owners, sentences, self.predict_sentences(sentences), strict=True
+        ):
+            found[owner].extend(e.shifted(sentence.start) for e in entities)
+        return found
+
+    def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
+        """Entities of tokenised sentences, offsets into each sentence's text."""
+        pieces = [
+            (number, first, window)
+            for number, sentence in enumerate(sentences)
+            for first, window in _windows(sentence)
+        ]
+        tags: list[list[int]] = [[0] * len(s) for s in sentences]
+        sure: list[list[float]] = [[1.0] * len(s) for s in sentences]
+        pieces.sort(key=lambda piece: len(piece[2]))
+        at = 0
+        while at < len(pieces):
+            end = at + 1
+            while end < len(pieces) and (end + 1 - at) * len(pieces[end][2]) <= BATCH_TOKENS:
+                end += 1
+            chosen = pieces[at:end]
+            for (number, first, window), (best, marginal) in zip(
+                chosen, self._tag([w for _, _, w in chosen]), strict=True
+            ):
+                # Where two windows overlap, each decides the half it sees more context for.
+                skip = OVERLAP // 2 if first else 0
+                here = slice(first + skip, first + len(window))
+                tags[number][here] = best[skip:]
+                sure[number][here] = marginal[skip:]
+            at = end
+        return [self._entities(s, t, m) for s, t, m in zip(sentences, tags, sure, strict=True)]
+
+    @torch.no_grad()
+    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[float]]]:
+        batch = self.batcher([sentences])
+        states = self.encoder(batch)
+        best = self.decoder.decode(states, batch.mask)
+        marginals = self.decoder.marginals(states, batch.mask)
+        chosen = marginals.gather(3, best[..., None])[0, ..., 0]
+        rows: list[tuple[list[int], list[float]]] = [([], [])] * len(sentences)
+        for row, place in enumerate(batch.order[0]):
+            length = len(sentences[place])
+            rows[place] = best[0, row, :length].tolist(), chosen[row, :length].tolist()
+        return rows
+
+    def _entities(self, sentence: Sentence, tags: list[int], sure: list[float]) -> list[Entity]:
+        """Spans of a tag path; a span's score is the geometric mean of its tokens' marginals."""
+        names = self.labels.tags
+        found: list[Entity] = []
+        length = len(tags)
+        i = 0
+        while i < length:
+            name = names[tags[i]]
+            if name == "O":
+                i += 1
+                continue
+            label = name[2:]
+            end = i + 1
+            # windows may meet inside an entity: an I- without its B- then opens one
+            while end < length and names[tags[end]] == f"I-{label}":
+                end += 1
+            spans = sentence.token_spans
+            product = 1.0
+            for value in sure[i:end]:
+                product *= max(value, 1e-9)
+            score = min(1.0, product ** (1 / (end - i)))
+            found.append(Entity(spans[i][0], spans[end - 1][1], label, round(score, 4)))
+            i = end
+        return found
+
+    def save(self, folder: str | Path) -> None:
+        manifest = Manifest(
+            kind="tagger",
+            version=__version__,
+            method=self.method,
+            encoder=self.encoder.config,
+            alphabet=self.batcher.alphabet,
+            domains=[DomainEntry(name="target", labels=self.labels.labels)],
+            facts=self.facts,
+        )
+        with atomic_folder(folder, ours=MANIFEST, kind="a model of ours") as temporary:
+            write_model(temporary, manifest, self, self.batcher, self._vectors_from)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Tagger:
+        folder = Path(folder)
+        manifest, tensors, batcher = read_model(folder, "tagger")
+        generator = torch.Generator()
+        encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
+        decoder = CRF(encoder.width, manifest.domains[0].label_set(), generator)
+        tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)
+        tagger.load_state_dict(tensors)
+        return tagger
+
+
+def _windows(sentence: Sentence) -> Iterable[tuple[int, Sentence]]:
+    """(first token, part) pairs that cover the sentence; an empty sentence has none."""
+    length = len(sentence)
+    if length <= WINDOW:
+        if length:
+            yield 0, sentence
+        return
+    for first in range(0, max(1, length - OVERLAP), WINDOW - OVERLAP):
+        yield first, Sentence(sentence.text, sentence.token_spans[first : first + WINDOW])

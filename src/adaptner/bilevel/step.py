@@ -1,0 +1,31 @@
+"""One outer iteration over a batch of tasks (HGDA Algorithm 1, lines 3 to 12, less the update)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adaptner.bilevel.inner import InnerLoop, Objective
+from adaptner.bilevel.outer import OuterGradient
+from adaptner.bilevel.weighting import TaskWeighting, Weights
+from adaptner.nn.model import Losses, Parameters
+
+
+@dataclass(frozen=True)
+class Step:
+    """Query losses (G,), each task's gradients (stacked), and the weight Γ of each task per group."""
+
+    losses: Losses
+    gradients: Parameters
+    weights: Weights
+
+
+def bilevel_step(
+    support: Objective,
+    query: Objective,
+    start: Parameters,
+    inner: InnerLoop,
+    outer: OuterGradient,
+    weighting: TaskWeighting,
+) -> Step:
+    losses, gradients = outer(inner, support, query, start)
+    return Step(losses, gradients, weighting(losses))

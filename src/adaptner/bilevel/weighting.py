@@ -1,0 +1,43 @@
+"""How much each task of a batch counts in the outer update (HGDA eq. 2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from adaptner.nn.model import Group, Losses
+
+Weights = dict[Group, Tensor]  # (G,) each, summing to one
+TaskWeighting = Callable[[Losses], Weights]
+
+
+def uniform(losses: Losses) -> Weights:
+    """1/m for every task and group."""
+    equal = torch.full_like(losses.total.detach(), 1 / len(losses.total))
+    return {"encoder": equal, "decoder": equal, "head": equal}
+
+
+def hardness(losses: Losses) -> Weights:
+    """Eq. 2: a task's share of the batch's query loss; θ by the total, φ by labelling, ω by
+    classification. Constants to differentiation."""
+    aux = losses.label if losses.aux is None else losses.aux
+    return {"encoder": _share(losses.total), "decoder": _share(losses.label), "head": _share(aux)}
+
+
+def _share(losses: Tensor) -> Tensor:
+    values = losses.detach()
+    total = values.sum()
+    if not torch.isfinite(total) or total <= 0:
+        warnings.warn(
+            "task losses are all zero or not finite: tasks are weighted equally",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return torch.full_like(values, 1 / len(values))
+    return values / total
+
+
+WEIGHTING: dict[str, TaskWeighting] = {"uniform": uniform, "hardness": hardness}

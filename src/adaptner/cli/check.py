@@ -1,0 +1,165 @@
+"""adaptner check: everything wrong or odd in an annotated file, each with its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from adaptner.cli.common import JsonFlag, complain, emit_json, out, warn
+from adaptner.errors import AdaptnerError
+from adaptner.text.schemes import Repair
+from adaptner.types import Sentence
+
+_SHOWN = 20  # of each kind of remark; --json has them all
+
+
+def check(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="File to check (- is standard input).")
+    ],
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Format: conll, jsonl or text.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Check an annotated file and say what it holds.
+
+    All errors are listed with their lines, not only the first; repaired tags are warnings;
+    duplicates, labels seen once and uneven annotation are remarks. Exit code 1 if there is an
+    error.
+
+    Example: adaptner check train.jsonl
+    """
+    findings = examine(file, from_)
+    if json:
+        emit_json(findings.as_json())
+    else:
+        _print(findings)
+    if findings.errors:
+        raise typer.Exit(1)
+
+
+@dataclass
+class Findings:
+    file: str
+    format: str
+    errors: list[AdaptnerError] = field(default_factory=list)
+    repairs: list[tuple[int, Repair]] = field(default_factory=list)
+    documents: int = 0
+    sentences: list[Sentence] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)  # of the document of each sentence
+
+    @property
+    def labels(self) -> Counter[str]:
+        return Counter(e.label for s in self.sentences for e in s.entities)
+
+    def remarks(self) -> list[dict[str, Any]]:
+        """What is legal but may be a slip."""
+        from adaptner.corpora.consistency import contradictions, duplicates
+
+        found: list[dict[str, Any]] = []
+        labels = self.labels
+        if self.documents and not labels and not self.errors:
+            found.append(
+                {
+                    "kind": "no entities",
+                    "line": self.lines[0] if self.lines else 1,
+                    "message": "nothing is marked in this file",
+                }
+            )
+        for number, earlier in duplicates(self.sentences).items():
+            message = f"the same sentence as on line {self.lines[earlier]}"
+            found.append({"kind": "duplicate", "line": self.lines[number], "message": message})
+        for label, count in labels.items():
+            if count == 1:
+                line = next(
+                    line
+                    for line, s in zip(self.lines, self.sentences, strict=True)
+                    if any(e.label == label for e in s.entities)
+                )
+                message = f"label {label} is seen only here"
+                found.append({"kind": "label seen once", "line": line, "message": message})
+        for one in contradictions(self.sentences):
+            ways = [f"{label} {n}x" for label, n in one.labels.items()]
+            if one.unmarked:
+                ways.append(f"unmarked {one.unmarked}x")
+            message = (
+                f"{one.mention!r} is {', '.join(ways)} (compare line {self.lines[one.first_other]})"
+            )
+            line = self.lines[one.first_marked]
+            found.append({"kind": "uneven annotation", "line": line, "message": message})
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "format": self.format,
+            "documents": self.documents,
+            "sentences": len(self.sentences),
+            "tokens": sum(len(s) for s in self.sentences),
+            "entities": dict(self.labels.most_common()),
+            "errors": [
+                {"kind": type(e).__name__, "line": e.line, "message": str(e)} for e in self.errors
+            ],
+            "repairs": [
+                {"line": line, "was": r.was, "now": r.now, "reason": r.reason}
+                for line, r in self.repairs
+            ],
+            "remarks": self.remarks(),
+        }
+
+
+def examine(file: str, format: str | None = None) -> Findings:
+    """Read all of ``file``, going on after each error."""
+    from adaptner.errors import FileMissing, FileUnreadable
+    from adaptner.formats import find
+    from adaptner.text.alignment import problems_of, sentences_of
+
+    reader = find(file, format)
+    findings = Findings(file, reader.name)
+    try:
+        for placed in reader.placed(
+            file,
+            report=lambda line, repair: findings.repairs.append((line, repair)),
+            problems=findings.errors.append,
+        ):
+            findings.documents += 1
+            if problems := problems_of(placed.document, file, placed.line):
+                findings.errors.extend(problems)
+                continue
+            for sentence in sentences_of(placed.document, file, placed.line):
+                findings.sentences.append(sentence)
+                findings.lines.append(placed.line)
+    except (FileMissing, FileUnreadable) as problem:
+        findings.errors.append(problem)
+    return findings
+
+
+def _print(findings: Findings) -> None:
+    for error in findings.errors:
+        complain(str(error))
+    for line, repair in findings.repairs:
+        warn(f"{findings.file}:{line}: {repair.was} read as {repair.now} ({repair.reason})")
+    shown: Counter[str] = Counter()
+    for remark in findings.remarks():
+        shown[remark["kind"]] += 1
+        if shown[remark["kind"]] <= _SHOWN:
+            line, message = remark["line"], remark["message"]
+            out.print(f"{findings.file}:{line}: {remark['kind']}: {message}", markup=False)
+    for kind, count in shown.items():
+        if count > _SHOWN:
+            out.print(f"... and {count - _SHOWN} more of kind {kind!r} (--json lists all)")
+    entities = findings.labels
+    listed = ", ".join(f"{label} {count:,}" for label, count in entities.most_common()) or "none"
+    out.print(
+        f"{findings.file}: {findings.format}, {findings.documents:,} document(s), "
+        f"{len(findings.sentences):,} sentence(s); entities: {listed}",
+        markup=False,
+    )
+    out.print(
+        f"{len(findings.errors)} error(s), {len(findings.repairs)} repaired tag(s), "
+        f"{sum(shown.values())} remark(s)"
+    )

@@ -1,0 +1,104 @@
+"""adaptner convert: one format or tag scheme to another, losing nothing without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adaptner.cli.common import QuietFlag, remark, warn
+from adaptner.errors import BadUsage
+from adaptner.formats.base import Format, Placed
+from adaptner.text.schemes import Repair, Scheme
+from adaptner.types import Document
+
+
+def convert(
+    source: Annotated[
+        str, typer.Argument(metavar="IN", help="File to read (- is standard input).")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="OUT", help="File to write (- is standard output).")
+    ],
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Format of IN, if its ending does not tell.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="Format of OUT, if its ending does not tell.")
+    ] = None,
+    scheme: Annotated[
+        Scheme | None,
+        typer.Option(case_sensitive=False, help="Tag scheme of a CoNLL file (default BIO)."),
+    ] = None,
+    quiet: QuietFlag = False,
+) -> None:
+    """Convert a file to another format or tag scheme.
+
+    Formats: conll, jsonl, text. Tags are read in any scheme (IOB1, BIO, BIOES). If anything
+    cannot be converted, the place is named and no file is written.
+
+    Example: adaptner convert train.jsonl train.conll --scheme BIOES
+    """
+    from adaptner.formats import find
+    from adaptner.formats.conll import Conll
+
+    reader, writer = find(source, from_), find(target, to)
+    if scheme is not None and not isinstance(writer, Conll):
+        raise BadUsage(
+            problem=f"--scheme is for CoNLL output, and {target} is {writer.name}",
+            remedy="leave --scheme out, or write a .conll file",
+        )
+
+    def tell(line: int, repair: Repair) -> None:
+        warn(f"{source}:{line}: {repair.was} read as {repair.now} ({repair.reason})", quiet)
+
+    passing = _Passing(source, writer)
+    documents = passing.through(reader.placed(source, tell))
+    if isinstance(writer, Conll):
+        writer.write(documents, target, scheme or Scheme.BIO)
+    else:
+        writer.write(documents, target)
+    for loss in passing.losses():
+        warn(loss, quiet)
+    remark(f"{passing.documents} document(s), {passing.entities} entities -> {target}", quiet)
+
+
+class _Passing:
+    """Counts the documents on their way, and what the new format has no room for."""
+
+    def __init__(self, source: str | Path, writer: Format) -> None:
+        self._source = source
+        self._writer = writer
+        self.documents = self.entities = self._ids = self._scores = self._bare = 0
+
+    def through(self, placed_documents: Iterator[Placed]) -> Iterator[Document]:
+        from adaptner.text.alignment import problems_of
+
+        for placed in placed_documents:
+            document = placed.document
+            if self._writer.name == "conll":
+                # Here the line is still known; the writer would only know the document.
+                for problem in problems_of(document, self._source, placed.line):
+                    raise problem
+            self.documents += 1
+            self.entities += len(document.entities)
+            self._ids += bool(document.id)
+            self._scores += sum(e.score is not None for e in document.entities)
+            self._bare += not document.text.strip()
+            yield document
+
+    def losses(self) -> list[str]:
+        if self._writer.name == "jsonl":
+            return []
+        counted = {
+            "id(s)": self._ids,
+            "score(s)": self._scores,
+            "document(s) without a word": self._bare,
+        }
+        return [
+            f"{count} {what} not written: {self._writer.name} has no place for them"
+            for what, count in counted.items()
+            if count
+        ]

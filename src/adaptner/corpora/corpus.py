@@ -1,0 +1,121 @@
+"""A corpus is a folder of split files; a domain is the corpora of one kind of entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+
+from adaptner.errors import AmbiguousSplit, CorpusIncomplete, FileMissing
+from adaptner.files import digest
+from adaptner.formats import FORMATS, find
+from adaptner.text.alignment import sentences_of
+from adaptner.types import LabelSet, Sentence
+
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Labelled sentences in splits; ``sha256`` is that of the files they were read from."""
+
+    name: str
+    domain: str
+    labels: LabelSet
+    sha256: str
+    folder: Path
+    sentences: Mapping[str, tuple[Sentence, ...]] = field(repr=False, compare=False, hash=False)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits there are, in the order train, dev, test."""
+        return tuple(self.sentences)
+
+    def split(self, name: str) -> tuple[Sentence, ...]:
+        if name not in self.sentences:
+            found = ", ".join(self.splits)
+            raise CorpusIncomplete(file=self.folder, split=name, found=found)
+        return self.sentences[name]
+
+
+@dataclass(frozen=True)
+class Domain:
+    name: str
+    corpora: tuple[Corpus, ...]
+
+    @property
+    def labels(self) -> LabelSet:
+        return LabelSet(tuple(label for corpus in self.corpora for label in corpus.labels.labels))
+
+
+def load_corpus(spec: str | Path) -> Corpus:
+    """The corpus in a folder, given as ``FOLDER`` or ``DOMAIN=FOLDER``.
+
+    Its files are called train, dev and test with an ending that a format knows; other files
+    (train.distant.conll) are not part of it. Without ``DOMAIN=`` the domain is the label where
+    there is only one, so that corpora of one type come together, and else the folder's name.
+    """
+    domain, folder = _parted(spec)
+    if not folder.is_dir():
+        raise FileMissing(file=folder, hint="a corpus is a folder with train, dev and test files")
+    files = _split_files(folder)
+    sentences = {name: _read(path) for name, path in files.items()}
+    labels = LabelSet.of(s for split in sentences.values() for s in split)
+    name = folder.resolve().name
+    return Corpus(
+        name=name,
+        domain=domain or (labels.labels[0] if len(labels) == 1 else name),
+        labels=labels,
+        sha256=_combined_digest(files),
+        folder=folder,
+        sentences=MappingProxyType(sentences),
+    )
+
+
+def group_by_domain(corpora: Iterable[Corpus]) -> list[Domain]:
+    """The domains of ``corpora`` in order of first appearance."""
+    groups: dict[str, list[Corpus]] = {}
+    for corpus in corpora:
+        groups.setdefault(corpus.domain, []).append(corpus)
+    return [Domain(name, tuple(members)) for name, members in groups.items()]
+
+
+def _parted(spec: str | Path) -> tuple[str, Path]:
+    domain, equals, folder = str(spec).partition("=")
+    # A folder may have '=' in its name; one that is there wins.
+    if isinstance(spec, Path) or not equals or Path(spec).is_dir():
+        return "", Path(spec)
+    return domain.strip(), Path(folder)
+
+
+def _split_files(folder: Path) -> dict[str, Path]:
+    endings = [ending for f in FORMATS.values() if f.name != "text" for ending in f.endings]
+    files: dict[str, Path] = {}
+    for name in SPLITS:
+        candidates = [p for ending in endings if (p := folder / f"{name}{ending}").is_file()]
+        if len(candidates) > 1:
+            names = " and ".join(p.name for p in candidates)
+            raise AmbiguousSplit(file=folder, split=name, names=names)
+        if candidates:
+            files[name] = candidates[0]
+    if not files:
+        raise CorpusIncomplete(file=folder, split="train, dev or test", found="none")
+    return files
+
+
+def _read(path: Path) -> tuple[Sentence, ...]:
+    return tuple(
+        sentence
+        for placed in find(path).placed(path)
+        for sentence in sentences_of(placed.document, path, placed.line)
+    )
+
+
+def _combined_digest(files: Mapping[str, Path]) -> str:
+    """Of the splits' names and contents in their fixed order, wherever the folder is."""
+    state = sha256()
+    for name, path in files.items():
+        state.update(f"{name} {digest(path)}\n".encode())
+    return state.hexdigest()

@@ -1,0 +1,23 @@
+"""Few-shot draws, named by their seed and the same on every machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from adaptner.errors import TooFewSentences
+from adaptner.types import Sentence
+
+
+def draw(sentences: Sequence[Sentence], size: int, seed: int) -> list[Sentence]:
+    """``size`` sentences, uniformly and without replacement, in the order drawn (ruling: Draws)."""
+    if size > len(sentences):
+        raise TooFewSentences(
+            found=len(sentences), what="the train split", needed=size, option="--sizes"
+        )
+    return [sentences[i] for i in random.Random(seed).sample(range(len(sentences)), size)]
+
+
+def draw_share(sentences: Sequence[Sentence], percent: float, seed: int) -> list[Sentence]:
+    """A share of all sentences, at least one; 100 gives all of them, shuffled."""
+    return draw(sentences, max(1, round(len(sentences) * percent / 100)), seed)

@@ -1,0 +1,141 @@
+"""Strict span scoring: an entity counts when its borders and its type are right, and not else.
+
+Scores are micro-averaged: counts are added up over sentences (and types) before precision, recall
+and F1 are taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TypeVar
+
+from adaptner.errors import UnknownTag, WordCountMismatch
+from adaptner.text.schemes import DEFAULT_LABEL
+from adaptner.types import OUTSIDE, Entity
+
+T = TypeVar("T")
+U = TypeVar("U")
+Key = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Counts, and the measures they give; a measure with nothing to divide by is 0."""
+
+    true_positives: int = 0
+    predicted: int = 0
+    gold: int = 0
+
+    @property
+    def precision(self) -> float:
+        return self.true_positives / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.true_positives / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        both = self.predicted + self.gold
+        return 2 * self.true_positives / both if both else 0.0
+
+    def __add__(self, other: Score) -> Score:
+        return Score(
+            self.true_positives + other.true_positives,
+            self.predicted + other.predicted,
+            self.gold + other.gold,
+        )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The overall score, and one per label that occurs in gold or prediction, labels sorted."""
+
+    overall: Score
+    by_label: dict[str, Score] = field(default_factory=dict)
+
+
+def score_entities(
+    gold: Iterable[Collection[Entity]], predicted: Iterable[Collection[Entity]]
+) -> Scores:
+    """Score predicted against gold entities, sentence by sentence.
+
+    An entity is its start, end and label: confidence is ignored and a repeated entity is one.
+    """
+    return _count(
+        ({(e.start, e.end, e.label) for e in g}, {(e.start, e.end, e.label) for e in p})
+        for _, g, p in _pairs(gold, predicted)
+    )
+
+
+def score_tags(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> Scores:
+    """Score tag sequences (BIO, IOB1 or BIOES), ill-formed ones read as conlleval reads them."""
+    return _count(_spans_of_pairs(gold, predicted))
+
+
+def spans(tags: Sequence[str]) -> set[Key]:
+    """The entities of a tag sequence as (first token, one past the last, label).
+
+    As in conlleval, a tag that does not continue what stands before it begins an entity: I- after
+    O, after another type or after E-/S-. Plain B and I have the label readers give them.
+    """
+    found: set[Key] = set()
+    start, label, ended = -1, "", True  # start -1: no entity is open
+    for i, tag in enumerate(tags):
+        if tag == OUTSIDE:
+            if start >= 0:
+                found.add((start, i, label))
+                start = -1
+            continue
+        prefix, dash, new = tag.partition("-")
+        if prefix not in ("B", "I", "E", "S") or (dash and not new):
+            raise UnknownTag(tag=tag)
+        new = new or DEFAULT_LABEL
+        if start < 0 or ended or prefix in "BS" or new != label:
+            if start >= 0:
+                found.add((start, i, label))
+            start, label = i, new
+        ended = prefix in "ES"
+    if start >= 0:
+        found.add((start, len(tags), label))
+    return found
+
+
+def _spans_of_pairs(
+    gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]
+) -> Iterator[tuple[set[Key], set[Key]]]:
+    for number, g, p in _pairs(gold, predicted):
+        if len(g) != len(p):
+            raise WordCountMismatch(number=number, reason=f"{len(g)} gold tags, {len(p)} predicted")
+        yield spans(g), spans(p)
+
+
+def _count(pairs: Iterable[tuple[set[Key], set[Key]]]) -> Scores:
+    right: Counter[str] = Counter()
+    guessed: Counter[str] = Counter()
+    wanted: Counter[str] = Counter()
+    for gold, predicted in pairs:
+        for key in gold:
+            wanted[key[2]] += 1
+        for key in predicted:
+            guessed[key[2]] += 1
+            if key in gold:
+                right[key[2]] += 1
+    labels = sorted(wanted.keys() | guessed.keys())
+    by_label = {label: Score(right[label], guessed[label], wanted[label]) for label in labels}
+    return Scores(sum(by_label.values(), Score()), by_label)
+
+
+_MISSING = object()
+
+
+def _pairs(gold: Iterable[T], predicted: Iterable[U]) -> Iterator[tuple[int, T, U]]:
+    """Both side by side, numbered from 1; unequal lengths are an error, never cut short."""
+    for number, (g, p) in enumerate(zip_longest(gold, predicted, fillvalue=_MISSING), start=1):
+        if g is _MISSING or p is _MISSING:
+            short = "gold" if g is _MISSING else "predicted"
+            raise WordCountMismatch(number=number, reason=f"the {short} side ends before it")
+        yield number, g, p  # type: ignore[misc]

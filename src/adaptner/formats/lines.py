@@ -1,0 +1,98 @@
+"""Bytes to text, the same way for every format: strict UTF-8, any line end, no NUL."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, BinaryIO, NoReturn, cast
+
+from adaptner.errors import AdaptnerError, FileMissing, FileUnreadable, NulCharacter, WrongEncoding
+from adaptner.files import atomic_file
+
+STANDARD = "-"  # standard input or output
+
+_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_SPOOL_IN_MEMORY = 1 << 24
+
+Problems = Callable[[AdaptnerError], None]
+
+
+def stop_at(problem: AdaptnerError) -> NoReturn:
+    """The usual answer to a problem; ``check`` gathers them instead and reads on."""
+    raise problem
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """The file at ``path`` for reading, from its start and rewindable even if it is a pipe."""
+    if str(path) == STANDARD:
+        with _spooled(sys.stdin.buffer) as file:
+            yield file
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115 (closed below; its errors are not those of the body)
+    except FileNotFoundError as error:
+        raise FileMissing(file=path, hint="relative paths start at the current folder") from error
+    except OSError as error:
+        raise FileUnreadable(file=path, reason=error.strerror or str(error)) from error
+    with file:
+        if file.seekable():
+            yield file
+        else:
+            with _spooled(file) as spooled:
+                yield spooled
+
+
+@contextmanager
+def _spooled(source: BinaryIO) -> Iterator[BinaryIO]:
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_IN_MEMORY) as spool:
+        shutil.copyfileobj(source, spool)
+        spool.seek(0)
+        yield cast(BinaryIO, spool)
+
+
+@contextmanager
+def written(path: str | Path) -> Iterator[IO[str]]:
+    """A file to write to that is put in place, or sent to standard output, only when complete."""
+    if str(path) != STANDARD:
+        with atomic_file(path) as file:
+            yield file
+        return
+    with tempfile.SpooledTemporaryFile(_SPOOL_IN_MEMORY) as spool:
+        text = TextIOWrapper(cast(BinaryIO, spool), encoding="utf-8", newline="\n")
+        yield text
+        text.flush()
+        spool.seek(0)
+        sys.stdout.flush()
+        shutil.copyfileobj(spool, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def decoded(raw: bytes, file: str | Path, line: int, *, keep_end: bool = False) -> str:
+    """The text of one line as read from the file, by default without its line end."""
+    if line == 1 and raw.startswith(_BOM):
+        raw = raw[len(_BOM) :]
+    if not keep_end:
+        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if line == 1 and raw.startswith(_UTF16_BOMS):
+        raise WrongEncoding(
+            file=file, line=line, byte=f"0x{raw[0]:02x}", position=1, guess="UTF-16"
+        )
+    if b"\0" in raw:
+        raise NulCharacter(file=file, line=line, position=raw.index(b"\0") + 1)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise WrongEncoding(
+            file=file,
+            line=line,
+            byte=f"0x{raw[error.start]:02x}",
+            position=error.start + 1,
+            guess="WINDOWS-1252",
+        ) from error

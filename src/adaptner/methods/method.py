@@ -1,0 +1,119 @@
+"""What every method answers to, and what it is told of its sources."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.adaptation.tagger import Tagger
+from adaptner.corpora.corpus import Domain
+from adaptner.corpora.overlap import without_overlap
+from adaptner.errors import BadConfiguration
+from adaptner.nn.vectors import WordVectors
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.training.loop import Run
+from adaptner.training.progress import Watch, silent
+from adaptner.types import LabelSet, Sentence
+
+
+class MethodConfig(BaseModel):
+    """What all methods can be told; each adds its own fields, with the paper's values."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    adaptation: FineTuneConfig = FineTuneConfig()
+
+
+@dataclass(frozen=True)
+class SourceDomain:
+    """A source domain as learning sees it: train and dev sentences of its corpora."""
+
+    name: str
+    labels: LabelSet
+    corpora: dict[str, list[Sentence]]
+    sha256: dict[str, str]
+    removed: int = 0  # sentences left out because a target's test set holds them
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        return [s for sentences in self.corpora.values() for s in sentences]
+
+
+def source_domains(
+    domains: Sequence[Domain], held_out: Iterable[Sentence] = ()
+) -> list[SourceDomain]:
+    """Train and dev splits of each domain, less the sentences that stand in ``held_out``."""
+    held_out = list(held_out)
+    found = []
+    for domain in domains:
+        corpora, removed = {}, 0
+        for corpus in domain.corpora:
+            everything = [
+                s for n in ("train", "dev") if n in corpus.splits for s in corpus.split(n)
+            ]
+            kept, dropped = without_overlap(everything, held_out)
+            corpora[corpus.name] = kept
+            removed += dropped
+        labels = LabelSet(tuple(x for corpus in domain.corpora for x in corpus.labels.labels))
+        checksums = {corpus.name: corpus.sha256 for corpus in domain.corpora}
+        found.append(SourceDomain(domain.name, labels, corpora, checksums, removed))
+    return found
+
+
+class Method(ABC):
+    """One published method. ``fit`` learns a base from sources, ``adapt`` makes a tagger of it."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    needs: ClassVar[str] = "source corpora"
+    Config: ClassVar[type[MethodConfig]]
+
+    def __init__(self, config: MethodConfig | None = None, **overrides: Any) -> None:
+        """``overrides`` are fields of the method's configuration."""
+        try:
+            known = {} if config is None else config.model_dump()
+            self.config = self.Config.model_validate({**known, **overrides})
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or self.name
+            raise BadConfiguration(field=where, reason=first["msg"]) from error
+
+    @abstractmethod
+    def fit(
+        self,
+        sources: Sequence[SourceDomain],
+        budget: Budget,
+        *,
+        vectors: WordVectors | None = None,
+        seed: int = 0,
+        run: Run | None = None,
+    ) -> Base: ...
+
+    def adapt(
+        self,
+        base: Base,
+        support: Sequence[Sentence],
+        *,
+        labels: LabelSet | None = None,
+        unlabelled: Iterable[str] = (),
+        budget: Budget | None = None,
+        seed: int = 0,
+        watch: Watch = silent,
+    ) -> Tagger:
+        """Fine-tuning, unless a method says otherwise; unlabelled text is for those that can use it."""
+        return fine_tune(
+            base,
+            support,
+            self.config.adaptation,
+            labels=labels,
+            budget=budget,
+            seed=seed,
+            watch=watch,
+        )

@@ -1,0 +1,76 @@
+"""The recurrent sentence encoder: word vectors, character CNN and LSTM, BiLSTM or BiGRU.
+
+HGDA's own is the default: 200 + 50 + 50 numbers a word in, 128 x 2 out.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Generator, Tensor, nn
+
+from adaptner.nn.batch import Batch, Batcher
+from adaptner.nn.char_cnn import CharCNN
+from adaptner.nn.char_lstm import CharLSTM
+from adaptner.nn.parameters import dropout, uniform
+from adaptner.nn.recurrent import BiGRU, BiLSTM
+from adaptner.nn.words import FrozenWords, TunedWords
+
+
+class EncoderConfig(BaseModel):
+    """θ's shape. Sizes are HGDA's appendix; what it leaves open (character embeddings of 30, one
+    filter width of 3, 25 units a direction in the character LSTM) is NCRF++'s public default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    word_width: int = Field(
+        200, ge=1, description="width of random word vectors, if none are given"
+    )
+    tune_words: bool = Field(
+        False, description="train the word vectors (always so for random ones)"
+    )
+    char_embedding: int = Field(30, ge=1)
+    char_cnn_widths: tuple[int, ...] = (3,)
+    char_cnn_filters: int = Field(50, ge=0, description="per width; 0 leaves the CNN out")
+    char_lstm: int = Field(50, ge=0, description="both directions together; 0 leaves it out")
+    recurrent: Literal["lstm", "gru"] = "lstm"
+    hidden: int = Field(128, ge=1, description="per direction")
+    dropout: float = Field(0.2, ge=0, lt=1)
+
+
+class RecurrentEncoder(nn.Module):
+    """θ. Knows nothing of labels: a batch in, (G, B, L, 2 x hidden) out."""
+
+    def __init__(self, config: EncoderConfig, batcher: Batcher, generator: Generator) -> None:
+        super().__init__()
+        self.config = config
+        layer = TunedWords if config.tune_words else FrozenWords
+        self.words = layer(batcher.vectors)
+        inputs = self.words.width
+        self.chars = uniform((1, len(batcher.alphabet) + 2, config.char_embedding), 0.3, generator)
+        self.char_cnn = self.char_lstm = None
+        if config.char_cnn_filters:
+            self.char_cnn = CharCNN(
+                config.char_embedding, config.char_cnn_widths, config.char_cnn_filters, generator
+            )
+            inputs += self.char_cnn.width
+        if config.char_lstm:
+            self.char_lstm = CharLSTM(config.char_embedding, config.char_lstm, generator)
+            inputs += self.char_lstm.width
+        recurrent = BiLSTM if config.recurrent == "lstm" else BiGRU
+        self.recurrent = recurrent(inputs, config.hidden, generator)
+        self.width = self.recurrent.width
+
+    def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
+        """``noise`` switches dropout on. Dropout on the input is drawn per distinct word: the word is
+        hidden in the same places throughout the batch, and is still encoded only once."""
+        parts = [self.words(batch.rows).to(self.chars.dtype)]
+        if self.char_cnn is not None:
+            parts.append(self.char_cnn(self.chars, batch.chars, batch.char_lengths))
+        if self.char_lstm is not None:
+            parts.append(self.char_lstm(self.chars, batch.chars, batch.char_packing))
+        symbols = dropout(torch.cat(parts, -1), self.config.dropout, noise)
+        states = self.recurrent(symbols, batch.index, batch.packing)
+        return dropout(batch.packing.unpack(states), self.config.dropout, noise)

@@ -1,0 +1,122 @@
+"""Both directions of an LSTM over packed sequences of several tasks, as one differentiable function.
+
+Why not ``nn.LSTM``: (1) its input projection runs over every token, ours over every *distinct*
+symbol of a task (words here, characters in the character LSTM), since a gate's input depends on
+nothing else; (2) directions and tasks, each with its own weights, share a step's kernel calls;
+(3) hardly a step touches padding. ``benchmarks/meta_step.py`` measures what that is worth.
+Gates stand in PyTorch's order i, f, g, o.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adaptner.nn.packing import Packing
+
+
+def lstm_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
+    """Hidden states (D, N, H) of D independent scans (tasks x directions).
+
+    ``gate_inputs`` (D, N, 4H): W_ih x + b at each slot; ``recurrent`` (D, 4H, H): W_hh.
+    """
+    return _Scan.apply(gate_inputs, recurrent, packing)
+
+
+def _bounds(packing: Packing) -> list[int]:
+    return torch.tensor((0, *packing.sizes)).cumsum(0).tolist()
+
+
+class _Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
+        hidden = recurrent.shape[-1]
+        gates = gate_inputs.clone()
+        cells = torch.empty_like(gates[..., :hidden])
+        squashed = torch.empty_like(cells)
+        states = torch.empty_like(cells)
+        transposed = recurrent.transpose(1, 2).contiguous()
+        parts = [t.split(packing.sizes, 1) for t in (gates, cells, squashed, states)]
+        cell_before = state_before = None
+        for gate, cell, squash, state in zip(*parts, strict=True):
+            if state_before is not None:
+                size = gate.shape[1]
+                gate.baddbmm_(state_before[:, :size], transposed)
+            gate[..., : 2 * hidden].sigmoid_()
+            gate[..., 2 * hidden : 3 * hidden].tanh_()
+            gate[..., 3 * hidden :].sigmoid_()
+            i, f, g, o = gate.split(hidden, -1)
+            torch.mul(i, g, out=cell)
+            if cell_before is not None:
+                cell.addcmul_(f, cell_before[:, :size])
+            torch.tanh(cell, out=squash)
+            torch.mul(o, squash, out=state)
+            cell_before, state_before = cell, state
+        ctx.save_for_backward(gate_inputs, recurrent, gates, cells, squashed, states)
+        ctx.packing = packing
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, grad_states: Tensor) -> tuple[Tensor | None, ...]:
+        gate_inputs, recurrent, gates, cells, squashed, states = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            # The caller will differentiate this gradient again (second-order outer gradient):
+            # take it through plain operations, which autograd can follow.
+            plain = plain_scan(gate_inputs, recurrent, ctx.packing)
+            wanted = (gate_inputs, recurrent)
+            return (*torch.autograd.grad(plain, wanted, grad_states, create_graph=True), None)
+        packing = ctx.packing
+        hidden = recurrent.shape[-1]
+        i, f, g, o = gates.split(hidden, -1)
+        first = packing.sizes[0]
+        earlier_cells = torch.cat(
+            [torch.zeros_like(cells[:, :first]), cells.index_select(1, packing.previous)], 1
+        )
+        # Everything that does not depend on the recursion is computed once, for all steps.
+        by_cell = torch.stack([g * i * (1 - i), earlier_cells * f * (1 - f), i * (1 - g * g)], 2)
+        by_output = squashed * o * (1 - o)
+        through = o * (1 - squashed * squashed)
+        grad_gates = torch.empty_like(gates)
+        grad_cell_next = grad_state_next = None
+        for start, end in reversed(list(pairwise(_bounds(packing)))):
+            grad_state = grad_states[:, start:end]
+            if grad_state_next is not None:
+                grad_state = grad_state.clone()
+                grad_state[:, : grad_state_next.shape[1]] += grad_state_next
+            grad_cell = grad_state * through[:, start:end]
+            if grad_cell_next is not None:
+                grad_cell[:, : grad_cell_next.shape[1]] += grad_cell_next
+            gate = grad_gates[:, start:end]
+            torch.mul(
+                grad_cell.unsqueeze(2),
+                by_cell[:, start:end],
+                out=gate[..., : 3 * hidden].unflatten(-1, (3, hidden)),
+            )
+            torch.mul(grad_state, by_output[:, start:end], out=gate[..., 3 * hidden :])
+            grad_cell_next = grad_cell * f[:, start:end]
+            grad_state_next = torch.bmm(gate, recurrent)
+        grad_recurrent = torch.bmm(
+            grad_gates[:, first:].transpose(1, 2), states.index_select(1, packing.previous)
+        )
+        return grad_gates, grad_recurrent, None
+
+
+def plain_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
+    """The same states step by step in ordinary operations: the test's oracle and the path that can
+    be differentiated any number of times."""
+    hidden = recurrent.shape[-1]
+    transposed = recurrent.transpose(1, 2)
+    states: list[Tensor] = []
+    cell = None
+    for gate in gate_inputs.split(packing.sizes, 1):
+        size = gate.shape[1]
+        if states:
+            gate = gate + torch.bmm(states[-1][:, :size], transposed)
+        i, f, g, o = gate.split(hidden, -1)
+        fresh = i.sigmoid() * g.tanh()
+        cell = fresh if cell is None else f.sigmoid() * cell[:, :size] + fresh
+        states.append(o.sigmoid() * cell.tanh())
+    return torch.cat(states, 1)

@@ -1,0 +1,25 @@
+"""Fresh parameters from a generator that the caller passes in, and dropout from another."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Generator, Tensor, nn
+
+
+def uniform(shape: tuple[int, ...], bound: float, generator: Generator) -> nn.Parameter:
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
+
+
+def fan_in(shape: tuple[int, ...], fan: int, generator: Generator) -> nn.Parameter:
+    """PyTorch's own default for linear and recurrent layers: uniform within 1/sqrt(fan)."""
+    return uniform(shape, 1 / math.sqrt(fan), generator)
+
+
+def dropout(values: Tensor, rate: float, noise: Generator | None) -> Tensor:
+    """Inverted dropout; ``noise`` None means evaluation. There is no training mode to forget."""
+    if noise is None or rate == 0:
+        return values
+    keep = torch.rand(values.shape, generator=noise, dtype=values.dtype) >= rate
+    return values * keep / (1 - rate)

@@ -1,0 +1,76 @@
+"""Two-directional recurrent layers over the distinct symbols of each task: BiLSTM and BiGRU."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor, nn
+
+from adaptner.nn.lstm_scan import lstm_scan
+from adaptner.nn.packing import Packing
+from adaptner.nn.parameters import fan_in
+
+
+class _Recurrent(nn.Module):
+    """Weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
+
+    gates: int
+
+    def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        rows = self.gates * hidden
+        self.input_weight = fan_in((1, 2, rows, inputs), hidden, generator)
+        self.recurrent_weight = fan_in((1, 2, rows, hidden), hidden, generator)
+        self.bias = fan_in((1, 2, rows), hidden, generator)
+        self.width = 2 * hidden
+
+    def gate_inputs(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        """W_ih x + b at every slot, (2G, N, gates x H), each distinct symbol projected once.
+
+        ``symbols`` (G, S, D); ``index`` (G, B, L) says which symbol stands where."""
+        tasks, directions, rows, inputs = self.input_weight.shape
+        weight = self.input_weight.reshape(tasks, directions * rows, inputs)
+        bias = self.bias.reshape(tasks, 1, directions * rows)
+        projected = torch.baddbmm(bias, symbols, weight.transpose(1, 2))  # (G, S, 2 x rows)
+        count = symbols.shape[1]
+        here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
+        task = torch.arange(tasks)[:, None, None] * count
+        flat = 2 * (task + here) + torch.arange(directions)[:, None]
+        chosen = projected.view(-1, rows).index_select(0, flat.flatten())
+        return chosen.view(tasks * directions, -1, rows)
+
+
+class BiLSTM(_Recurrent):
+    gates = 4
+
+    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        """States (G, 2, N, H) of both directions."""
+        inputs = self.gate_inputs(symbols, index, packing)
+        states = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
+        return states.view(-1, 2, *states.shape[1:])
+
+
+class BiGRU(_Recurrent):
+    """Gates r, z, n in PyTorch's order, with a bias of its own inside the reset, as there."""
+
+    gates = 3
+
+    def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
+        super().__init__(inputs, hidden, generator)
+        self.recurrent_bias = fan_in((1, 2, 3 * hidden), hidden, generator)
+
+    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        gates = self.gate_inputs(symbols, index, packing)
+        hidden = self.width // 2
+        weight = self.recurrent_weight.flatten(0, 1).transpose(1, 2)
+        bias = self.recurrent_bias.flatten(0, 1)[:, None]
+        state = gates.new_zeros(len(gates), packing.sizes[0], hidden)
+        states: list[Tensor] = []
+        for own in gates.split(packing.sizes, 1):
+            state = state[:, : own.shape[1]]
+            past = torch.baddbmm(bias, state, weight)
+            reset, update = (own + past)[..., : 2 * hidden].sigmoid().split(hidden, -1)
+            fresh = torch.tanh(own[..., 2 * hidden :] + reset * past[..., 2 * hidden :])
+            state = fresh + update * (state - fresh)
+            states.append(state)
+        joined = torch.cat(states, 1)
+        return joined.view(-1, 2, *joined.shape[1:])

@@ -1,0 +1,141 @@
+"""Word vectors as data: reading them from the usual files, looking words up, storing them.
+
+The table stays a (memory-mapped where possible) numpy array: a batch copies the rows it needs and
+nothing else, so a large table costs address space, not memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adaptner.errors import BadVectors, FileMissing
+
+_FASTTEXT_MAGIC = 793712314
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Row i of ``table`` belongs to ``words[i]``."""
+
+    words: tuple[str, ...]
+    table: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rows", {w: i for i, w in enumerate(self.words)})
+
+    @property
+    def width(self) -> int:
+        return int(self.table.shape[1])
+
+    def row(self, word: str) -> int:
+        """The word's row, or its lower-case form's, or the number of words for an unknown one."""
+        rows: dict[str, int] = self._rows  # type: ignore[attr-defined]
+        found = rows.get(word)
+        if found is None:
+            found = rows.get(word.lower(), len(self.words))
+        return found
+
+    @classmethod
+    def random(
+        cls,
+        sentences: Iterable[Iterable[str]],
+        width: int,
+        rng: np.random.Generator,
+        least: int = 2,
+    ) -> WordVectors:
+        """A vocabulary of the lower-cased words seen ``least`` times, to be tuned from noise. Rarer
+        words stay unknown, so that the unknown word learns something too."""
+        counts = Counter(w.lower() for s in sentences for w in s)
+        words = tuple(sorted(w for w, c in counts.items() if c >= least))
+        return cls(words, rng.normal(0, 0.1, (len(words), width)).astype(np.float32))
+
+
+def read_vectors(path: str | Path) -> WordVectors:
+    """Vectors from a ``.npy`` + ``.vocab.txt`` pair, word2vec ``.bin``, or text with or without a
+    header line (GloVe; word2vec and fastText ``.vec``)."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileMissing(file=path, hint="vectors are a .npy, .vec, .txt or .bin file")
+    if path.suffix == ".npy":
+        return _read_pair(path)
+    if path.suffix == ".bin":
+        return _read_binary(path)
+    return _read_text(path)
+
+
+def _read_pair(path: Path) -> WordVectors:
+    vocabulary = path.with_suffix(".vocab.txt")
+    if not vocabulary.is_file():
+        raise BadVectors(file=path, reason=f"its word list {vocabulary.name} is missing")
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise BadVectors(file=path, reason=f"unreadable array ({error})") from error
+    with open(vocabulary, encoding="utf-8", newline="") as file:
+        words = file.read().split("\n")
+    if words and words[-1] == "":
+        words.pop()
+    if table.ndim != 2 or len(words) != len(table):
+        raise BadVectors(file=path, reason=f"array of shape {table.shape} for {len(words)} words")
+    return WordVectors(tuple(words), table)
+
+
+def _read_text(path: Path) -> WordVectors:
+    words: list[str] = []
+    rows: list[np.ndarray] = []
+    width = None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            parts = line.rstrip("\n").rstrip(" ").split(" ")
+            if number == 1 and len(parts) == 2 and all(p.isdigit() for p in parts):
+                continue  # word2vec and fastText announce rows and columns
+            width = width or len(parts) - 1
+            # A word may itself hold spaces (GloVe 840B does), so count numbers from the right.
+            try:
+                rows.append(np.array(parts[-width:], dtype=np.float32))
+            except ValueError as error:
+                raise BadVectors(
+                    file=path, line=number, reason="not a word and its numbers"
+                ) from error
+            if width < 1 or len(parts) <= width:
+                raise BadVectors(file=path, line=number, reason=f"fewer than {width} numbers")
+            words.append(" ".join(parts[:-width]))
+    if not words:
+        raise BadVectors(file=path, reason="no vectors in it")
+    return WordVectors(tuple(words), np.stack(rows))
+
+
+def _read_binary(path: Path) -> WordVectors:
+    content = path.read_bytes()
+    if int.from_bytes(content[:4], "little") == _FASTTEXT_MAGIC:
+        raise BadVectors(file=path, reason="a fastText model; its .vec file holds the vectors")
+    end = content.find(b"\n", 0, 100)
+    try:
+        count, width = map(int, content[:end].split())
+    except ValueError as error:
+        raise BadVectors(file=path, reason="no word2vec header") from error
+    words: list[str] = []
+    table = np.empty((count, width), dtype=np.float32)
+    at = end + 1
+    for i in range(count):
+        space = content.find(b" ", at)
+        stop = space + 1 + 4 * width
+        if space < 0 or stop > len(content):
+            raise BadVectors(file=path, reason=f"ends after {i} of {count} words")
+        words.append(content[at:space].decode("utf-8", errors="replace").lstrip("\n"))
+        table[i] = np.frombuffer(content, dtype="<f4", count=width, offset=space + 1)
+        at = stop
+    return WordVectors(tuple(words), table)
+
+
+def write_vectors(vectors: WordVectors, path: Path) -> None:
+    """As a ``.npy`` + ``.vocab.txt`` pair, which ``read_vectors`` maps into memory."""
+    np.save(path, np.asarray(vectors.table, dtype=np.float32), allow_pickle=False)
+    # newline="" keeps a word such as "\r" or "\x85" as it is
+    with open(path.with_suffix(".vocab.txt"), "w", encoding="utf-8", newline="") as file:
+        file.write("".join(f"{w}\n" for w in vectors.words))

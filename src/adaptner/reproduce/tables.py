@@ -1,0 +1,160 @@
+"""The published tables, as data: one TOML file per paper under ``papers/``.
+
+Figures stand as printed. Where a paper contradicts itself or another one, the figure is kept and a
+``Slip`` says what is wrong with it, so that no comparison is made against a misprint unawares.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from adaptner.errors import UnknownName, nearest
+
+UNITS = ("fraction", "percent", "count", "thousand")
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """One printed row: results of a ``method``, facts about a ``corpus``, or both.
+
+    ``method_id`` is our name of the method where we have it; ``size`` the number of labelled target
+    sentences; ``setting`` whatever else tells rows apart. A value the paper does not give is None.
+    """
+
+    values: tuple[float | None, ...]
+    method: str | None = None
+    method_id: str | None = None
+    encoder: str | None = None
+    corpus: str | None = None
+    setting: str | None = None
+    size: int | None = None
+    overall: float | None = None
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A printed table. ``decimals`` is the number of digits printed after the point."""
+
+    id: str
+    caption: str
+    protocol: str
+    unit: str
+    decimals: int
+    columns: tuple[str, ...]
+    rows: tuple[PublishedRow, ...]
+    metric: str | None = None
+    overall_decimals: int | None = None
+
+    def select(self, **facts: object) -> tuple[PublishedRow, ...]:
+        """The rows whose fields equal ``facts``, for example ``select(method="HGDA", size=5)``."""
+        return tuple(r for r in self.rows if all(getattr(r, k) == v for k, v in facts.items()))
+
+    def value(self, row: PublishedRow, column: str) -> float | None:
+        """One cell; ``column`` may be ``"overall"``."""
+        if column == "overall":
+            return row.overall
+        if column not in self.columns:
+            raise _unknown(f"column of table {self.id}", column, [*self.columns, "overall"])
+        return row.values[self.columns.index(column)]
+
+
+@dataclass(frozen=True)
+class Slip:
+    """Something wrong in a paper, at the place its fields name; ``computed`` is what should stand.
+
+    Kinds: ``rounding``, ``arithmetic`` (an overall that is not the mean of its row), ``f1`` (not
+    that of its precision and recall), ``impossible`` (no runs can give it), ``disagreement``
+    (with another paper or table), ``misprint``, ``layout``, ``data``, ``text``.
+    """
+
+    kind: str
+    note: str
+    table: str | None = None
+    method: str | None = None
+    corpus: str | None = None
+    setting: str | None = None
+    size: int | None = None
+    column: str | None = None
+    printed: str | None = None
+    computed: float | None = None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's identity, tables and slips. ``file`` is its text's name in the shared folder."""
+
+    name: str
+    short: str
+    title: str
+    year: int
+    file: str
+    tables: tuple[PublishedTable, ...]
+    slips: tuple[Slip, ...]
+
+    def table(self, id: str) -> PublishedTable:
+        for table in self.tables:
+            if table.id == id:
+                return table
+        raise _unknown(f"table of {self.short}", id, [t.id for t in self.tables])
+
+    def slips_at(self, table: PublishedTable, row: PublishedRow, column: str) -> tuple[Slip, ...]:
+        """The slips that name exactly this cell."""
+        return tuple(
+            s
+            for s in self.slips
+            if (s.table, s.column) == (table.id, column)
+            and (s.method, s.corpus) == (row.method, row.corpus)
+            and (s.setting, s.size) == (row.setting, row.size)
+        )
+
+
+def papers() -> list[Paper]:
+    """Every paper we hold tables of, by name."""
+    return [paper(name) for name in _names()]
+
+
+def paper(name: str) -> Paper:
+    """The paper called ``name`` (``hgda``, ``metaner``, ...; case does not matter)."""
+    known = _names()
+    if name.lower() not in known:
+        raise _unknown("paper", name, known)
+    return _load(name.lower())
+
+
+def _names() -> list[str]:
+    folder = resources.files("adaptner.reproduce") / "papers"
+    return sorted(
+        f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
+    )
+
+
+@cache
+def _load(name: str) -> Paper:
+    source = resources.files("adaptner.reproduce") / "papers" / f"{name}.toml"
+    facts = tomllib.loads(source.read_text(encoding="utf-8"))
+    tables = tuple(_table(t) for t in facts.pop("table"))
+    slips = tuple(Slip(**s) for s in facts.pop("slip", []))
+    return Paper(name=name, tables=tables, slips=slips, **facts)
+
+
+def _table(facts: dict[str, Any]) -> PublishedTable:
+    rows = tuple(_row(r) for r in facts.pop("rows"))
+    columns = tuple(facts.pop("columns"))
+    return PublishedTable(columns=columns, rows=rows, **facts)
+
+
+def _row(facts: dict[str, Any]) -> PublishedRow:
+    # TOML has no null, so a cell without a figure is written nan.
+    values = tuple(None if math.isnan(v) else v for v in facts.pop("values"))
+    return PublishedRow(values=values, **facts)
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
+    known = list(known)
+    return UnknownName(kind=kind, name=name, near=nearest(name, known), known=", ".join(known))

@@ -1,0 +1,126 @@
+"""From a document with character offsets to sentences whose entities stand on token borders."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from adaptner.errors import AdaptnerError, BadEntity, EntityOffTokens, OverlappingEntities
+from adaptner.text.sentences import split_sentences
+from adaptner.text.tokenizer import tokenize
+from adaptner.types import Document, Entity, Sentence, Span
+
+
+def sentences_of(
+    document: Document, file: str | Path | None = None, line: int | None = None
+) -> list[Sentence]:
+    """The tokenised sentences of ``document``; a pre-tokenised document is one sentence.
+
+    ``file`` and ``line`` go into the error that an entity on no token border raises.
+    """
+    tokens = _tokens(document)
+    for problem in _problems(document, tokens, file, line):
+        raise problem
+    entities = sorted(document.entities, key=_place)
+    if document.token_spans is not None:
+        return [Sentence(document.text, tuple(tokens), tuple(entities))] if tokens else []
+    sentences = []
+    spans = split_sentences(document.text, [(e.start, e.end) for e in entities])
+    token_at = entity_at = 0
+    for start, end in spans:
+        next_token = bisect_left(tokens, (end, end), lo=token_at)
+        next_entity = entity_at
+        while next_entity < len(entities) and entities[next_entity].start < end:
+            next_entity += 1
+        sentences.append(
+            Sentence(
+                document.text[start:end],
+                tuple((a - start, b - start) for a, b in tokens[token_at:next_token]),
+                tuple(e.shifted(-start) for e in entities[entity_at:next_entity]),
+                start,
+            )
+        )
+        token_at, entity_at = next_token, next_entity
+    return sentences
+
+
+def problems_of(
+    document: Document, file: str | Path | None = None, line: int | None = None
+) -> list[AdaptnerError]:
+    """All that keeps ``document`` from being cut into sentences, where sentences_of raises one."""
+    return list(_problems(document, _tokens(document), file, line))
+
+
+def _place(entity: Entity) -> Span:
+    return entity.start, entity.end
+
+
+def _tokens(document: Document) -> Sequence[Span]:
+    return tokenize(document.text) if document.token_spans is None else document.token_spans
+
+
+def _problems(
+    document: Document, tokens: Sequence[Span], file: str | Path | None, line: int | None
+) -> Iterator[AdaptnerError]:
+    if not document.entities:
+        return
+    text = document.text
+    starts, ends = [a for a, _ in tokens], [b for _, b in tokens]
+    first_tokens, last_tokens = set(starts), set(ends)
+    usable: list[Entity] = []
+    for number, entity in enumerate(document.entities, start=1):
+        if reason := _out_of_range(entity, len(text)):
+            yield BadEntity(file=file, line=line, number=number, reason=reason)
+            continue
+        if entity.start in first_tokens and entity.end in last_tokens:
+            usable.append(entity)
+            continue
+        first = bisect_right(ends, entity.start)
+        last = bisect_left(starts, entity.end) - 1
+        if first > last:
+            reason = f"{entity.start}-{entity.end} holds white space only"
+            yield BadEntity(file=file, line=line, number=number, reason=reason)
+            continue
+        usable.append(entity)
+        new_start, new_end = starts[first], ends[last]
+        yield EntityOffTokens(
+            file=file,
+            line=line,
+            number=number,
+            mention=entity.text_in(text),
+            start=entity.start,
+            end=entity.end,
+            suggestion=text[new_start:new_end],
+            new_start=new_start,
+            new_end=new_end,
+        )
+    yield from _overlaps(text, sorted(usable, key=_place), file, line)
+
+
+def _out_of_range(entity: Entity, length: int) -> str:
+    if not entity.label:
+        return "its label is empty"
+    if entity.start >= entity.end:
+        return f"its start {entity.start} is not before its end {entity.end}"
+    if entity.start < 0 or entity.end > length:
+        return f"{entity.start}-{entity.end} is outside the text of {length} characters"
+    return ""
+
+
+def _overlaps(
+    text: str, ordered: Sequence[Entity], file: str | Path | None, line: int | None
+) -> Iterator[AdaptnerError]:
+    widest: Entity | None = None
+    for entity in ordered:
+        if widest is not None and entity.start < widest.end:
+            yield OverlappingEntities(
+                file=file,
+                line=line,
+                first=widest.text_in(text),
+                first_span=f"{widest.start}-{widest.end}",
+                second=entity.text_in(text),
+                second_span=f"{entity.start}-{entity.end}",
+            )
+        if widest is None or entity.end > widest.end:
+            widest = entity

@@ -1,0 +1,57 @@
+"""A base: what pretraining yields and adaptation starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from adaptner import __version__
+from adaptner.nn.batch import Batcher
+from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.model import TaggingModel
+from adaptner.training.storage import DomainEntry, Manifest, read_model, write_model
+
+
+@dataclass
+class Base:
+    """A trained θ with its source decoders φ and head ω, and how it came about."""
+
+    model: TaggingModel
+    batcher: Batcher
+    method: str
+    config: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
+
+    def save(self, folder: str | Path) -> None:
+        model = self.model
+        manifest = Manifest(
+            kind="base",
+            version=__version__,
+            method=self.method,
+            encoder=model.encoder.config,
+            alphabet=self.batcher.alphabet,
+            domains=[
+                DomainEntry(name=name, labels=model.labels_of(number).labels)
+                for number, name in enumerate(model.domains)
+            ],
+            classifier=model.head is not None,
+            reversal=model.head is not None and model.head.reversal,
+            config=self.config,
+            facts=self.facts,
+        )
+        write_model(Path(folder), manifest, model, self.batcher, self.folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Base:
+        folder = Path(folder)
+        manifest, tensors, batcher = read_model(folder, "base")
+        generator = torch.Generator()
+        encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
+        domains = {d.name: d.label_set() for d in manifest.domains}
+        model = TaggingModel(encoder, domains, generator, manifest.classifier, manifest.reversal)
+        model.load_state_dict(tensors)
+        return cls(model, batcher, manifest.method, manifest.config, manifest.facts, folder)

@@ -1,0 +1,80 @@
+"""A training state in one safetensors file, replaced atomically; resuming from it is bit-equal.
+
+Tensors carry parameters, optimiser and noise state; the file's metadata carries the counters and the
+state of the task sampler's generator as JSON. No pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Generator, nn
+
+from adaptner.errors import RunNotResumable
+from adaptner.files import atomic_file
+from adaptner.training.optimiser import Optimiser
+
+FILE = "checkpoint.safetensors"
+
+
+@dataclass
+class TrainingState:
+    """All that a training loop changes as it goes."""
+
+    model: nn.Module
+    optimiser: Optimiser
+    rng: random.Random  # task sampling
+    noise: Generator  # dropout
+    done: int = 0  # iterations
+    seconds: float = 0.0
+
+
+def save_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> None:
+    """``fingerprint`` names the configuration and data: a run resumes only under the same."""
+    tensors = {f"model.{n}": p.detach() for n, p in state.model.named_parameters()}
+    tensors |= {f"optimiser.{n}": t for n, t in state.optimiser.state().items()}
+    tensors["noise"] = state.noise.get_state()
+    version, numbers, gauss = state.rng.getstate()
+    facts = {
+        "done": state.done,
+        "seconds": state.seconds,
+        "fingerprint": fingerprint,
+        "rng": [version, list(numbers), gauss],
+    }
+    content = save(
+        {n: t.contiguous() for n, t in tensors.items()}, metadata={"state": json.dumps(facts)}
+    )
+    with atomic_file(folder / FILE, "wb") as file:
+        file.write(content)
+
+
+def restore_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> None:
+    path = folder / FILE
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads((file.metadata() or {})["state"])
+            tensors = {n: file.get_tensor(n) for n in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise RunNotResumable(file=path, reason=f"no readable checkpoint ({error})") from error
+    if facts["fingerprint"] != fingerprint:
+        raise RunNotResumable(
+            file=path, reason="configuration or sources differ from the first run"
+        )
+    parameters = dict(state.model.named_parameters())
+    with torch.no_grad():
+        for name, p in parameters.items():
+            p.copy_(tensors[f"model.{name}"])
+    prefix = "optimiser."
+    state.optimiser.restore(
+        {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    )
+    state.noise.set_state(tensors["noise"])
+    version, numbers, gauss = facts["rng"]
+    state.rng.setstate((version, tuple(numbers), gauss))
+    state.done, state.seconds = facts["done"], facts["seconds"]

@@ -1,0 +1,100 @@
+"""The training loop every method shares: budget, schedule, divergence, records, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adaptner.errors import TrainingDiverged
+from adaptner.training.budget import Budget, Clock
+from adaptner.training.checkpoint import (
+    FILE,
+    TrainingState,
+    restore_checkpoint,
+    save_checkpoint,
+)
+from adaptner.training.progress import Watch, silent
+from adaptner.training.records import Records
+
+METRICS, HARDNESS = "metrics.jsonl", "hardness.jsonl"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one iteration has to say: its loss, numbers for the metrics file, a remark for the bar
+    and, where it is to be recorded, the tasks with their hardness."""
+
+    loss: float
+    metrics: dict[str, float] = field(default_factory=dict)
+    remark: str = ""
+    tasks: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a run lives and how it is watched. Without a folder nothing is written."""
+
+    folder: Path | None = None
+    fingerprint: str = ""
+    resume: bool = False
+    checkpoint_seconds: float = 60.0
+    watch: Watch = silent
+
+
+def train(
+    state: TrainingState, iterate: Callable[[int], Report], budget: Budget, run: Run
+) -> TrainingState:
+    """Call ``iterate`` (which fills ``.grad``) and take a step, until the budget is spent."""
+    if run.resume and run.folder is not None and (run.folder / FILE).exists():
+        restore_checkpoint(state, run.folder, run.fingerprint)
+    clock = Clock(state.seconds)
+    records = None
+    if run.folder is not None:
+        run.folder.mkdir(parents=True, exist_ok=True)
+        records = [Records(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
+    saved = time.monotonic()
+    while state.done < budget.steps and not _late(clock, budget):
+        iteration = state.done + 1
+        report = iterate(iteration)
+        if not math.isfinite(report.loss):
+            _stop(state, run, report.loss, iteration)
+        state.optimiser.step(clock.share_spent(budget, state.done))
+        state.done, state.seconds = iteration, clock.seconds()
+        if records:
+            records[0].add(iteration=iteration, loss=report.loss, **report.metrics)
+            for task in report.tasks or ():
+                records[1].add(iteration=iteration, **task)
+        run.watch(iteration, budget.steps, report.remark)
+        if records and time.monotonic() - saved >= run.checkpoint_seconds:
+            for record in records:
+                record.flush()
+            assert run.folder is not None
+            save_checkpoint(state, run.folder, run.fingerprint)
+            saved = time.monotonic()
+    if records:
+        for record in records:
+            record.close()
+        assert run.folder is not None
+        save_checkpoint(state, run.folder, run.fingerprint)
+    return state
+
+
+def _late(clock: Clock, budget: Budget) -> bool:
+    return budget.seconds is not None and clock.seconds() >= budget.seconds
+
+
+def _stop(state: TrainingState, run: Run, loss: float, iteration: int) -> None:
+    """The parameters are still those before the bad iteration: if they are sound, keep them as the
+    last good ones, else leave the last checkpoint as it is."""
+    kept = "nothing had been written"
+    if run.folder is not None:
+        if all(bool(p.isfinite().all()) for p in state.model.parameters()):
+            save_checkpoint(state, run.folder, run.fingerprint)
+        kept = f"the last good parameters are kept in {run.folder / FILE}"
+    raise TrainingDiverged(
+        loss=loss, iteration=iteration, rates=state.optimiser.config.rate, kept=kept
+    )

@@ -1,0 +1,51 @@
+"""Progress a person can watch: a bar with loss, hardness spread and time left, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+
+class Watch(Protocol):
+    """Told of every step: how many of ``total`` are done and what there is to say of it."""
+
+    def __call__(self, done: int, total: int, remark: str = "") -> None: ...
+
+
+def silent(done: int, total: int, remark: str = "") -> None:
+    """Nobody is watching."""
+
+
+@contextmanager
+def bar(title: str, quiet: bool = False) -> Iterator[Watch]:
+    """A bar on standard error; silent when quiet."""
+    if quiet:
+        yield silent
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[remark]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None, remark="")
+
+        def watch(done: int, total: int, remark: str = "") -> None:
+            progress.update(task, completed=done, total=total, remark=remark)
+
+        yield watch

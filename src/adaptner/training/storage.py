@@ -1,0 +1,159 @@
+"""Saved models: a folder of safetensors, word list or vectors, and a JSON manifest written last.
+
+A folder without a manifest is not a model, so a crash never leaves half of one behind. The manifest
+holds the SHA-256 of every other file, so a truncated or exchanged file is noticed. No pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMissing
+from adaptner.files import atomic_file, digest
+from adaptner.nn.batch import Batcher
+from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
+from adaptner.types import LabelSet
+
+FORMAT = 1
+MANIFEST, WEIGHTS, VECTORS, VOCABULARY, WORDS = (
+    "manifest.json",
+    "weights.safetensors",
+    "vectors.npy",
+    "vectors.vocab.txt",
+    "words.txt",
+)
+Kind = Literal["base", "tagger"]
+COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
+
+
+class DomainEntry(BaseModel):
+    name: str
+    labels: tuple[str, ...]
+
+    def label_set(self) -> LabelSet:
+        return LabelSet(self.labels)
+
+
+class Manifest(BaseModel):
+    """What a model folder says of itself. It holds no date: the same run gives the same bytes."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    format: int = FORMAT
+    kind: Kind
+    version: str
+    method: str
+    encoder: EncoderConfig
+    alphabet: str
+    domains: list[DomainEntry]
+    classifier: bool = False
+    reversal: bool = False
+    config: dict[str, Any] = {}
+    facts: dict[str, Any] = {}  # sources, budget, seed: whatever the model's maker wants known
+    files: dict[str, str] = {}  # name -> SHA-256
+
+
+def write_model(
+    folder: Path, manifest: Manifest, module: nn.Module, batcher: Batcher, vectors_from: Path | None
+) -> None:
+    """Fill ``folder``, manifest last. ``vectors_from``: a folder whose vector files may be linked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    tensors = {n: t.detach().contiguous() for n, t in module.state_dict().items()}
+    with atomic_file(folder / WEIGHTS, "wb") as file:
+        file.write(save(tensors))
+    names = [WEIGHTS]
+    if manifest.encoder.tune_words:
+        with atomic_file(folder / WORDS, "wb") as file:
+            file.write("".join(f"{w}\n" for w in batcher.vectors.words).encode())
+        names.append(WORDS)
+    else:
+        if vectors_from is None:
+            write_vectors(batcher.vectors, folder / VECTORS)
+        elif vectors_from.resolve() != folder.resolve():
+            for name in (VECTORS, VOCABULARY):
+                _link(vectors_from / name, folder / name)
+        names += [VECTORS, VOCABULARY]
+    complete = manifest.model_copy(update={"files": {n: digest(folder / n) for n in names}})
+    with atomic_file(folder / MANIFEST) as file:
+        json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
+
+
+def read_manifest(folder: Path, kind: Kind) -> Manifest:
+    if not folder.exists():
+        raise FileMissing(file=folder, hint=f"make a {kind} with `{COMMAND[kind]}`")
+    path = folder / MANIFEST
+
+    def unreadable(reason: str) -> ModelUnreadable:
+        return ModelUnreadable(file=folder, kind=kind, reason=reason, command=COMMAND[kind])
+
+    if not path.is_file():
+        unfinished = (folder / "checkpoint.safetensors").exists()
+        raise unreadable(
+            "its training was not finished (go on with --resume)"
+            if unfinished
+            else f"no {MANIFEST} in it"
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = content.get("format") if isinstance(content, dict) else None
+        if isinstance(found, int) and found > FORMAT:
+            raise ModelTooNew(file=folder, found=found, known=FORMAT)
+        manifest = Manifest.model_validate(content)
+    except (ValueError, ValidationError, OSError) as error:
+        raise unreadable(f"damaged {MANIFEST} ({str(error).splitlines()[0]})") from error
+    if manifest.kind != kind:
+        raise unreadable(f"it is a {manifest.kind}, not a {kind}")
+    return manifest
+
+
+def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], Batcher]:
+    manifest = read_manifest(folder, kind)
+    for name, known in manifest.files.items():
+        path = folder / name
+        reason = (
+            "missing"
+            if not path.is_file()
+            else "changed or cut off"
+            if digest(path) != known
+            else ""
+        )
+        if reason and name in (VECTORS, VOCABULARY):
+            raise VectorsMissing(file=folder, kind=kind, reason=f"{name} is {reason}", wanted=name)
+        if reason:
+            raise ModelUnreadable(
+                file=folder, kind=kind, reason=f"{name} is {reason}", command=COMMAND[kind]
+            )
+    try:
+        tensors = load_file(folder / WEIGHTS)
+    except (SafetensorError, OSError) as error:
+        raise ModelUnreadable(
+            file=folder, kind=kind, reason=str(error), command=COMMAND[kind]
+        ) from error
+    if manifest.encoder.tune_words:
+        words = (folder / WORDS).read_bytes().decode().split("\n")[:-1]
+        width = tensors["encoder.words.table"].shape[2]
+        vectors = WordVectors(tuple(words), np.zeros((len(words), width), dtype=np.float32))
+    else:
+        vectors = read_vectors(folder / VECTORS)
+    return manifest, tensors, Batcher(vectors, manifest.alphabet)
+
+
+def _link(source: Path, target: Path) -> None:
+    """A hard link where the file system allows one: vectors are large and never change."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

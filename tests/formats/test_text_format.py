@@ -1,0 +1,31 @@
+"""Plain text: the document is the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adaptner import formats
+from adaptner.errors import EntityNotRepresentable
+from adaptner.types import Document, Entity
+
+
+def test_character_for_character(tmp_path: Path) -> None:
+    content = "  Line one.\r\nLine two µ 🧬.\n\n"
+    source, copy = tmp_path / "a.txt", tmp_path / "b.txt"
+    source.write_bytes(content.encode())
+    assert list(formats.read(source)) == [Document(content)]
+    formats.write(formats.read(source), copy)
+    assert copy.read_bytes() == source.read_bytes()
+
+
+def test_several_documents_are_parted_by_a_blank_line(tmp_path: Path) -> None:
+    formats.write([Document("One"), Document("Two")], tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == "One\n\nTwo"
+
+
+def test_entities_are_not_lost_in_silence(tmp_path: Path) -> None:
+    with pytest.raises(EntityNotRepresentable, match="document 2"):
+        formats.write([Document("One"), Document("Two", (Entity(0, 3, "X"),))], tmp_path / "a.txt")
+    assert not (tmp_path / "a.txt").exists()
