@@ -18,7 +18,8 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextmanager
-def _plain_errors(target: Path) -> Iterator[None]:
+def plain_errors(target: Path) -> Iterator[None]:
+    """What the system says of writing ``target``, said as one of our errors."""
     try:
         yield
     except OSError as error:
@@ -33,7 +34,7 @@ def _plain_errors(target: Path) -> Iterator[None]:
 def atomic_file(target: str | Path, mode: str = "w") -> Iterator[IO]:  # type: ignore[type-arg]
     """Open a temporary neighbour of ``target`` and put it in place when the block ends well."""
     target = Path(target)
-    with _plain_errors(target):
+    with plain_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         temporary = Path(name)
@@ -62,7 +63,7 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
         target.is_dir() and ((target / ours).exists() or not any(target.iterdir()))
     ):
         raise OutputExists(file=target, kind=kind)
-    with _plain_errors(target):
+    with plain_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         try:
@@ -71,8 +72,13 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
             if target.exists():
                 old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
                 os.replace(target, old / "was")
-                os.replace(temporary, target)
-                shutil.rmtree(old)
+                try:
+                    os.replace(temporary, target)
+                except OSError:
+                    os.replace(old / "was", target)
+                    raise
+                finally:
+                    shutil.rmtree(old, ignore_errors=True)
             else:
                 os.replace(temporary, target)
         finally:

@@ -134,3 +134,5 @@ def test_plain_tags_get_a_label_without_being_repaired() -> None:
 def test_unknown_tags_are_refused(tag: str) -> None:
     with pytest.raises(UnknownTag):
         to_bio([tag], Scheme.BIO)
+    with pytest.raises(UnknownTag):
+        detect([["B-X"], ["O", tag]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import random
 from collections.abc import Sequence
 from typing import Literal
@@ -77,15 +78,15 @@ def fine_tune(
         batch = base.batcher([chosen], [labels])
         assert batch.tags is not None
         loss = decoder(encoder(batch, generator), batch.tags, batch.mask).mean()
-        if not torch.isfinite(loss):
+        _set_gradients(loss, learned)
+        norm = optimiser.step(clock.share_spent(budget, step))
+        if not (torch.isfinite(loss) and math.isfinite(norm)):
             raise TrainingDiverged(
-                loss=float(loss.detach()),
+                loss=f"{float(loss.detach())} and its gradient {norm}",
                 iteration=step + 1,
                 rates=config.optimiser.rate,
                 kept="no model was written",
             )
-        _set_gradients(loss, learned)
-        optimiser.step(clock.share_spent(budget, step))
         steps = step + 1
         watch(steps, budget.steps, f"loss {float(loss.detach()):.2f}")
     facts = {"steps": steps, "sentences": len(sentences), "seed": seed, "base": base.method}

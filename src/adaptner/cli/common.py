@@ -1,4 +1,4 @@
-"""What the verbs share: options, where results and remarks go, progress bars.
+"""What the verbs share: options, where results and remarks go, and lists after one option.
 
 Results go to standard output, everything said to the user on the way goes to standard error, so
 that output can be piped.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,25 @@ QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and 
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+# Options that take several values after one mention: --sources A B C
+LISTS = ("--sources", "--held-out")
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """``--sources A B C`` as ``--sources A --sources B --sources C``, which is what click reads."""
+    spelled: list[str] = []
+    current = None
+    for argument in arguments:
+        if argument.startswith("-"):
+            current = argument if argument in LISTS else None
+            if current is None:
+                spelled.append(argument)
+        elif current is not None:
+            spelled += [current, argument]
+        else:
+            spelled.append(argument)
+    return spelled
 
 
 def complain(message: str) -> None:

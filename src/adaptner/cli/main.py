@@ -9,7 +9,19 @@ import sys
 
 import typer
 
-from adaptner.cli import check, convert, corpora, score
+from adaptner.cli import (
+    adapt,
+    check,
+    convert,
+    corpora,
+    demo,
+    evaluate,
+    hardness,
+    methods,
+    pretrain,
+    score,
+    tag,
+)
 from adaptner.errors import AdaptnerError
 
 app = typer.Typer(
@@ -21,18 +33,28 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-app.command("check")(check.check)
-app.command("convert")(convert.convert)
-app.command("score")(score.score)
+for verb in (
+    demo.demo,
+    adapt.adapt,
+    tag.tag,
+    pretrain.pretrain,
+    evaluate.evaluate,
+    score.score,
+    check.check,
+    convert.convert,
+    hardness.hardness,
+    methods.methods,
+):
+    app.command(verb.__name__)(verb)
 app.add_typer(corpora.app, name="corpora")
 
 
 def main() -> None:
     """Entry point: exit code 0 for success, 1 for a failed job, 2 for a wrong call."""
-    from adaptner.cli.common import complain
+    from adaptner.cli.common import complain, spread
 
     try:
-        app()
+        app(args=spread(sys.argv[1:]))
     except AdaptnerError as error:
         complain(str(error))
         sys.exit(error.exit_code)

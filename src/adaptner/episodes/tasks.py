@@ -48,11 +48,13 @@ class TaskSource:
                 if sampling == "entities":
                     own = [own[i] for i in bearing]
                     bearing = list(range(len(own)))
-                if len(own) < 2 * k or (sampling == "support_only" and len(bearing) < k):
+                few_bearing = sampling == "support_only" and len(bearing) < k
+                if few_bearing or len(own) < 2 * k:
+                    entities_wanted = few_bearing or sampling == "entities"
                     raise TooFewSentences(
-                        found=len(bearing) if sampling == "support_only" else len(own),
-                        what=f"corpus {name}" + ("" if sampling == "all" else " with an entity"),
-                        needed=k if sampling == "support_only" else 2 * k,
+                        found=len(bearing) if few_bearing else len(own),
+                        what=f"corpus {name}" + (" with an entity" if entities_wanted else ""),
+                        needed=k if few_bearing else 2 * k,
                         option="--k",
                     )
                 pools.append((name, own, bearing))

@@ -55,7 +55,8 @@ class Jsonl(PlacedReader):
 
 def _as_object(document: Document) -> dict[str, Any]:
     entities = [
-        {"start": e.start, "end": e.end, "label": e.label}
+        # the mention is there for human readers; reading, it is derived from the text
+        {"start": e.start, "end": e.end, "text": e.text_in(document.text), "label": e.label}
         | ({} if e.score is None else {"score": e.score})
         for e in document.entities
     ]

@@ -34,7 +34,9 @@ class EncoderConfig(BaseModel):
     char_embedding: int = Field(30, ge=1)
     char_cnn_widths: tuple[int, ...] = (3,)
     char_cnn_filters: int = Field(50, ge=0, description="per width; 0 leaves the CNN out")
-    char_lstm: int = Field(50, ge=0, description="both directions together; 0 leaves it out")
+    char_lstm: int = Field(
+        50, ge=0, multiple_of=2, description="both directions together; 0 leaves it out"
+    )
     recurrent: Literal["lstm", "gru"] = "lstm"
     hidden: int = Field(128, ge=1, description="per direction")
     dropout: float = Field(0.2, ge=0, lt=1)
@@ -49,8 +51,11 @@ class RecurrentEncoder(nn.Module):
         layer = TunedWords if config.tune_words else FrozenWords
         self.words = layer(batcher.vectors)
         inputs = self.words.width
-        self.chars = uniform((1, len(batcher.alphabet) + 2, config.char_embedding), 0.3, generator)
-        self.char_cnn = self.char_lstm = None
+        self.chars = self.char_cnn = self.char_lstm = None
+        if config.char_cnn_filters or config.char_lstm:  # a parameter nobody reads has no gradient
+            self.chars = uniform(
+                (1, len(batcher.alphabet) + 2, config.char_embedding), 0.3, generator
+            )
         if config.char_cnn_filters:
             self.char_cnn = CharCNN(
                 config.char_embedding, config.char_cnn_widths, config.char_cnn_filters, generator
@@ -66,7 +71,7 @@ class RecurrentEncoder(nn.Module):
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """``noise`` switches dropout on. Dropout on the input is drawn per distinct word: the word is
         hidden in the same places throughout the batch, and is still encoded only once."""
-        parts = [self.words(batch.rows).to(self.chars.dtype)]
+        parts = [self.words(batch.rows).to(self.recurrent.input_weight.dtype)]
         if self.char_cnn is not None:
             parts.append(self.char_cnn(self.chars, batch.chars, batch.char_lengths))
         if self.char_lstm is not None:

@@ -66,8 +66,15 @@ class _Scan(torch.autograd.Function):
             # The caller will differentiate this gradient again (second-order outer gradient):
             # take it through plain operations, which autograd can follow.
             plain = plain_scan(gate_inputs, recurrent, ctx.packing)
-            wanted = (gate_inputs, recurrent)
-            return (*torch.autograd.grad(plain, wanted, grad_states, create_graph=True), None)
+            # One input may be frozen; sequences of one step do not use the recurrent weights.
+            needed = ctx.needs_input_grad[:2]
+            wanted = [t for t, n in zip((gate_inputs, recurrent), needed, strict=True) if n]
+            found = iter(
+                torch.autograd.grad(
+                    plain, wanted, grad_states, create_graph=True, materialize_grads=True
+                )
+            )
+            return (*(next(found) if n else None for n in needed), None)
         packing = ctx.packing
         hidden = recurrent.shape[-1]
         i, f, g, o = gates.split(hidden, -1)

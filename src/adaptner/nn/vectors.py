@@ -74,10 +74,13 @@ def _read_pair(path: Path) -> WordVectors:
         raise BadVectors(file=path, reason=f"its word list {vocabulary.name} is missing")
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
+        words = vocabulary.read_bytes().decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise BadVectors(file=path, reason=f"{vocabulary.name} is not UTF-8") from error
     except (ValueError, EOFError, OSError) as error:
         raise BadVectors(file=path, reason=f"unreadable array ({error})") from error
-    with open(vocabulary, encoding="utf-8", newline="") as file:
-        words = file.read().split("\n")
+    if not isinstance(table, np.ndarray) or not np.issubdtype(table.dtype, np.floating):
+        raise BadVectors(file=path, reason="not an array of floating-point numbers")
     if words and words[-1] == "":
         words.pop()
     if table.ndim != 2 or len(words) != len(table):
@@ -88,12 +91,14 @@ def _read_pair(path: Path) -> WordVectors:
 def _read_text(path: Path) -> WordVectors:
     words: list[str] = []
     rows: list[np.ndarray] = []
-    width = None
+    announced, width = None, 0
     with open(path, encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             parts = line.rstrip("\n").rstrip(" ").split(" ")
             if number == 1 and len(parts) == 2 and all(p.isdigit() for p in parts):
-                continue  # word2vec and fastText announce rows and columns
+                # word2vec and fastText announce rows and columns
+                announced, width = map(int, parts)
+                continue
             width = width or len(parts) - 1
             # A word may itself hold spaces (GloVe 840B does), so count numbers from the right.
             try:
@@ -107,6 +112,10 @@ def _read_text(path: Path) -> WordVectors:
             words.append(" ".join(parts[:-width]))
     if not words:
         raise BadVectors(file=path, reason="no vectors in it")
+    if announced not in (None, len(words)):
+        raise BadVectors(
+            file=path, reason=f"its first line announces {announced} words, it holds {len(words)}"
+        )
     return WordVectors(tuple(words), np.stack(rows))
 
 
@@ -119,6 +128,9 @@ def _read_binary(path: Path) -> WordVectors:
         count, width = map(int, content[:end].split())
     except ValueError as error:
         raise BadVectors(file=path, reason="no word2vec header") from error
+    # A damaged header must not make us ask for terabytes.
+    if count < 1 or width < 1 or count * (4 * width + 1) > len(content):
+        raise BadVectors(file=path, reason=f"too short for {count} words of {width} numbers")
     words: list[str] = []
     table = np.empty((count, width), dtype=np.float32)
     at = end + 1

@@ -132,10 +132,9 @@ class SchemeDetector:
 
     def _learns_nothing_from(self, tags: set[str]) -> bool:
         """True for most sentences of a file, which makes detection cheap."""
-        sure_but_for_closing_tags = self._needless_b and self._left_open
-        return tags <= {OUTSIDE} or bool(
-            sure_but_for_closing_tags and not any(tag[:1] in ("E", "S") for tag in tags)
-        )
+        prefixes = {parse(tag)[0] for tag in tags}
+        settled_unless_closed = self._needless_b and self._left_open is not None
+        return prefixes <= {OUTSIDE} or (settled_unless_closed and not prefixes & {"E", "S"})
 
     def scheme(self) -> Scheme:
         if self._closed and self._left_open:

@@ -10,11 +10,12 @@ import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
 from adaptner.errors import RunNotResumable
 from adaptner.files import atomic_file
@@ -60,15 +61,19 @@ def restore_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> 
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {})["state"])
             tensors = {n: file.get_tensor(n) for n in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise RunNotResumable(file=path, reason=f"no readable checkpoint ({error})") from error
-    if facts["fingerprint"] != fingerprint:
-        raise RunNotResumable(
-            file=path, reason="configuration or sources differ from the first run"
-        )
-    parameters = dict(state.model.named_parameters())
+        if facts["fingerprint"] != fingerprint:
+            raise RunNotResumable(
+                file=path, reason="configuration or sources differ from the first run"
+            )
+        _put_back(state, facts, tensors)
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        reason = f"the checkpoint is damaged ({type(error).__name__}: {error})"
+        raise RunNotResumable(file=path, reason=reason) from error
+
+
+def _put_back(state: TrainingState, facts: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     with torch.no_grad():
-        for name, p in parameters.items():
+        for name, p in state.model.named_parameters():
             p.copy_(tensors[f"model.{name}"])
     prefix = "optimiser."
     state.optimiser.restore(

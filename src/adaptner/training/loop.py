@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from adaptner.errors import TrainingDiverged
 from adaptner.training.budget import Budget, Clock
@@ -52,17 +52,21 @@ def train(
     if run.resume and run.folder is not None and (run.folder / FILE).exists():
         restore_checkpoint(state, run.folder, run.fingerprint)
     clock = Clock(state.seconds)
-    records = None
+    records: list[Records] = []
     if run.folder is not None:
         run.folder.mkdir(parents=True, exist_ok=True)
+        if not run.resume:  # an older run's: the records it belongs to go here and now
+            (run.folder / FILE).unlink(missing_ok=True)
         records = [Records(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
     saved = time.monotonic()
     while state.done < budget.steps and not _late(clock, budget):
         iteration = state.done + 1
         report = iterate(iteration)
         if not math.isfinite(report.loss):
-            _stop(state, run, report.loss, iteration)
-        state.optimiser.step(clock.share_spent(budget, state.done))
+            _stop(state, run, records, str(report.loss))
+        norm = state.optimiser.step(clock.share_spent(budget, state.done))
+        if not math.isfinite(norm):
+            _stop(state, run, records, f"{report.loss} with a gradient of {norm}")
         state.done, state.seconds = iteration, clock.seconds()
         if records:
             records[0].add(iteration=iteration, loss=report.loss, **report.metrics)
@@ -87,14 +91,17 @@ def _late(clock: Clock, budget: Budget) -> bool:
     return budget.seconds is not None and clock.seconds() >= budget.seconds
 
 
-def _stop(state: TrainingState, run: Run, loss: float, iteration: int) -> None:
+def _stop(state: TrainingState, run: Run, records: list[Records], loss: str) -> NoReturn:
     """The parameters are still those before the bad iteration: if they are sound, keep them as the
     last good ones, else leave the last checkpoint as it is."""
+    for record in records:
+        record.close()
     kept = "nothing had been written"
     if run.folder is not None:
         if all(bool(p.isfinite().all()) for p in state.model.parameters()):
             save_checkpoint(state, run.folder, run.fingerprint)
-        kept = f"the last good parameters are kept in {run.folder / FILE}"
+        if (run.folder / FILE).exists():
+            kept = f"the last good parameters are kept in {run.folder / FILE}"
     raise TrainingDiverged(
-        loss=loss, iteration=iteration, rates=state.optimiser.config.rate, kept=kept
+        loss=loss, iteration=state.done + 1, rates=state.optimiser.config.rate, kept=kept
     )

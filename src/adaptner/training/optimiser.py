@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Literal
 
@@ -42,14 +43,18 @@ class Optimiser:
                 self.parameters, config.rate, weight_decay=config.weight_decay
             )
 
-    def step(self, share_spent: float) -> None:
-        """``share_spent`` of the budget: the linear schedule falls from the full rate to zero."""
+    def step(self, share_spent: float) -> float:
+        """The norm of the gradient; where that is no number, no step is taken.
+
+        ``share_spent`` of the budget: the linear schedule falls from the full rate to zero."""
         left = 1.0 - share_spent if self.config.schedule == "linear" else 1.0
         for group in self._torch.param_groups:
             group["lr"] = self.config.rate * left
-        nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
-        self._torch.step()
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.config.clip))
+        if math.isfinite(norm):
+            self._torch.step()
         self._torch.zero_grad(set_to_none=True)
+        return norm
 
     def state(self) -> dict[str, torch.Tensor]:
         """Momenta and moments as flat tensors, for a checkpoint."""

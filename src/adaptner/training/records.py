@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptner.files import atomic_file
+from adaptner.files import atomic_file, plain_errors
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """All whole records; a last line torn by a crash is not one."""
     if not path.exists():
         return
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:  # as bytes: the tear may go through a letter
         for line in file:
-            if line.endswith("\n"):
+            if line.endswith(b"\n"):
                 yield json.loads(line)
 
 
@@ -27,13 +27,17 @@ class Records:
         kept = [r for r in read_records(path) if r["iteration"] <= keep_until]
         with atomic_file(path) as file:
             file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in kept)
+        self._path = path
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115
 
     def add(self, **record: Any) -> None:
-        self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        with plain_errors(self._path):
+            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     def flush(self) -> None:
-        self._file.flush()
+        with plain_errors(self._path):
+            self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        with plain_errors(self._path):
+            self._file.close()

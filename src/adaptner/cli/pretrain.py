@@ -1,0 +1,82 @@
+"""``adaptner pretrain``: learn a base from source corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, remark
+
+
+def pretrain(
+    sources: Annotated[
+        list[str],
+        typer.Option(
+            help="Corpus folders, each DIR or DOMAIN=DIR; several may follow one --sources."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the base.")],
+    method: Annotated[str, typer.Option(help="See `adaptner methods`.")] = "hgda",
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with the method's settings.")
+    ] = None,
+    iterations: Annotated[int, typer.Option(min=0, help="Outer iterations.")] = 1000,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after so many seconds, if earlier.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="Support and query sentences a task.")
+    ] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(help="Word vectors: .npy + .vocab.txt, .vec, .txt or .bin.")
+    ] = None,
+    held_out: Annotated[
+        list[str] | None,
+        typer.Option("--held-out", help="Corpus whose test sentences must not be learnt from."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of parameters, tasks and dropout.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run.")
+    ] = False,
+    as_json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Learn a base from label-rich source corpora.
+
+    The output folder is also the run: configuration, metrics.jsonl, hardness.jsonl, and a model
+    card. An interrupted run goes on with --resume and ends in the same bytes.
+
+    Example: adaptner pretrain --method hgda --sources drug/ gene/ species/ --vectors w2v.npy -o base
+    """
+    from adaptner.corpora.corpus import load_corpus
+    from adaptner.methods.configuration import configured
+    from adaptner.training.budget import Budget
+    from adaptner.training.pretraining import pretrain as run
+    from adaptner.training.progress import bar
+    from adaptner.training.settings import prepare_process
+
+    prepare_process()
+    overrides = {} if k is None else {"k": k}
+    chosen = configured(method, config, overrides)
+    remark("reading the corpora ...", quiet)
+    corpora = [load_corpus(spec) for spec in sources]
+    excluded = [load_corpus(spec) for spec in held_out or ()]
+    with bar(f"{chosen.title}", quiet) as watch:
+        base = run(
+            chosen,
+            corpora,
+            Budget(iterations, seconds),
+            output,
+            vectors=vectors,
+            held_out=excluded,
+            seed=seed,
+            resume=resume,
+            watch=watch,
+            tell=lambda message: remark(message, quiet),
+        )
+    if as_json:
+        emit_json({"base": str(output), "method": base.method, **base.facts})
+    else:
+        remark(f"{base.facts['iterations']} iterations; base in {output}", quiet)

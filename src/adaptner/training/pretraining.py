@@ -1,0 +1,120 @@
+"""From source corpora to a base in a folder: the run, its fingerprint, its model card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from adaptner import __version__
+from adaptner.corpora.corpus import Corpus, group_by_domain
+from adaptner.errors import BadUsage, OutputExists
+from adaptner.files import atomic_file, digest
+from adaptner.methods.method import Method, source_domains
+from adaptner.nn.vectors import read_vectors
+from adaptner.training import checkpoint
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.training.loop import Run
+from adaptner.training.progress import Watch, silent
+from adaptner.training.storage import MANIFEST
+
+CONFIG, CARD = "config.json", "card.md"
+
+
+def pretrain(
+    method: Method,
+    corpora: Sequence[Corpus],
+    budget: Budget,
+    folder: Path,
+    *,
+    vectors: Path | None = None,
+    held_out: Sequence[Corpus] = (),
+    seed: int = 0,
+    resume: bool = False,
+    checkpoint_seconds: float = 60.0,
+    watch: Watch = silent,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Base:
+    """Train, save the base in ``folder`` and return it. ``tell`` hears what a user should know."""
+    _check_folder(folder, resume)
+    tests = [s for c in held_out for s in c.split("test")]
+    sources = source_domains(group_by_domain(corpora), tests)
+    for domain in sources:
+        tell(
+            f"{domain.name}: {len(domain.sentences):,} sentences of {len(domain.corpora)} corpora"
+            + (f", {domain.removed} left out (in a held-out test set)" if domain.removed else "")
+        )
+    settings = {
+        "version": __version__,
+        "method": method.name,
+        "config": method.config.model_dump(mode="json"),
+        "steps": budget.steps,
+        "seed": seed,
+        "sources": {d.name: d.sha256 for d in sources},
+        "held_out": [c.sha256 for c in held_out],
+        "vectors": None if vectors is None else digest(vectors),
+    }
+    fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    table = None if vectors is None else read_vectors(vectors)
+    if not resume:
+        (folder / MANIFEST).unlink(missing_ok=True)
+        (folder / checkpoint.FILE).unlink(missing_ok=True)
+    with atomic_file(folder / CONFIG) as file:
+        json.dump(settings, file, indent=1, ensure_ascii=False)
+    run = Run(folder, fingerprint, resume, checkpoint_seconds, watch)
+    base = method.fit(sources, budget, vectors=table, seed=seed, run=run)
+    base.save(folder)
+    with atomic_file(folder / CARD) as file:
+        file.write(card(base, method))
+    (folder / checkpoint.FILE).unlink(missing_ok=True)  # the base is complete without it
+    return base
+
+
+def _check_folder(folder: Path, resume: bool) -> None:
+    ours = (folder / CONFIG).exists()
+    if folder.exists() and not folder.is_dir():
+        raise OutputExists(file=folder, kind="a folder")
+    if folder.is_dir() and not ours and any(folder.iterdir()):
+        raise OutputExists(file=folder, kind="a run of ours")
+    if (folder / checkpoint.FILE).exists() and not resume:
+        raise BadUsage(
+            problem=f"{folder} holds an unfinished run",
+            remedy="add --resume to go on with it, or remove the folder to start afresh",
+        )
+
+
+def card(base: Base, method: Method) -> str:
+    """What a person should know before using the base."""
+    rows = "\n".join(
+        f"| {s['domain']} | {', '.join(s['sha256'])} | {s['sentences']:,} | {s['removed']} |"
+        for s in base.facts["sources"]
+    )
+    settings = json.dumps(base.config, indent=1, ensure_ascii=False)
+    width = base.batcher.vectors.width
+    tuned = base.model.encoder.config.tune_words
+    return f"""# A base for adaptner
+
+Made by {method.title} (`{base.method}`, paper {method.paper}) in {base.facts["iterations"]:,}
+iterations, seed {base.facts["seed"]}, with adaptner {__version__}.
+
+| domain | corpora | sentences (train and dev) | left out |
+|---|---|---|---|
+{rows}
+
+Word vectors: {len(base.batcher.vectors.words):,} words of {width} numbers, {"tuned" if tuned else "frozen"}.
+
+**Use.** `adaptner adapt SENTENCES --base THIS_FOLDER -o MODEL`, for entity types that need not be
+among those above.
+
+**Limits.** It knows the language of its sources (see the table) and nothing else; quality on a new
+type must be measured (`adaptner evaluate --base THIS_FOLDER --target CORPUS`). The licences of the
+source corpora govern what may be done with it.
+
+## Settings
+
+```json
+{settings}
+```
+"""

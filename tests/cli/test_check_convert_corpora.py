@@ -1,0 +1,204 @@
+"""The verbs check, convert and corpora stats, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from adaptner import formats
+from adaptner.cli import check, convert, corpora
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import BadUsage, EntityOffTokens, FileMissing, UnknownFormat
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command("check")(check.check)
+app.command("convert")(convert.convert)
+app.add_typer(corpora.app, name="corpora")
+
+GOOD_LINE = '{"text": "TP53 fell", "entities": [{"start": 0, "end": 4, "label": "Gene"}]}'
+OFF_LINE = GOOD_LINE.replace('"end": 4', '"end": 3')
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+
+    def call(*arguments: object, stdin: str | None = None):  # type: ignore[no-untyped-def]
+        return runner.invoke(app, [str(a) for a in arguments], input=stdin)
+
+    return call
+
+
+@pytest.mark.parametrize("verb", [["check"], ["convert"], ["corpora", "stats"]])
+def test_help_has_an_example(run, verb: list[str]) -> None:  # type: ignore[no-untyped-def]
+    result = run(*verb, "--help")
+    assert result.exit_code == 0
+    assert f"Example: adaptner {' '.join(verb)}" in result.stdout
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+def test_check_of_a_sound_file(run) -> None:  # type: ignore[no-untyped-def]
+    result = run("check", own_corpus("gene").folder / "train.jsonl")
+    assert result.exit_code == 0
+    assert "130 sentence(s); entities: Gene 190" in result.stdout
+    assert "0 error(s), 0 repaired tag(s), 0 remark(s)" in result.stdout
+
+
+def test_check_lists_every_error(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    lines = ["oops", GOOD_LINE, OFF_LINE, '{"text": 3}', '{"text": "a", "entities": [{}, {}]}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    result = run("check", "a.jsonl")
+    assert result.exit_code == 1
+    for line, times in ((1, 1), (2, 0), (3, 1), (4, 1), (5, 2)):
+        assert result.stderr.count(f"error: a.jsonl:{line}:") == times
+    assert "5 error(s)" in result.stdout
+    found = json.loads(run("check", "a.jsonl", "--json").stdout)
+    assert [(e["kind"], e["line"]) for e in found["errors"]] == [
+        ("BadJson", 1),
+        ("EntityOffTokens", 3),
+        ("BadJson", 4),
+        ("BadEntity", 5),
+        ("BadEntity", 5),
+    ]
+    assert (found["documents"], found["sentences"], found["entities"]) == (2, 1, {"Gene": 1})
+
+
+def test_check_of_conll(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    content = "p53 B-G\nfell O\n\np53 O\nrose O\n\np53 B-G\nfell O\n\nHeLa I-C\n\nbad X\n\nlone\n"
+    (tmp_path / "a.conll").write_text(content)
+    result = run("check", "a.conll", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert [(e["kind"], e["line"]) for e in found["errors"]] == [
+        ("UnknownTag", 12),
+        ("RaggedColumns", 14),
+    ]
+    assert [(r["line"], r["was"], r["now"]) for r in found["repairs"]] == [(10, "I-C", "B-C")]
+    assert [(r["kind"], r["line"]) for r in found["remarks"]] == [
+        ("duplicate", 7),
+        ("label seen once", 10),
+        ("uneven annotation", 1),
+    ]
+    assert found["remarks"][2]["message"] == "'p53' is G 2x, unmarked 1x (compare line 4)"
+    printed = run("check", "a.conll")
+    assert "warning: a.conll:10: I-C read as B-C" in printed.stderr
+    assert "a.conll:1: uneven annotation: 'p53'" in printed.stdout
+
+
+def test_check_says_when_it_shows_only_some(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.conll").write_text("a B-X\n\n" * 31)
+    result = run("check", "a.conll")
+    assert result.exit_code == 0
+    assert result.stdout.count("duplicate:") == 20
+    assert "and 10 more of kind 'duplicate'" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.conll", b"", "EmptyFile"),
+        ("a.jsonl", b"\xff\xfe{", "WrongEncoding"),
+        ("a.conll", b"a S-X\n\nb B-X\nc O\n", "MixedSchemes"),
+        ("a.txt", b"a\0", "NulCharacter"),
+        ("missing.txt", None, "FileMissing"),
+    ],
+)
+def test_check_of_hopeless_files(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path, name: str, content: bytes | None, kind: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    result = run("check", name, "--json")
+    assert result.exit_code == 1
+    assert [e["kind"] for e in json.loads(result.stdout)["errors"]] == [kind]
+
+
+def test_check_remarks_on_a_file_without_entities(run) -> None:  # type: ignore[no-untyped-def]
+    result = run("check", "-", "--from", "text", "--json", stdin="Nothing here. Nor here.")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["sentences"]) == (0, 2)
+    assert [r["kind"] for r in found["remarks"]] == ["no entities"]
+
+
+def test_check_of_an_unknown_format(run) -> None:  # type: ignore[no-untyped-def]
+    assert isinstance(run("check", "a.docx").exception, UnknownFormat)
+
+
+# --- convert --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "iob1", "BIOES"])
+def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:  # type: ignore[no-untyped-def]
+    source = own_corpus("gene").folder / "dev.jsonl"
+    result = run("convert", source, "a.conll", "--scheme", scheme)
+    assert result.exit_code == 0
+    assert "30 document(s), 37 entities -> a.conll" in result.stderr
+    assert ("\tS-Gene\n" in (tmp_path / "a.conll").read_text()) == (scheme == "BIOES")
+    assert run("convert", "a.conll", "plain.conll", "-q").stderr == ""
+    assert run("convert", source, "direct.conll").exit_code == 0
+    assert (tmp_path / "plain.conll").read_bytes() == (tmp_path / "direct.conll").read_bytes()
+    assert run("convert", "plain.conll", "b.jsonl").exit_code == 0
+    mentions = [
+        [e.text_in(d.text).replace(" ", "") for e in d.entities]
+        for d in formats.read(tmp_path / "b.jsonl")
+    ]
+    assert mentions == [
+        [e.text_in(d.text).replace(" ", "") for e in d.entities] for d in formats.read(source)
+    ]
+
+
+def test_convert_through_pipes(run) -> None:  # type: ignore[no-untyped-def]
+    result = run("convert", "-", "-", "--from", "jsonl", "--to", "conll", stdin=GOOD_LINE)
+    assert result.exit_code == 0
+    assert result.stdout == "TP53\tB-Gene\nfell\tO\n\n"
+
+
+def test_convert_tells_what_is_repaired_and_lost(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.conll").write_text("a B-X\n\nb I-X\n")
+    assert "a.conll:3: I-X read as B-X" in run("convert", "a.conll", "b.jsonl").stderr
+    scored = GOOD_LINE.replace('"Gene"', '"Gene", "score": 0.5').replace("{", '{"id": "d1", ', 1)
+    (tmp_path / "a.jsonl").write_text(scored + '\n{"text": " "}\n')
+    told = run("convert", "a.jsonl", "b.conll").stderr
+    for loss in ("1 id(s) not written", "1 score(s)", "1 document(s) without a word"):
+        assert loss in told
+
+
+def test_convert_fails_whole(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.jsonl").write_text(GOOD_LINE + "\n" + OFF_LINE)
+    error = run("convert", "a.jsonl", "b.conll").exception
+    assert isinstance(error, EntityOffTokens)
+    assert str(error).startswith("a.jsonl:2: ")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.jsonl"]
+    assert run("convert", "a.jsonl", "-", "--to", "conll").stdout == ""
+
+
+def test_convert_misused(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.jsonl").write_text(GOOD_LINE)
+    assert isinstance(run("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO").exception, BadUsage)
+    assert isinstance(run("convert", "nowhere.jsonl", "b.conll").exception, FileMissing)
+    assert isinstance(run("convert", "a.jsonl", "-").exception, UnknownFormat)
+    assert run("convert", "a.jsonl", "b.conll", "--scheme", "XYZ").exit_code == 2
+
+
+# --- corpora stats --------------------------------------------------------------------------------
+
+
+def test_corpora_stats(run) -> None:  # type: ignore[no-untyped-def]
+    folders = [own_corpus(name).folder for name in ("gene", "cellline")]
+    result = run("corpora", "stats", *folders, "--json")
+    assert result.exit_code == 0
+    gene, _ = json.loads(result.stdout)
+    assert (gene["corpus"], gene["domain"]) == ("gene", "Gene")
+    assert gene["sentences"] == {"train": 130, "dev": 30, "test": 70}
+    assert gene["mentions_per_type"] == {"Gene": 330}
+    assert gene["sha256"] == own_corpus("gene").sha256
+    table = run("corpora", "stats", *folders).stdout
+    assert table.splitlines()[1].split() == ["gene", "Gene", "train", "130", "190", "2,177"]
+    assert "types of cellline: CellLine 283" in table

@@ -1,0 +1,70 @@
+"""The package's own corpora are what they promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptner.corpora.consistency import contradictions
+from adaptner.corpora.own import OWN, own_corpus
+from adaptner.errors import UnknownName
+
+LABELS = dict(zip(OWN, ("Disease", "Drug", "Gene", "Species", "CellLine"), strict=True))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_size_and_labels(name: str) -> None:
+    corpus = own_corpus(name)
+    assert corpus.domain == LABELS[name]
+    assert corpus.labels.labels == (LABELS[name],)
+    assert [len(corpus.split(s)) for s in ("train", "dev", "test")] == [130, 30, 70]
+    sentences = [s for split in corpus.splits for s in corpus.split(split)]
+    mentions = {e.text_in(s.text) for s in sentences for e in s.entities}
+    assert len(mentions) >= 60
+    for split in corpus.splits:
+        bare = [s for s in corpus.split(split) if not s.entities]
+        assert 0.1 < len(bare) / len(corpus.split(split)) < 0.5
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_no_two_sentences_begin_alike(name: str) -> None:
+    corpus = own_corpus(name)
+    frames = [
+        " ".join(s.text.lower().split()[:4]) for split in corpus.splits for s in corpus.split(split)
+    ]
+    assert len(frames) == len(set(frames))
+
+
+def test_no_sentence_stands_twice() -> None:
+    texts = [
+        "".join(s.text.lower().split())
+        for name in OWN
+        for split in ("train", "dev", "test")
+        for s in own_corpus(name).split(split)
+    ]
+    assert len(texts) == 5 * 230
+    assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_mentions_are_tidy(name: str) -> None:
+    corpus = own_corpus(name)
+    for split in corpus.splits:
+        for sentence in corpus.split(split):
+            for entity in sentence.entities:
+                mention = entity.text_in(sentence.text)
+                assert mention == mention.strip()
+                assert mention[0] not in ".,;:)"
+                assert mention[-1] not in ".,;:("
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_annotation_is_even(name: str) -> None:
+    """What is marked in one sentence is marked in all."""
+    corpus = own_corpus(name)
+    sentences = [s for split in corpus.splits for s in corpus.split(split)]
+    assert [c.mention for c in contradictions(sentences)] == []
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(UnknownName, match=r"did you mean 'disease'"):
+        own_corpus("diseases")

@@ -1,0 +1,130 @@
+"""Statistics and overlap of the real corpora equal the published table, recounted from files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
+from adaptner.corpora.overlap import fingerprint, without_overlap
+from adaptner.corpora.statistics import statistics
+from adaptner.types import Sentence
+
+BIO8 = {
+    "ncbi-disease": "Disease",
+    "bc5cdr-disease": "Disease",
+    "bc5cdr-chem": "Drug",
+    "jnlpba": "Gene",
+    "bc2gm": "Gene",
+    "linnaeus": "Species",
+    "s800": "Species",
+    "bc4chemd-sub": "Drug",
+}
+ROWS = [*(f"bio8/{name}" for name in BIO8), "news/conll03", "news/scitech", "general/wnut17"]
+
+corpus_at = cache(load_corpus)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget() -> Iterator[None]:
+    """Millions of small objects would slow down every test after these."""
+    yield
+    corpus_at.cache_clear()
+
+
+def published(data: Path, where: str) -> dict[str, list[float]]:
+    """The row of the README, its columns found by their headings."""
+    group, name = where.split("/")
+    text = (data / "README.md").read_text(encoding="utf-8")
+    section = text.split(f"## {group}\n")[1].split("\n## ")[0]
+    table = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    heads = [head.strip() for head in table[0]]
+    (row,) = [row for row in table if row[0].strip() == name]
+    found = {}
+    for column in ("sentences", "mentions", "unique tokens", "% with NEs"):
+        (index,) = [i for i, head in enumerate(heads) if head.startswith(column)]
+        ours = re.sub(r"\(.*?\)|,", "", row[index])
+        found[column] = [float(figure) for figure in ours.split("/")]
+    return found
+
+
+@pytest.mark.parametrize("where", ROWS)
+def test_published_figures(shared_data: Path, where: str) -> None:
+    figures = statistics(corpus_at(shared_data / where))
+    assert published(shared_data, where) == {
+        "sentences": list(figures.sentences.values()),
+        "mentions": list(figures.mentions.values()),
+        "unique tokens": [figures.unique_tokens],
+        "% with NEs": [round(figures.percent_with_entities, 1)],
+    }
+    assert sum(figures.mentions_per_type.values()) == sum(figures.mentions.values())
+
+
+def test_types_of_conll03(shared_data: Path) -> None:
+    corpus = corpus_at(shared_data / "news/conll03")
+    counts: dict[str, int] = {}
+    for sentence in corpus.split("train"):
+        for entity in sentence.entities:
+            counts[entity.label] = counts.get(entity.label, 0) + 1
+    assert counts == {"PER": 6600, "LOC": 7140, "ORG": 6321, "MISC": 3438}
+    assert corpus.domain == "conll03"
+
+
+def test_domains_of_the_eight(shared_data: Path) -> None:
+    corpora = [corpus_at(shared_data / "bio8" / name) for name in BIO8]
+    assert {c.name: c.domain for c in corpora} == BIO8
+    assert [d.name for d in group_by_domain(corpora)] == ["Disease", "Drug", "Gene", "Species"]
+
+
+def learning(corpus: Corpus) -> list[Sentence]:
+    return [*corpus.split("train"), *corpus.split("dev")]
+
+
+def shared(corpus: Corpus, other: Corpus) -> int:
+    """Distinct test sentences of ``corpus`` that ``other`` (its own train and dev) holds."""
+    held = learning(other) if other is corpus else [s for n in other.splits for s in other.split(n)]
+    prints = {fingerprint(s) for s in held} - {None}
+    return len({fingerprint(s) for s in corpus.split("test")} & prints)
+
+
+@pytest.mark.parametrize(
+    ("tested", "held", "count"),
+    [
+        ("jnlpba", "jnlpba", 101),
+        ("bc2gm", "bc2gm", 16),
+        ("bc2gm", "jnlpba", 22),
+        ("jnlpba", "bc2gm", 13),
+        ("linnaeus", "linnaeus", 6),
+        ("ncbi-disease", "ncbi-disease", 1),
+        ("bc5cdr-chem", "bc5cdr-chem", 3),
+    ],
+)
+def test_published_overlaps(shared_data: Path, tested: str, held: str, count: int) -> None:
+    assert shared(*(corpus_at(shared_data / "bio8" / name) for name in (tested, held))) == count
+
+
+def test_overlap_is_removed(shared_data: Path) -> None:
+    corpus = corpus_at(shared_data / "bio8" / "jnlpba")
+    sentences, test = learning(corpus), corpus.split("test")
+    kept, removed = without_overlap(sentences, test)
+    assert removed == 101
+    assert len(kept) == len(sentences) - removed
+    assert without_overlap(kept, test) == (kept, 0)
+
+
+def test_what_counts_as_the_same() -> None:
+    def sentence(text: str) -> Sentence:
+        return Sentence.from_tokens(text.split())
+
+    long = "Loss of TP53 in early passages accelerated the emergence of clones ."
+    other = long.replace("TP53", "TP 53").upper()
+    short = "The results are shown in Table 1 ."
+    kept, removed = without_overlap(
+        [sentence(long), sentence(short), sentence(long + " x")], [sentence(other), sentence(short)]
+    )
+    assert removed == 1
+    assert [s.text for s in kept] == [short, long + " x"]

@@ -1,0 +1,114 @@
+"""Sentences to tensors: order, distinct words, long and unknown words, tasks of different sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptner.nn.batch import LONGEST_WORD, UNKNOWN_CHAR, Batcher, alphabet_of
+from adaptner.nn.vectors import WordVectors
+from adaptner.types import LabelSet, Sentence
+
+VECTORS = WordVectors(("a", "bb", "ccc"), np.eye(3, dtype=np.float32))
+X, XY = LabelSet(("X",)), LabelSet(("X", "Y"))
+
+
+def sentence(text: str, tags: str = "") -> Sentence:
+    return Sentence.from_tokens(text.split(), tags.split() or None)
+
+
+def batcher() -> Batcher:
+    return Batcher(VECTORS, "abc")
+
+
+def test_sentences_are_sorted_and_tags_go_with_them() -> None:
+    task = [sentence("a", "B-X"), sentence("a bb ccc", "O B-X I-X"), sentence("bb a", "O O")]
+    batch = batcher()([task], [X])
+    assert batch.order == ((1, 2, 0),)
+    assert batch.mask.tolist() == [[[True] * 3, [True, True, False], [True, False, False]]]
+    assert batch.tags is not None
+    assert batch.tags.tolist() == [[[0, 1, 2], [0, 0, 0], [1, 0, 0]]]
+
+
+def test_each_task_has_its_own_tag_numbers() -> None:
+    task = [sentence("a bb", "B-Y I-Y")]
+    batch = batcher()([task, task], [LabelSet(("Y",)), XY])
+    assert batch.tags is not None
+    assert batch.tags.tolist() == [[[1, 2]], [[3, 4]]]
+    assert batcher()([task]).tags is None
+
+
+def test_tasks_of_different_vocabularies_are_filled_up() -> None:
+    rich = [sentence("a bb ccc acb"), sentence("cab bca a")]
+    poor = [sentence("a a a a a"), sentence("a")]
+    batch = batcher()([rich, poor])
+    assert batch.rows.shape == (2, 6)
+    assert batch.char_lengths[1].tolist() == [1] * 6
+    for g, task in enumerate((rich, poor)):
+        for i, original in enumerate(batch.order[g]):
+            for t, word in enumerate(task[original].tokens):
+                w = int(batch.index[g, i, t])
+                assert batch.rows[g, w] == VECTORS.row(word)
+                length = int(batch.char_lengths[g, w])
+                letters = "".join("\0?abc"[c] for c in batch.chars[g, w, :length])
+                assert letters == word
+
+
+words = st.text("abcé", min_size=1, max_size=40)
+sentences = st.lists(words, min_size=1, max_size=5).map(Sentence.from_tokens)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
+def test_every_token_can_be_read_back(tasks: list[list[Sentence]]) -> None:
+    batch = batcher()(tasks)
+    for g, task in enumerate(tasks):
+        assert sorted(batch.order[g]) == list(range(len(task)))
+        lengths = [len(task[i]) for i in batch.order[g]]
+        assert lengths == sorted(lengths, reverse=True)
+        assert batch.mask[g].sum(1).tolist() == lengths
+        assert batch.char_lengths[g].tolist() == sorted(batch.char_lengths[g].tolist(), reverse=True)
+        for i, original in enumerate(batch.order[g]):
+            for t, word in enumerate(task[original].tokens):
+                w = int(batch.index[g, i, t])
+                read = [{"a": 2, "b": 3, "c": 4}.get(c, UNKNOWN_CHAR) for c in word]
+                if len(read) > LONGEST_WORD:
+                    read = read[: LONGEST_WORD // 2] + read[-LONGEST_WORD // 2 :]
+                assert batch.chars[g, w, : batch.char_lengths[g, w]].tolist() == read
+                assert batch.chars[g, w, batch.char_lengths[g, w] :].sum() == 0
+
+
+def test_long_words_keep_both_ends_and_bound_the_width() -> None:
+    long = "a" * 500 + "b" * 500
+    batch = batcher()([[sentence(f"{long} a")]])
+    assert batch.chars.shape == (1, 2, LONGEST_WORD)
+    assert batch.chars[0, 0].tolist() == [2] * 16 + [3] * 16
+    exact = "c" * LONGEST_WORD
+    assert batcher()([[sentence(exact)]]).chars[0, 0].tolist() == [4] * LONGEST_WORD
+
+
+def test_unknown_words_and_characters() -> None:
+    batch = batcher()([[sentence("zβ A")]])
+    assert sorted(batch.rows[0].tolist()) == [0, len(VECTORS.words)]
+    assert batch.chars[0, 0].tolist() == [UNKNOWN_CHAR, UNKNOWN_CHAR]
+    assert batch.chars[0, 1].tolist() == [UNKNOWN_CHAR, 0]  # "A" is no "a" to the characters
+
+
+def test_a_tag_the_task_does_not_know_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        batcher()([[sentence("a", "B-Z")]], [X])
+
+
+def test_alphabet_is_sorted_without_spaces_or_rare_characters() -> None:
+    found = alphabet_of([sentence("ba ab\u00a0x"), sentence("cc β")])
+    assert found == "abc"
+    assert alphabet_of([sentence("β")], least=1) == "β"
+
+
+def test_packing_of_the_batch_covers_the_mask() -> None:
+    batch = batcher()([[sentence("a bb"), sentence("a bb ccc")], [sentence("a"), sentence("bb")]])
+    ones = torch.ones(2, 2, sum(batch.packing.sizes), 1)
+    assert (batch.packing.unpack(ones)[batch.mask] == 1).all()

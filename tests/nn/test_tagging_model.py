@@ -1,0 +1,174 @@
+"""θ, φ and ω as stacked parameters, the losses of eq. 1, and gradients brought back home."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from adaptner.nn.batch import Batch, Batcher
+from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.model import TaggingModel, group_of
+from adaptner.nn.vectors import WordVectors
+from adaptner.types import LabelSet, Sentence
+
+VECTORS = WordVectors(("a", "b"), np.array([[1, -1], [0.5, 2]], dtype=np.float32))
+DOMAINS = {"gene": LabelSet(("G",)), "drug": LabelSet(("D", "E")), "other": LabelSet(("O1",))}
+GENE = [
+    Sentence.from_tokens(["a", "b", "c"], ["O", "B-G", "I-G"]),
+    Sentence.from_tokens(["b"], ["O"]),
+]
+DRUG = [
+    Sentence.from_tokens(["c", "a"], ["B-E", "I-E"]),
+    Sentence.from_tokens(["b", "b", "a", "d"], ["B-D", "O", "B-E", "O"]),
+]
+
+
+def made(classifier: bool = True) -> tuple[TaggingModel, Batcher]:
+    batcher = Batcher(VECTORS, "abc")
+    g = torch.Generator().manual_seed(0)
+    config = EncoderConfig(char_embedding=2, char_cnn_filters=2, char_lstm=2, hidden=2)
+    encoder = RecurrentEncoder(config, batcher, g)
+    return TaggingModel(encoder, DOMAINS, g, classifier).double(), batcher
+
+
+def batch_of(batcher: Batcher, tasks: list[list[Sentence]], domains: list[int]) -> Batch:
+    labels = list(DOMAINS.values())
+    return batcher(tasks, [labels[d] for d in domains])
+
+
+def test_names_fall_into_the_three_groups() -> None:
+    model, _ = made()
+    assert {group_of(n) for n in model.stacked([0])} == {"encoder", "decoder", "head"}
+    assert {group_of(n) for n in made(classifier=False)[0].stacked([0])} == {"encoder", "decoder"}
+
+
+def test_stacked_repeats_theta_and_pads_phi() -> None:
+    model, _ = made()
+    stacked = model.stacked([0, 1, 0])
+    own = dict(model.named_parameters())
+    for name, value in stacked.items():
+        assert len(value) == 3
+        assert not value.requires_grad
+        if group_of(name) != "decoder":
+            assert all(torch.equal(value[i], own[name][0]) for i in range(3))
+    transition = stacked["decoder.transition"]
+    assert transition.shape == (3, 5, 5)
+    assert torch.equal(transition[0, :3, :3], own["decoder.0.transition"][0])
+    assert torch.equal(transition[1], own["decoder.1.transition"][0])
+    assert torch.equal(transition[0], transition[2])
+    # alone, a small decoder is not padded
+    assert model.stacked([0])["decoder.transition"].shape == (1, 3, 3)
+
+
+@pytest.mark.parametrize("per_token", [False, True])
+def test_tasks_together_cost_what_they_cost_alone(per_token: bool) -> None:
+    model, batcher = made()
+    tasks, domains = [GENE, DRUG, GENE], [0, 1, 0]
+    together = model.losses(
+        model.stacked(domains),
+        batch_of(batcher, tasks, domains),
+        domains,
+        aux_weight=0.3,
+        per_token=per_token,
+    )
+    assert together.aux is not None
+    torch.testing.assert_close(together.total, together.label + 0.3 * together.aux)
+    for i, (task, domain) in enumerate(zip(tasks, domains, strict=True)):
+        # through the module itself: encoder, then its own decoder and head, sentence by sentence
+        label, aux = 0.0, 0.0
+        for s in task:
+            one = batch_of(batcher, [[s]], [domain])
+            states = model.encoder(one)
+            label += model.decoder[domain](states, one.tags, one.mask).sum()
+            aux += model.head(states, one.mask, torch.tensor([domain])).sum()
+        count = sum(map(len, task)) if per_token else len(task)
+        torch.testing.assert_close(together.label[i], label / count)
+        torch.testing.assert_close(together.aux[i], aux / len(task))
+
+
+def test_without_a_classifier_the_total_is_the_label_loss() -> None:
+    model, batcher = made(classifier=False)
+    losses = model.losses(model.stacked([0]), batch_of(batcher, [GENE], [0]), [0])
+    assert losses.aux is None
+    assert torch.equal(losses.total, losses.label)
+
+
+def test_losses_leave_the_module_alone() -> None:
+    model, batcher = made()
+    before = {n: p.clone() for n, p in model.named_parameters()}
+    parameters = {n: (p + 1).requires_grad_() for n, p in model.stacked([0]).items()}
+    model.losses(parameters, batch_of(batcher, [GENE], [0]), [0]).total.sum().backward()
+    for name, p in model.named_parameters():
+        assert p.grad is None
+        assert torch.equal(p, before[name])
+
+
+def test_gradients_come_home_weighted_and_absent_domains_get_none() -> None:
+    model, _ = made()
+    domains = [1, 0, 1]
+    gradients = {
+        n: torch.arange(1.0, p.numel() + 1, dtype=torch.float64).view(p.shape)
+        for n, p in model.stacked(domains).items()
+    }
+    weights = {
+        "encoder": torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64),
+        "decoder": torch.tensor([0.1, 0.7, 0.2], dtype=torch.float64),
+        "head": torch.tensor([0.6, 0.1, 0.3], dtype=torch.float64),
+    }
+    model.add_gradients(domains, gradients, weights)  # type: ignore[arg-type]
+    for name, p in model.named_parameters():
+        group = group_of(name)
+        if name.startswith("decoder.2."):
+            assert p.grad is None, name
+            continue
+        assert p.grad is not None, name
+        assert p.grad.shape == p.shape
+        if group != "decoder":
+            expected = sum(weights[group][i] * gradients[name][i] for i in range(3))
+        else:
+            _, number, rest = name.split(".")
+            stacked = gradients[f"decoder.{rest}"]
+            expected = sum(
+                weights[group][i] * stacked[i] for i in range(3) if domains[i] == int(number)
+            )
+            expected = expected[tuple(slice(0, n) for n in p.shape[1:])]
+        torch.testing.assert_close(p.grad[0], expected)
+
+
+def test_gradients_add_to_those_already_there() -> None:
+    model, _ = made()
+    ones = {n: torch.ones_like(p) for n, p in model.stacked([0]).items()}
+    weights = {g: torch.ones(1, dtype=torch.float64) for g in ("encoder", "decoder", "head")}
+    for _ in range(2):
+        model.add_gradients([0], ones, weights)  # type: ignore[arg-type]
+    for name, p in model.named_parameters():
+        if name.startswith(("decoder.1", "decoder.2")):
+            assert p.grad is None
+        else:
+            assert p.grad is not None
+            assert torch.equal(p.grad, torch.full_like(p, 2)), name
+
+
+def test_stacked_gradients_equal_the_modules_own() -> None:
+    """Round trip: stack, differentiate, bring home with weight one = backward on the module."""
+    model, batcher = made()
+    domains, tasks = [1, 0, 1], [DRUG, GENE, DRUG[::-1]]
+    start = {n: p.clone().requires_grad_() for n, p in model.stacked(domains).items()}
+    losses = model.losses(start, batch_of(batcher, tasks, domains), domains, aux_weight=0.5)
+    found = torch.autograd.grad(losses.total.sum(), [*start.values()])
+    weights = {g: torch.ones(3, dtype=torch.float64) for g in ("encoder", "decoder", "head")}
+    model.add_gradients(domains, dict(zip(start, found, strict=True)), weights)  # type: ignore[arg-type]
+    gathered = {n: p.grad for n, p in model.named_parameters()}
+    model.zero_grad(set_to_none=True)
+    for task, domain in zip(tasks, domains, strict=True):
+        one = batch_of(batcher, [task], [domain])
+        states = model.encoder(one)
+        label = model.decoder[domain](states, one.tags, one.mask).mean()
+        aux = model.head(states, one.mask, torch.tensor([domain])).sum()
+        (label + 0.5 * aux).backward()
+    for name, p in model.named_parameters():
+        if p.grad is None:
+            assert gathered[name] is None
+        else:
+            torch.testing.assert_close(gathered[name], p.grad, msg=name)

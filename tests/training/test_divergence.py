@@ -1,0 +1,105 @@
+"""A loss that is no number stops the run and leaves the last good parameters behind."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import torch
+from safetensors import safe_open
+from torch import nn
+
+from adaptner.errors import TrainingDiverged
+from adaptner.training.budget import Budget
+from adaptner.training.checkpoint import FILE, TrainingState, restore_checkpoint
+from adaptner.training.loop import METRICS, Report, Run, train
+from adaptner.training.optimiser import Optimiser, OptimiserConfig
+
+
+def fresh_state() -> TrainingState:
+    model = nn.Linear(2, 1, bias=False)
+    nn.init.ones_(model.weight)
+    optimiser = Optimiser(model.parameters(), OptimiserConfig(rate=0.1, schedule="constant"))
+    return TrainingState(model, optimiser, random.Random(0), torch.Generator().manual_seed(0))
+
+
+def good_until(state: TrainingState, last: int, loss: float, gradient: float):
+    def iterate(iteration: int) -> Report:
+        bad = iteration > last
+        state.model.weight.grad = torch.full((1, 2), gradient if bad else 1.0)
+        return Report(loss if bad else 1.0)
+
+    return iterate
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf"), -float("inf")])
+def test_bad_loss_stops_before_the_step(tmp_path, loss):
+    state = fresh_state()
+    with pytest.raises(TrainingDiverged) as error:
+        train(state, good_until(state, 3, loss, 1.0), Budget(10), Run(tmp_path, "x"))
+    assert "iteration 4" in str(error.value)
+    assert "0.1" in str(error.value)  # the rate to lower
+    assert str(tmp_path / FILE) in str(error.value)
+    kept = fresh_state()
+    restore_checkpoint(kept, tmp_path, "x")
+    assert kept.done == 3
+    assert torch.equal(kept.model.weight, state.model.weight)
+    assert bool(kept.model.weight.isfinite().all())
+    metrics = [json.loads(x) for x in (tmp_path / METRICS).read_text().splitlines()]
+    assert [m["iteration"] for m in metrics] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("checkpoint_seconds", [0.0, 60.0])
+@pytest.mark.parametrize("gradient", [float("nan"), float("inf")])
+def test_bad_gradient_under_a_good_loss_is_not_taken(tmp_path, gradient, checkpoint_seconds):
+    state = fresh_state()
+    run = Run(tmp_path, "x", checkpoint_seconds=checkpoint_seconds)
+    with pytest.raises(TrainingDiverged, match="iteration 4"):
+        train(state, good_until(state, 3, 1.0, gradient), Budget(4), run)
+    kept = fresh_state()
+    restore_checkpoint(kept, tmp_path, "x")
+    assert kept.done == 3
+    assert bool(kept.model.weight.isfinite().all())
+
+
+def test_without_a_folder_nothing_is_claimed_to_be_kept():
+    state = fresh_state()
+    with pytest.raises(TrainingDiverged, match="nothing had been written"):
+        train(state, good_until(state, 3, float("nan"), 1.0), Budget(10), Run())
+
+
+def test_no_checkpoint_is_promised_that_is_not_there(tmp_path):
+    """Parameters ruined before the first checkpoint: there is nothing to keep, and it says so."""
+    state = fresh_state()
+    with torch.no_grad():
+        state.model.weight.fill_(float("nan"))
+    with pytest.raises(TrainingDiverged, match="nothing had been written"):
+        train(state, good_until(state, 0, float("nan"), 1.0), Budget(10), Run(tmp_path, "x"))
+    assert not (tmp_path / FILE).exists()
+
+
+def test_ruined_parameters_do_not_replace_a_good_checkpoint(tmp_path):
+    state = fresh_state()
+    train(state, good_until(state, 9, 1.0, 1.0), Budget(2), Run(tmp_path, "x"))
+    before = (tmp_path / FILE).read_bytes()
+
+    def iterate(iteration: int) -> Report:
+        with torch.no_grad():
+            state.model.weight.fill_(float("nan"))
+        return Report(float("nan"))
+
+    with pytest.raises(TrainingDiverged, match="are kept in"):
+        train(state, iterate, Budget(5), Run(tmp_path, "x", resume=True))
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_method_with_a_huge_rate(fit, tmp_path):
+    run = Run(tmp_path, "x", checkpoint_seconds=0)
+    with pytest.raises(TrainingDiverged) as error:
+        fit(60, run, base_rate=1e30)
+    assert str(tmp_path / FILE) in str(error.value)
+    with safe_open(tmp_path / FILE, framework="pt") as file:
+        parameters = [file.get_tensor(n) for n in file.keys() if n.startswith("model.")]  # noqa: SIM118
+    assert parameters
+    assert all(bool(p.isfinite().all()) for p in parameters)

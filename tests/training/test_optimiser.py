@@ -1,0 +1,247 @@
+"""Budget, schedule, clipping, and parameters that stand still without a gradient."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+import torch
+from torch import nn
+
+from adaptner.errors import BudgetTooSmall
+from adaptner.training.budget import Budget, Clock
+from adaptner.training.checkpoint import TrainingState
+from adaptner.training.loop import Report, Run, train
+from adaptner.training.optimiser import Optimiser, OptimiserConfig
+
+
+def parameter(*values: float) -> nn.Parameter:
+    return nn.Parameter(torch.tensor(values))
+
+
+# --- budget ---------------------------------------------------------------------------------------
+
+
+class Counted:
+    """A run that counts its iterations and may take its time over each."""
+
+    def __init__(self, seconds_each: float = 0.0) -> None:
+        self.model = nn.Linear(1, 1)
+        self.state = TrainingState(
+            self.model,
+            Optimiser(self.model.parameters(), OptimiserConfig()),
+            random.Random(0),
+            torch.Generator(),
+        )
+        self.seen: list[int] = []
+        self._seconds_each = seconds_each
+
+    def iterate(self, iteration: int) -> Report:
+        self.seen.append(iteration)
+        time.sleep(self._seconds_each)
+        return Report(1.0)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+def test_budget_in_steps(steps):
+    run = Counted()
+    train(run.state, run.iterate, Budget(steps), Run())
+    assert run.seen == list(range(1, steps + 1))
+    assert run.state.done == steps
+
+
+def test_budget_in_seconds():
+    run = Counted(0.02)
+    begun = time.monotonic()
+    train(run.state, run.iterate, Budget(10**6, 0.2), Run())
+    assert 0.2 <= time.monotonic() - begun < 1.5
+    assert 1 <= len(run.seen) <= 10
+
+
+def test_seconds_spent_before_an_interruption_count(tmp_path):
+    first = Counted(0.02)
+    train(first.state, first.iterate, Budget(10**6, 0.2), Run(tmp_path, "x"))
+    second = Counted(0.02)
+    train(second.state, second.iterate, Budget(10**6, 0.2), Run(tmp_path, "x", resume=True))
+    assert second.seen == []
+    assert second.state.done == first.state.done
+
+
+@pytest.mark.parametrize(("steps", "seconds"), [(-1, None), (5, 0.0), (5, -1.0)])
+def test_impossible_budget(steps, seconds):
+    with pytest.raises(BudgetTooSmall):
+        Budget(steps, seconds)
+
+
+def test_share_spent_goes_by_what_ends_first():
+    clock = Clock()
+    assert clock.share_spent(Budget(10), 4) == 0.4
+    assert clock.share_spent(Budget(10, 1000.0), 4) == 0.4
+    assert Clock(already=90.0).share_spent(Budget(10, 100.0), 4) == pytest.approx(0.9, abs=0.01)
+    assert Clock(already=900.0).share_spent(Budget(10, 100.0), 4) == 1.0
+    assert clock.share_spent(Budget(0), 0) == 1.0
+
+
+# --- schedule and clipping ------------------------------------------------------------------------
+
+
+def plain(**facts: object) -> OptimiserConfig:
+    """Steps that are rate x gradient and nothing else."""
+    return OptimiserConfig(**{"momentum": 0.0, "weight_decay": 0.0, "clip": 1e9, **facts})
+
+
+def steps_taken(config: OptimiserConfig, shares: list[float]) -> list[float]:
+    p = parameter(0.0)
+    optimiser = Optimiser([p], config)
+    taken = []
+    for share in shares:
+        before = p.item()
+        p.grad = torch.ones(1)
+        optimiser.step(share)
+        taken.append(before - p.item())
+    return taken
+
+
+def test_linear_schedule_falls_from_the_full_rate_to_zero():
+    shares = [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert steps_taken(plain(rate=0.8), shares) == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0])
+
+
+def test_constant_schedule():
+    config = plain(rate=0.8, schedule="constant")
+    assert steps_taken(config, [0.0, 0.5, 1.0]) == pytest.approx([0.8] * 3)
+
+
+def test_the_loop_tells_the_schedule_what_is_spent():
+    """The first of n steps at the full rate, the last at one n-th of it."""
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(model.weight)
+    optimiser = Optimiser(model.parameters(), plain(rate=1.0))
+    state = TrainingState(model, optimiser, random.Random(0), torch.Generator())
+    places = [0.0]
+
+    def iterate(iteration: int) -> Report:
+        model.weight.grad = torch.ones(1, 1)
+        return Report(1.0)
+
+    def watch(done: int, total: int, remark: str = "") -> None:
+        places.append(model.weight.item())
+
+    train(state, iterate, Budget(4), Run(watch=watch))
+    moved = [a - b for a, b in zip(places, places[1:], strict=False)]
+    assert moved == pytest.approx([1.0, 0.75, 0.5, 0.25])
+
+
+def test_clip_is_of_the_whole_gradient():
+    a, b = parameter(0.0), parameter(0.0)
+    optimiser = Optimiser([a, b], plain(rate=1.0, clip=1.0))
+    a.grad, b.grad = torch.tensor([30.0]), torch.tensor([40.0])
+    assert optimiser.step(0.0) == pytest.approx(50.0)
+    assert [a.item(), b.item()] == pytest.approx([-0.6, -0.8], rel=1e-4)
+
+
+def test_a_small_gradient_is_not_clipped():
+    p = parameter(0.0)
+    optimiser = Optimiser([p], plain(rate=1.0, clip=5.0))
+    p.grad = torch.tensor([4.9])
+    optimiser.step(0.0)
+    assert p.item() == pytest.approx(-4.9)
+
+
+def test_sgd_is_momentum_and_decay_as_published():
+    p = parameter(1.0)
+    config = OptimiserConfig(rate=0.1, momentum=0.9, weight_decay=0.01, schedule="constant")
+    optimiser = Optimiser([p], config)
+    value, velocity = 1.0, 0.0
+    for gradient in (1.0, -0.5, 0.25):
+        p.grad = torch.tensor([gradient])
+        optimiser.step(0.0)
+        velocity = 0.9 * velocity + gradient + 0.01 * value
+        value -= 0.1 * velocity
+    assert p.item() == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_gradient_that_is_no_number_moves_nothing(name, bad):
+    p, q = parameter(1.0, 2.0), parameter(3.0)
+    optimiser = Optimiser([p, q], OptimiserConfig(name=name, rate=0.1))
+    p.grad, q.grad = torch.tensor([bad, 1.0]), torch.tensor([1.0])
+    assert not torch.isfinite(torch.tensor(optimiser.step(0.0)))
+    assert p.tolist() == [1.0, 2.0]
+    assert q.tolist() == [3.0]
+    assert p.grad is None
+    assert optimiser.state() == {}
+
+
+# --- what has no gradient stands still ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_without_a_gradient_nothing_moves(name):
+    p, q = parameter(1.0), parameter(1.0)
+    config = OptimiserConfig(name=name, rate=0.1, weight_decay=0.1, schedule="constant")
+    optimiser = Optimiser([p, q], config)
+    p.grad, q.grad = torch.ones(1), torch.ones(1)
+    optimiser.step(0.0)  # both now have momentum
+    before = q.detach().clone()
+    momentum = {n: t.clone() for n, t in optimiser.state().items() if n.startswith("1.")}
+    assert momentum
+    moved = p.item()
+    for _ in range(3):
+        p.grad = torch.ones(1)
+        optimiser.step(0.0)
+    assert torch.equal(q, before)
+    assert p.item() < moved
+    after = optimiser.state()
+    assert all(torch.equal(t, after[n]) for n, t in momentum.items())
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
+def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optimiser):
+    """Train all three domains, then draw tasks of the first only: φ of the others must not drift,
+    neither by momentum nor by decay."""
+    from adaptner.episodes import TaskSource
+
+    begun, seen = 4, []
+    real = TaskSource.sample
+
+    def sample(self, rng):
+        while True:
+            task = real(self, rng)
+            if task.domain == (len(seen) // 2) % 3 or len(seen) >= 2 * 2 * begun:
+                break
+        while len(seen) >= 2 * begun and task.domain != 0:
+            task = real(self, rng)
+        seen.append(task.domain)
+        return task
+
+    monkeypatch.setattr(TaskSource, "sample", sample)
+    kept: dict[int, dict[str, torch.Tensor]] = {}
+    model = None
+
+    def snapshot(done: int, total: int, remark: str = "") -> None:
+        assert model is not None
+        if done in (begun, total):
+            kept[done] = {n: p.detach().clone() for n, p in model.named_parameters()}
+
+    import adaptner.methods.meta_learner as learner
+
+    build = learner.build_model
+
+    def building(*args):
+        nonlocal model
+        model, batcher = build(*args)
+        return model, batcher
+
+    monkeypatch.setattr(learner, "build_model", building)
+    settings = {"name": optimiser, "weight_decay": 0.1, "schedule": "constant"}
+    fit(2 * begun, Run(watch=snapshot), optimiser=settings)
+    assert set(seen[: 2 * begun]) == {0, 1, 2}
+    assert set(seen[2 * begun :]) == {0}
+    first, last = kept[begun], kept[2 * begun]
+    still = {n for n in first if torch.equal(first[n], last[n])}
+    absent = {n for n in first if n.startswith(("decoder.1.", "decoder.2."))}
+    assert absent
+    assert still == absent

@@ -1,0 +1,236 @@
+"""A run that was cut off ends with the very bytes of one that was not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from adaptner.errors import RunNotResumable
+from adaptner.training.checkpoint import FILE
+from adaptner.training.loop import HARDNESS, METRICS, Run
+from adaptner.training.storage import WEIGHTS
+
+STEPS = 12
+WRITTEN = (WEIGHTS, METRICS, HARDNESS, "manifest.json", "words.txt")
+
+
+class PowerCut(Exception):
+    pass
+
+
+def cut_off_at(iteration: int):
+    def watch(done: int, total: int, remark: str = "") -> None:
+        if done == iteration:
+            raise PowerCut
+
+    return watch
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in WRITTEN}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(fit, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    fit(STEPS, Run(folder, "same")).save(folder)
+    return folder
+
+
+def test_uninterrupted_run_records_every_iteration(uninterrupted):
+    metrics = [json.loads(x) for x in (uninterrupted / METRICS).read_text().splitlines()]
+    assert [m["iteration"] for m in metrics] == list(range(1, STEPS + 1))
+    hard = [json.loads(x) for x in (uninterrupted / HARDNESS).read_text().splitlines()]
+    assert {h["iteration"] for h in hard} == {1, 2, 4, 6, 8, 10, 12}
+    assert all(set(h["gamma"]) == {"encoder", "decoder", "head"} for h in hard)
+
+
+@pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.05])
+@pytest.mark.parametrize("at", [1, 7])
+def test_resumed_after_an_exception(fit, uninterrupted, tmp_path, at, checkpoint_seconds):
+    run = Run(tmp_path, "same", checkpoint_seconds=checkpoint_seconds, watch=cut_off_at(at))
+    with pytest.raises(PowerCut):
+        fit(STEPS, run)
+    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+    assert contents(tmp_path) == contents(uninterrupted)
+
+
+def test_resumed_twice(fit, uninterrupted, tmp_path):
+    for at in (4, 9):
+        with pytest.raises(PowerCut):
+            fit(STEPS, Run(tmp_path, "same", True, checkpoint_seconds=0, watch=cut_off_at(at)))
+    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+    assert contents(tmp_path) == contents(uninterrupted)
+
+
+def test_adamw_resumes_bit_equal_too(fit, tmp_path):
+    adamw = {"optimiser": {"name": "adamw", "weight_decay": 0.01}}
+    fit(6, Run(tmp_path / "a", "x"), **adamw).save(tmp_path / "a")
+    run = Run(tmp_path / "b", "x", checkpoint_seconds=0, watch=cut_off_at(4))
+    with pytest.raises(PowerCut):
+        fit(6, run, **adamw)
+    fit(6, Run(tmp_path / "b", "x", resume=True), **adamw).save(tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_finished_run_resumed_changes_nothing(fit, tmp_path):
+    fit(4, Run(tmp_path, "x")).save(tmp_path)
+    before = contents(tmp_path)
+    fit(4, Run(tmp_path, "x", resume=True)).save(tmp_path)
+    assert contents(tmp_path) == before
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from adaptner.corpora.corpus import group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.methods.hgda import HGDA
+from adaptner.methods.method import source_domains
+from adaptner.nn.encoder import EncoderConfig
+from adaptner.training.budget import Budget
+from adaptner.training.loop import Run
+
+def watch(done, total, remark=""):
+    print(done, flush=True)
+    time.sleep(0.02)
+
+tiny = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
+sources = source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug", "gene")]))
+method = HGDA(encoder=tiny, k=3, tasks=2, record_every=2)
+run = Run(Path(sys.argv[1]), "same", checkpoint_seconds=0, watch=watch)
+method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)
+"""
+
+
+def test_resumed_after_sigkill(fit, uninterrupted, tmp_path):
+    """For real: another process, killed from outside in mid-run, gone on with here."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(tmp_path), str(STEPS)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+    assert child.stdout is not None
+    try:
+        for line in child.stdout:
+            if int(line) == 6:
+                break
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+    assert child.returncode == -signal.SIGKILL
+    assert not (tmp_path / WEIGHTS).exists()
+    with safe_open(tmp_path / FILE, framework="pt") as file:
+        done = json.loads(file.metadata()["state"])["done"]
+    assert 5 <= done < STEPS
+    # the kill may have torn the last record in the middle of a letter
+    with open(tmp_path / HARDNESS, "ab") as file:
+        file.write('{"iteration": 99, "sentences": ["µ'.encode()[:-1])
+    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+    assert contents(tmp_path) == contents(uninterrupted)
+
+
+def test_same_seed_same_bytes(fit, uninterrupted, tmp_path):
+    fit(STEPS, Run(tmp_path, "same")).save(tmp_path)
+    assert contents(tmp_path) == contents(uninterrupted)
+
+
+def test_watching_and_checkpointing_do_not_touch_the_result(fit, uninterrupted, tmp_path):
+    fit(STEPS).save(tmp_path)  # no run folder at all
+    assert (tmp_path / WEIGHTS).read_bytes() == (uninterrupted / WEIGHTS).read_bytes()
+
+
+def test_another_seed_gives_another_model(fit, uninterrupted, tmp_path):
+    fit(STEPS, Run(tmp_path, "same"), seed=1).save(tmp_path)
+    mine, other = load_file(tmp_path / WEIGHTS), load_file(uninterrupted / WEIGHTS)
+    assert all(not torch.equal(mine[n], other[n]) for n in mine)
+
+
+def test_another_fingerprint_is_refused(fit, tmp_path):
+    fit(2, Run(tmp_path, "this configuration"))
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(RunNotResumable, match="configuration or sources differ") as error:
+        fit(4, Run(tmp_path, "that configuration", resume=True))
+    assert str(tmp_path / FILE) in str(error.value)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_fresh_start_forgets_the_old_checkpoint(fit, uninterrupted, tmp_path):
+    """Cut off before its first checkpoint, a run must not resume from the one before it, whose
+    records are gone."""
+    fit(3, Run(tmp_path, "same"))
+    with pytest.raises(PowerCut):
+        fit(STEPS, Run(tmp_path, "same", watch=cut_off_at(1)))
+    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+    assert contents(tmp_path) == contents(uninterrupted)
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _overwritten(path: Path) -> None:
+    path.write_bytes(b"\x80\x04not a checkpoint" * 50)
+
+
+def _without_metadata(path: Path) -> None:
+    save_file(load_file(path), path)
+
+
+def _without_counters(path: Path) -> None:
+    save_file(load_file(path), path, {"state": json.dumps({"fingerprint": "x"})})
+
+
+def _with_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    save_file(tensors, path, metadata)
+
+
+def _without_a_parameter(path: Path) -> None:
+    tensors = load_file(path)
+    _with_tensors(path, {n: t for n, t in tensors.items() if n != "model.encoder.chars"})
+
+
+def _with_another_shape(path: Path) -> None:
+    tensors = load_file(path)
+    tensors["model.encoder.chars"] = tensors["model.encoder.chars"][:, :-1].contiguous()
+    _with_tensors(path, tensors)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _truncated,
+        _emptied,
+        _overwritten,
+        _without_metadata,
+        _without_counters,
+        _without_a_parameter,
+        _with_another_shape,
+    ],
+)
+def test_damaged_checkpoint(fit, tmp_path, damage):
+    fit(2, Run(tmp_path, "x"))
+    damage(tmp_path / FILE)
+    with pytest.raises(RunNotResumable) as error:
+        fit(4, Run(tmp_path, "x", resume=True))
+    assert str(tmp_path / FILE) in str(error.value)
+    assert "without --resume" in str(error.value)
