@@ -30,6 +30,7 @@ from adaptner.nn.batch import Batcher, alphabet_of
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.vectors import WordVectors, read_vectors
+from adaptner.training.settings import prepare_process
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -78,18 +79,22 @@ def copy_weights(model, domain, plain):
 
 
 def plain_batch(batcher, sentences, labels, domain):
+    """The same sentences for the reference: every token with its row and characters, padded."""
+    spelled = [[batcher.spelled(w) for w in s.tokens] for s in sentences]
     length = max(map(len, sentences))
-    facts = [[batcher._word(w) for w in s.tokens] for s in sentences]
-    most = max(len(c) for f in facts for _, c in f)
-    rows = torch.full((len(sentences), length), len(batcher.vectors.words))
-    chars = torch.zeros(len(sentences), length, most, dtype=torch.long)
-    char_lengths = torch.zeros(len(sentences), length, dtype=torch.long)
-    tags = torch.zeros(len(sentences), length, dtype=torch.long)
-    for i, (s, f) in enumerate(zip(sentences, facts, strict=True)):
-        for j, ((row, c), tag) in enumerate(zip(f, s.tags, strict=True)):
-            rows[i, j], char_lengths[i, j], tags[i, j] = row, len(c), labels.index[tag]
-            chars[i, j, : len(c)] = torch.tensor(c)
-    return rows, chars, char_lengths, torch.tensor([len(s) for s in sentences]), tags, domain
+    most = max(len(c) for own in spelled for c in own)
+    blank = len(batcher.vectors.words)
+    rows = [
+        [batcher.vectors.row(w) for w in s.tokens] + [blank] * (length - len(s)) for s in sentences
+    ]
+    chars = [
+        [c + [0] * (most - len(c)) for c in own] + [[0] * most] * (length - len(own))
+        for own in spelled
+    ]
+    char_lengths = [[len(c) for c in own] + [0] * (length - len(own)) for own in spelled]
+    tags = [[labels.index[t] for t in s.tags] + [0] * (length - len(s)) for s in sentences]
+    lengths = [len(s) for s in sentences]
+    return (*map(torch.tensor, (rows, chars, char_lengths, lengths, tags)), domain)
 
 
 def main() -> None:
@@ -97,7 +102,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=12, help="batches of tasks per round")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    prepare_process()
     corpora, vectors = data()
     generator = torch.Generator().manual_seed(0)
     sentences = [s for c in corpora for s in c.split("train")]

@@ -71,11 +71,12 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
             os.chmod(temporary, 0o777 & ~_umask())
             if target.exists():
                 old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
-                os.replace(target, old / "was")
                 try:
+                    os.replace(target, old / "was")
                     os.replace(temporary, target)
                 except OSError:
-                    os.replace(old / "was", target)
+                    if not target.exists():
+                        os.replace(old / "was", target)
                     raise
                 finally:
                     shutil.rmtree(old, ignore_errors=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adaptner.nn import batch as batch_module
 from adaptner.nn.batch import LONGEST_WORD, UNKNOWN_CHAR, Batcher, alphabet_of
 from adaptner.nn.vectors import WordVectors
 from adaptner.types import LabelSet, Sentence
@@ -46,13 +50,13 @@ def test_tasks_of_different_vocabularies_are_filled_up() -> None:
     poor = [sentence("a a a a a"), sentence("a")]
     batch = batcher()([rich, poor])
     assert batch.rows.shape == (2, 6)
-    assert batch.char_lengths[1].tolist() == [1] * 6
+    assert batch.char_packing.lengths[1].tolist() == [1] * 6
     for g, task in enumerate((rich, poor)):
         for i, original in enumerate(batch.order[g]):
             for t, word in enumerate(task[original].tokens):
                 w = int(batch.index[g, i, t])
                 assert batch.rows[g, w] == VECTORS.row(word)
-                length = int(batch.char_lengths[g, w])
+                length = int(batch.char_packing.lengths[g, w])
                 letters = "".join("\0?abc"[c] for c in batch.chars[g, w, :length])
                 assert letters == word
 
@@ -70,15 +74,17 @@ def test_every_token_can_be_read_back(tasks: list[list[Sentence]]) -> None:
         lengths = [len(task[i]) for i in batch.order[g]]
         assert lengths == sorted(lengths, reverse=True)
         assert batch.mask[g].sum(1).tolist() == lengths
-        assert batch.char_lengths[g].tolist() == sorted(batch.char_lengths[g].tolist(), reverse=True)
+        assert batch.char_packing.lengths[g].tolist() == sorted(
+            batch.char_packing.lengths[g].tolist(), reverse=True
+        )
         for i, original in enumerate(batch.order[g]):
             for t, word in enumerate(task[original].tokens):
                 w = int(batch.index[g, i, t])
                 read = [{"a": 2, "b": 3, "c": 4}.get(c, UNKNOWN_CHAR) for c in word]
                 if len(read) > LONGEST_WORD:
                     read = read[: LONGEST_WORD // 2] + read[-LONGEST_WORD // 2 :]
-                assert batch.chars[g, w, : batch.char_lengths[g, w]].tolist() == read
-                assert batch.chars[g, w, batch.char_lengths[g, w] :].sum() == 0
+                assert batch.chars[g, w, : batch.char_packing.lengths[g, w]].tolist() == read
+                assert batch.chars[g, w, batch.char_packing.lengths[g, w] :].sum() == 0
 
 
 def test_long_words_keep_both_ends_and_bound_the_width() -> None:
@@ -112,3 +118,47 @@ def test_packing_of_the_batch_covers_the_mask() -> None:
     batch = batcher()([[sentence("a bb"), sentence("a bb ccc")], [sentence("a"), sentence("bb")]])
     ones = torch.ones(2, 2, sum(batch.packing.sizes), 1)
     assert (batch.packing.unpack(ones)[batch.mask] == 1).all()
+
+
+def checked(own: Batcher, tokens: list[str]) -> None:
+    batch = own([[Sentence.from_tokens(tokens)]])
+    for t, word in enumerate(tokens):
+        w = int(batch.index[0, 0, t])
+        assert batch.rows[0, w] == own.vectors.row(word)
+        length = int(batch.char_packing.lengths[0, w])
+        assert batch.chars[0, w, :length].tolist() == own.spelled(word)
+
+
+def test_thousands_of_words_and_forgetting_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_module, "REMEMBERED", 3000)
+    own = Batcher(VECTORS, "abc0123456789")
+    for start in range(0, 8000, 500):
+        checked(own, [f"w{i}" for i in range(start, start + 500)] + ["a", "w3"])
+
+
+def test_threads_may_meet_new_words_at_once() -> None:
+    """A tagger's ``predict`` may be called from several threads; they share its batcher."""
+    own = Batcher(WordVectors((), np.zeros((0, 2), dtype=np.float32)), "0123456789abcd")
+    words = {n: [f"{n}{i}" for i in range(400)] for n in "abcd"}
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for start in range(0, 400, 20):
+                checked(own, words[name][start : start + 20] + words["a"][start : start + 20])
+        except BaseException as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(n,)) for n in words]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+    for tokens in words.values():
+        checked(own, tokens)

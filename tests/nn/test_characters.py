@@ -20,6 +20,7 @@ CHARS = torch.tensor(
     ]
 )
 LENGTHS = torch.tensor([[5, 3, 1], [2, 1, 1]])
+PACKING = Packing.of(LENGTHS, 5)
 
 
 def random(*shape: int, seed: int) -> Tensor:
@@ -40,7 +41,7 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
     assert cnn.width == FILTERS * len(widths)
     parameters = varied(cnn, 2)
     alphabet = random(2, LETTERS, EMBEDDED, seed=1).requires_grad_()
-    found = torch.func.functional_call(cnn, parameters, (alphabet, CHARS, LENGTHS))
+    found = torch.func.functional_call(cnn, parameters, (alphabet, CHARS, PACKING))
     assert found.shape == (2, 3, cnn.width)
 
     expected = torch.zeros_like(found)
@@ -68,20 +69,20 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
 def test_padding_has_no_say_in_the_cnn() -> None:
     cnn = CharCNN(EMBEDDED, (3,), FILTERS, torch.Generator().manual_seed(0)).double()
     alphabet = random(1, LETTERS, EMBEDDED, seed=1)
-    found = cnn(alphabet, CHARS[:1], LENGTHS[:1])
+    single = Packing.of(LENGTHS[:1], 5)
+    found = cnn(alphabet, CHARS[:1], single)
     louder = alphabet.clone()
     louder[:, 0] = 1e6
-    assert torch.equal(cnn(louder, CHARS[:1], LENGTHS[:1]), found)
-    wider = F.pad(CHARS[:1], (0, 4))
-    torch.testing.assert_close(cnn(alphabet, wider, LENGTHS[:1]), found)
+    assert torch.equal(cnn(louder, CHARS[:1], single), found)
+    wider = cnn(alphabet, F.pad(CHARS[:1], (0, 4)), Packing.of(LENGTHS[:1], 9))
+    torch.testing.assert_close(wider, found)
 
 
 def test_lstm_equals_last_states_of_torch() -> None:
     lstm = CharLSTM(EMBEDDED, 8, torch.Generator().manual_seed(0))
     parameters = varied(lstm, 2)
     alphabet = random(2, LETTERS, EMBEDDED, seed=1).requires_grad_()
-    packing = Packing.of(LENGTHS, CHARS.shape[2])
-    found = torch.func.functional_call(lstm, parameters, (alphabet, CHARS, packing))
+    found = torch.func.functional_call(lstm, parameters, (alphabet, CHARS, PACKING))
     assert found.shape == (2, 3, lstm.width) == (2, 3, 8)
     expected = torch.zeros_like(found)
     for g in range(2):

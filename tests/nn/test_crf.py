@@ -202,9 +202,7 @@ def test_gradient_by_the_bias_is_expected_minus_seen(labels: LabelSet) -> None:
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     seed=st.integers(0, 10_000),
 )
-def test_no_forbidden_move_is_ever_decoded(
-    labels: LabelSet, lengths: list[int], seed: int
-) -> None:
+def test_no_forbidden_move_is_ever_decoded(labels: LabelSet, lengths: list[int], seed: int) -> None:
     """However loudly the emissions ask for one."""
     g = torch.Generator().manual_seed(seed)
     crf = CRF(WIDTH, labels, g)
@@ -247,7 +245,9 @@ def test_what_stands_in_the_padding_does_not_matter() -> None:
     before = functional_call(crf, parameters, (states, tags, mask, limits))
     states = torch.where(mask[..., None], states, 77.0)
     tags = torch.where(mask, tags, 2)
-    torch.testing.assert_close(functional_call(crf, parameters, (states, tags, mask, limits)), before)
+    torch.testing.assert_close(
+        functional_call(crf, parameters, (states, tags, mask, limits)), before
+    )
 
 
 def test_partition_can_be_differentiated_twice() -> None:

@@ -61,7 +61,9 @@ def test_reversal_turns_the_encoder_gradient_only() -> None:
     for reversal in (False, True):
         ours, x = head(reversal=reversal), states().requires_grad_()
         loss = ours(x, MASK, torch.tensor([1, 2]))
-        results.append((loss.detach(), torch.autograd.grad(loss.sum(), [x, ours.weight, ours.bias])))
+        results.append(
+            (loss.detach(), torch.autograd.grad(loss.sum(), [x, ours.weight, ours.bias]))
+        )
     (plain, (x, weight, bias)), (reversed_, (rx, rweight, rbias)) = results
     assert torch.equal(plain, reversed_)
     assert x.abs().max() > 0

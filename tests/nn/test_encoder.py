@@ -60,9 +60,7 @@ def test_neighbours_and_padding_do_not_change_a_sentence(variant: str) -> None:
     longer = [Sentence.from_tokens(f"w{i}" for i in range(12 - n)) for n in range(4)]
     for tasks in ([SENTENCES], [shifted], [longer, SENTENCES], [shifted, longer]):
         batch = batcher(tasks)
-        parameters = {
-            n: p.expand(len(tasks), *p.shape[1:]) for n, p in encoder.named_parameters()
-        }
+        parameters = {n: p.expand(len(tasks), *p.shape[1:]) for n, p in encoder.named_parameters()}
         states = torch.func.functional_call(encoder, parameters, (batch,))
         assert states.shape[-1] == encoder.width == 6
         for g, task in enumerate(tasks):

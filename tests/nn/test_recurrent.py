@@ -124,7 +124,9 @@ def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
     symbols = random(tasks, SYMBOLS, INPUTS, seed=1).requires_grad_()
-    index = torch.randint(SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2))
+    index = torch.randint(
+        SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2)
+    )
     packing = Packing.of(LENGTHS, WIDTH)
     mask = torch.arange(WIDTH) < LENGTHS[..., None]
     pull = random(tasks, batch, WIDTH, 2 * HIDDEN, seed=3) * mask[..., None]
@@ -162,7 +164,9 @@ def test_tasks_side_by_side_equal_separate_runs(kind: type[BiLSTM] | type[BiGRU]
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
     symbols = random(tasks, SYMBOLS, INPUTS, seed=1)
-    index = torch.randint(SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2))
+    index = torch.randint(
+        SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2)
+    )
     packing = Packing.of(LENGTHS, WIDTH)
     together = packing.unpack(layer(symbols, index, packing))
     for g in range(tasks):
@@ -173,4 +177,6 @@ def test_tasks_side_by_side_equal_separate_runs(kind: type[BiLSTM] | type[BiGRU]
             (symbols[g : g + 1], index[g : g + 1], single),
         )
         mask = torch.arange(WIDTH) < LENGTHS[g][:, None]
-        torch.testing.assert_close(together[g][mask], single.unpack(own)[0][mask], atol=1e-12, rtol=0)
+        torch.testing.assert_close(
+            together[g][mask], single.unpack(own)[0][mask], atol=1e-12, rtol=0
+        )

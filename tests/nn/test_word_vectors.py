@@ -30,7 +30,9 @@ def same(found: WordVectors) -> None:
     np.testing.assert_array_equal(found.table, TABLE)
 
 
-def binary(words: tuple[str, ...] = WORDS, table: np.ndarray = TABLE, after: bytes = b"\n") -> bytes:
+def binary(
+    words: tuple[str, ...] = WORDS, table: np.ndarray = TABLE, after: bytes = b"\n"
+) -> bytes:
     rows = b"".join(
         w.encode() + b" " + row.astype("<f4").tobytes() + after
         for w, row in zip(words, table, strict=True)
@@ -258,3 +260,10 @@ def test_tuned_words_keep_tasks_apart() -> None:
     stacked = torch.stack([layer.table[0], -layer.table[0]]).detach()
     found = torch.func.functional_call(layer, {"table": stacked}, (torch.tensor([[1], [1]]),))
     np.testing.assert_array_equal(found.numpy(), [[TABLE[1]], [-TABLE[1]]])
+
+
+def test_the_real_tables_are_mapped(shared_vectors: Path) -> None:
+    for path in sorted(shared_vectors.glob("*.npy")):
+        vectors = read_vectors(path)
+        assert isinstance(vectors.table, np.memmap)
+        assert vectors.row("protein") < len(vectors.words)

@@ -33,6 +33,12 @@ def umask():
     os.umask(before)
 
 
+def write_and_raise(target: Path, error: BaseException) -> None:
+    with atomic_file(target) as file:
+        file.write("half of the n")
+        raise error
+
+
 # --- one file -------------------------------------------------------------------------------------
 
 
@@ -61,9 +67,8 @@ def test_crash_in_a_file_block(tmp_path, old, crash):
     target = tmp_path / "a.txt"
     if old is not None:
         target.write_text(old)
-    with pytest.raises(crash), atomic_file(target) as file:
-        file.write("half of the n")
-        raise crash
+    with pytest.raises(crash):
+        write_and_raise(target, crash())
     assert names(tmp_path) == ([] if old is None else ["a.txt"])
     assert old is None or target.read_text() == old
 
@@ -89,9 +94,8 @@ def test_no_space_while_a_file_is_put_in_place(tmp_path, monkeypatch, call):
 def test_no_space_while_a_file_is_written(tmp_path, code):
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with pytest.raises(DiskFull), atomic_file(target) as file:
-        file.write("new")
-        raise OSError(code, os.strerror(code))
+    with pytest.raises(DiskFull):
+        write_and_raise(target, OSError(code, os.strerror(code)))
     assert names(tmp_path) == ["a.txt"]
     assert target.read_text() == "old"
 
@@ -237,6 +241,7 @@ def write_file():
 loaded = Base.load(base)
 tagger = fine_tune(loaded, own_corpus("cellline").split("train")[:5], FineTuneConfig(steps=1))
 refused("file", write_file)
+(disk / "ballast").write_bytes(bytes(100 << 10))
 (disk / "model").mkdir()
 refused("tagger", lambda: tagger.save(disk / "model"))
 refused("base", lambda: loaded.save(disk / "base"))
@@ -265,7 +270,7 @@ def test_a_disk_that_is_full(tmp_path, frozen_base_folder):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "file []"
-    assert lines[1] == "tagger ['model']"
+    assert lines[1] == "tagger ['ballast', 'model']"
     what, _, left = lines[2].partition(" ")
     assert what == "base"
     assert "manifest" not in left

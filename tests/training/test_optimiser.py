@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from itertools import pairwise
 
 import pytest
 import torch
@@ -129,7 +130,7 @@ def test_the_loop_tells_the_schedule_what_is_spent():
         places.append(model.weight.item())
 
     train(state, iterate, Budget(4), Run(watch=watch))
-    moved = [a - b for a, b in zip(places, places[1:], strict=False)]
+    moved = [a - b for a, b in pairwise(places)]
     assert moved == pytest.approx([1.0, 0.75, 0.5, 0.25])
 
 
@@ -208,13 +209,10 @@ def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optim
     real = TaskSource.sample
 
     def sample(self, rng):
-        while True:
-            task = real(self, rng)
-            if task.domain == (len(seen) // 2) % 3 or len(seen) >= 2 * 2 * begun:
-                break
-        while len(seen) >= 2 * begun and task.domain != 0:
-            task = real(self, rng)
-        seen.append(task.domain)
+        wanted = len(seen) % 3 if len(seen) < 2 * begun else 0
+        seen.append(wanted)
+        while (task := real(self, rng)).domain != wanted:
+            pass
         return task
 
     monkeypatch.setattr(TaskSource, "sample", sample)

@@ -105,7 +105,10 @@ def _start(base: Base, labels: LabelSet, config: FineTuneConfig, generator: torc
 @torch.no_grad()
 def _set_to_mean(decoder: CRF, sources: Sequence[CRF]) -> None:
     """What the source decoders agree on: O from O, and every B-x and I-x from the mean over the
-    sources and their labels of B and I. Moves between two different labels keep their noise."""
+    sources and their labels of B and I. Moves between two different labels keep their noise, and
+    so does all where no source has a label."""
+    if not sources:
+        return
     parameters = [dict(s.named_parameters()) for s in sources]
     pairs = [
         (own, i) for own, s in zip(parameters, sources, strict=True) for i in range(len(s.labels))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from adaptner.training.storage import (
     MANIFEST,
     DomainEntry,
     Manifest,
+    files_fit,
     read_model,
     write_model,
 )
@@ -96,10 +98,12 @@ class Tagger(nn.Module):
                 chosen, self._tag([w for _, _, w in chosen]), strict=True
             ):
                 # Where two windows overlap, each decides the half it sees more context for.
-                skip = OVERLAP // 2 if first else 0
-                here = slice(first + skip, first + len(window))
-                tags[number][here] = best[skip:]
-                sure[number][here] = marginal[skip:]
+                begin = OVERLAP // 2 if first else 0
+                last = first + len(window) == len(sentences[number])
+                stop = len(window) if last else len(window) - OVERLAP // 2
+                here = slice(first + begin, first + stop)
+                tags[number][here] = best[begin:stop]
+                sure[number][here] = marginal[begin:stop]
             at = end
         return [self._entities(s, t, m) for s, t, m in zip(sentences, tags, sure, strict=True)]
 
@@ -133,10 +137,8 @@ class Tagger(nn.Module):
             while end < length and names[tags[end]] == f"I-{label}":
                 end += 1
             spans = sentence.token_spans
-            product = 1.0
-            for value in sure[i:end]:
-                product *= max(value, 1e-9)
-            score = min(1.0, product ** (1 / (end - i)))
+            logs = [math.log(max(value, 1e-9)) for value in sure[i:end]]
+            score = min(1.0, math.exp(math.fsum(logs) / len(logs)))
             found.append(Entity(spans[i][0], spans[end - 1][1], label, round(score, 4)))
             i = end
         return found
@@ -157,12 +159,13 @@ class Tagger(nn.Module):
     @classmethod
     def load(cls, folder: str | Path) -> Tagger:
         folder = Path(folder)
-        manifest, tensors, batcher = read_model(folder, "tagger")
-        generator = torch.Generator()
-        encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
-        decoder = CRF(encoder.width, manifest.domains[0].label_set(), generator)
-        tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)
-        tagger.load_state_dict(tensors)
+        with files_fit(folder, "tagger"):
+            manifest, tensors, batcher = read_model(folder, "tagger")
+            generator = torch.Generator()
+            encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
+            decoder = CRF(encoder.width, manifest.domains[0].label_set(), generator)
+            tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)
+            tagger.load_state_dict(tensors)
         return tagger
 
 

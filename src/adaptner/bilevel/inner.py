@@ -13,19 +13,22 @@ from adaptner.nn.model import Group, Losses, Parameters, group_of
 Objective = Callable[[Parameters], Losses]
 
 
-def group_gradients(losses: Losses, parameters: Parameters, *, through: bool = False) -> Parameters:
+def group_gradients(
+    losses: Losses, parameters: Parameters, *, apart: bool = False, keep_graph: bool = False
+) -> Parameters:
     """Each group by its own loss: θ by the total, φ by labelling, ω by classification
     (Algorithm 2, lines 6 to 8; Algorithm 1, lines 10 to 12), every task at once.
 
-    ``through``: the result will be differentiated, or ``parameters`` are what the inner loop started
-    from, so that φ reaches the classification loss too and must not be taken from the total."""
+    ``apart``: ``parameters`` are what an inner loop started from, so that φ reaches the
+    classification loss too and must not be taken from the total. ``keep_graph``: the gradients
+    will be differentiated in turn."""
     groups: dict[Group, list[str]] = {"encoder": [], "decoder": [], "head": []}
     for name in parameters:
         groups[group_of(name)].append(name)
     wanted: list[tuple[Tensor, list[str]]]
     if losses.aux is None:
         wanted = [(losses.label, [*parameters])]
-    elif through:
+    elif apart:
         wanted = [
             (losses.aux, groups["head"]),
             (losses.label, groups["decoder"]),
@@ -42,8 +45,8 @@ def group_gradients(losses: Losses, parameters: Parameters, *, through: bool = F
         gradients = torch.autograd.grad(
             loss.sum(),
             [parameters[n] for n in names],
-            create_graph=through,
-            retain_graph=through or position + 1 < len(wanted),
+            create_graph=keep_graph,
+            retain_graph=keep_graph or position + 1 < len(wanted),
         )
         found.update(zip(names, gradients, strict=True))
     return found
@@ -70,7 +73,7 @@ class InnerLoop:
         for _ in range(self.steps):
             if not through:
                 current = {n: p.detach().requires_grad_() for n, p in current.items()}
-            gradients = group_gradients(support(current), current, through=through)
+            gradients = group_gradients(support(current), current, keep_graph=through)
             current = {
                 n: p
                 - self.rate

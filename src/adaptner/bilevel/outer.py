@@ -43,8 +43,7 @@ class SecondOrder:
     ) -> tuple[Losses, Parameters]:
         start = _leaves(start)
         losses = query(inner.adapt(support, start, through=True))
-        gradients = group_gradients(losses, start, through=True)
-        return _detached(losses), {n: g.detach() for n, g in gradients.items()}
+        return _detached(losses), group_gradients(losses, start, apart=True)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, remark, warn
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, remark, warn
 
 
 def adapt(
@@ -18,7 +18,9 @@ def adapt(
     base: Annotated[
         Path | None, typer.Option(help="A base; without it, the one the package brings.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the new decoder and dropout.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=SEEDS, help="Of the new decoder and dropout.")
+    ] = 0,
     from_: Annotated[
         str | None, typer.Option("--from", help="Format, if the ending does not tell.")
     ] = None,

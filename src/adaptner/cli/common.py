@@ -6,6 +6,7 @@ that output can be piped.
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from rich.console import Console
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Machine-readable result on standard output.")
 ]
+SEEDS = 2**32 - 1  # the largest that all generators take
 QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")]
 
 out = Console(highlight=False, soft_wrap=True)
@@ -46,6 +48,15 @@ def complain(message: str) -> None:
     """An error, on standard error, in red where there are colours."""
     err.print("error: ", style="bold red", end="")
     err.print(message, markup=False)
+
+
+def system_error(error: OSError) -> str:
+    """What the system refused, for the cases that no error of ours speaks of."""
+    if error.errno == errno.ENOSPC:
+        return "no space left where the output goes\n  What to do: free some space, run it again"
+    place = "" if error.filename is None else f"{error.filename}: "
+    reason = error.strerror or str(error)
+    return f"{place}{reason}\n  What to do: check the path, and that you may read and write there"
 
 
 def remark(message: str, quiet: bool = False) -> None:

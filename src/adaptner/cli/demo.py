@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, out, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark
 
 
 def demo(
@@ -16,7 +16,9 @@ def demo(
         Path, typer.Option("-o", "--output", help="Folder for the page and the model.")
     ] = Path("demo"),
     sentences: Annotated[int, typer.Option(min=5, max=130, help="Labelled sentences.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the draw and of the adaptation.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=SEEDS, help="Of the draw and of the adaptation.")
+    ] = 0,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:

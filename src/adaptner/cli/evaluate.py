@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, out, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark
 
 
 def evaluate(
@@ -30,7 +30,9 @@ def evaluate(
         int | None, typer.Option(min=1, help="Score only the first N test sentences.")
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Fine-tuning steps.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the first draw, and of pretraining.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=SEEDS, help="Of the first draw, and of pretraining.")
+    ] = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Also write the JSON here.")
     ] = None,
@@ -46,6 +48,7 @@ def evaluate(
     import json
 
     from adaptner.corpora.corpus import load_corpus
+    from adaptner.episodes import draw
     from adaptner.evaluation.protocol import few_shot
     from adaptner.evaluation.tables import rich_table, summarise
     from adaptner.files import atomic_file
@@ -57,7 +60,10 @@ def evaluate(
 
     prepare_process()
     wanted = _sizes(sizes)
+    _refuse_idle_options(base, sources, vectors)
     corpus = load_corpus(target)
+    draw(corpus.split("train"), max(wanted), seed)  # too few sentences? known before the work
+    corpus.split("test")
     if base is not None:
         start = Base.load(base)
         settings = start.config if method is None and config is None else {}
@@ -97,9 +103,25 @@ def _sizes(text: str) -> list[int]:
         sizes = [int(part) for part in text.split(",")]
     except ValueError:
         sizes = [0]
-    if min(sizes) < 1:
-        raise BadUsage(problem=f"--sizes {text}: not a list of sizes", remedy="write e.g. 5,10,20")
+    if min(sizes) < 1 or len(set(sizes)) < len(sizes):
+        raise BadUsage(
+            problem=f"--sizes {text}: not a list of different sizes", remedy="write e.g. 5,10,20"
+        )
     return sizes
+
+
+def _refuse_idle_options(
+    base: Path | None, sources: list[str] | None, vectors: Path | None
+) -> None:
+    """What pretraining would need means nothing where the base is there already."""
+    from adaptner.errors import BadUsage
+
+    for name, value in (("--sources", sources), ("--vectors", vectors)):
+        if base is not None and value:
+            raise BadUsage(
+                problem=f"{name} has no use with --base, which is trained already",
+                remedy=f"leave out {name}, or give --method instead of --base",
+            )
 
 
 def _named(method: str | None) -> str:

@@ -17,21 +17,27 @@ def hardness(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the tasks of an iteration, hardest first, with their sentences and [entities].
+    """Show the tasks of an iteration, hardest first, with their sentences, entities in brackets.
 
     Example: adaptner hardness base --iteration 450
     """
     from rich.text import Text
 
-    from adaptner.errors import BadUsage, FileMissing
+    from adaptner.errors import BadUsage, FileMissing, ModelUnreadable
     from adaptner.training.loop import HARDNESS
     from adaptner.training.records import read_records
 
     if not (run / HARDNESS).is_file():
         raise FileMissing(file=run / HARDNESS, hint="give the folder of a pretraining run")
     tasks: dict[int, list[dict[str, Any]]] = {}
-    for record in read_records(run / HARDNESS):
-        tasks.setdefault(record["iteration"], []).append(record)
+    try:
+        for record in read_records(run / HARDNESS):
+            tasks.setdefault(record["iteration"], []).append(record)
+    except (ValueError, KeyError, TypeError) as error:
+        reason = f"{HARDNESS} is damaged ({error})"
+        raise ModelUnreadable(
+            file=run, kind="run", reason=reason, command="adaptner pretrain"
+        ) from error
     if not tasks:
         raise BadUsage(problem=f"{run}: no task recorded yet", remedy="let the run go on a little")
     chosen = max(tasks) if iteration is None else iteration

@@ -24,6 +24,8 @@ from adaptner.cli import (
 )
 from adaptner.errors import AdaptnerError
 
+_INTERRUPTED = 130  # typer's exit code after Ctrl-C: it keeps the KeyboardInterrupt to itself
+
 app = typer.Typer(
     name="adaptner",
     help="Named-entity recognition from five to fifty labelled sentences.",
@@ -51,18 +53,26 @@ app.add_typer(corpora.app, name="corpora")
 
 def main() -> None:
     """Entry point: exit code 0 for success, 1 for a failed job, 2 for a wrong call."""
-    from adaptner.cli.common import complain, spread
+    from adaptner.cli.common import complain, spread, system_error
 
     try:
         app(args=spread(sys.argv[1:]))
     except AdaptnerError as error:
         complain(str(error))
         sys.exit(error.exit_code)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            complain("stopped by you")
+            sys.exit(1)
+        raise
     except KeyboardInterrupt:
         complain("stopped by you")
         sys.exit(1)
+    except OSError as error:
+        complain(system_error(error))
+        sys.exit(1)
     except MemoryError:
-        complain("out of memory\n  What to do: give smaller files or fewer --jobs")
+        complain("out of memory\n  What to do: give smaller files")
         sys.exit(1)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, remark
 
 
 def pretrain(
@@ -36,7 +36,9 @@ def pretrain(
         list[str] | None,
         typer.Option("--held-out", help="Corpus whose test sentences must not be learnt from."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of parameters, tasks and dropout.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=SEEDS, help="Of parameters, tasks and dropout.")
+    ] = 0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")
     ] = False,
@@ -51,12 +53,15 @@ def pretrain(
     Example: adaptner pretrain --method hgda --sources drug/ gene/ species/ --vectors w2v.npy -o base
     """
     from adaptner.corpora.corpus import load_corpus
+    from adaptner.errors import BadUsage
     from adaptner.methods.configuration import configured
     from adaptner.training.budget import Budget
     from adaptner.training.pretraining import pretrain as run
     from adaptner.training.progress import bar
     from adaptner.training.settings import prepare_process
 
+    if seconds is not None and not seconds > 0:  # not a number is not above zero either
+        raise BadUsage(problem=f"--seconds {seconds}: no time at all", remedy="give more seconds")
     prepare_process()
     overrides = {} if k is None else {"k": k}
     chosen = configured(method, config, overrides)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,9 @@ from adaptner.types import Document
 
 if TYPE_CHECKING:
     from adaptner.adaptation.tagger import Tagger
+    from adaptner.errors import AdaptnerError
 
+SHOWN = ("html", "terminal")  # ways to show a result, which are no formats to read
 CHUNK = 200  # documents tagged at a time: memory does not grow with the input
 
 
@@ -40,20 +42,28 @@ def tag(
     """Tag text with a model.
 
     One JSON object a document: its text and its entities with start, end, text, label and score.
-    A file that cannot be read is reported, the others are tagged, and the exit code is 1.
+    What cannot be read (a file, or a line of it) is reported, the rest is tagged, and the exit
+    code is 1.
 
     Example: adaptner tag model abstracts/ -o tagged.jsonl
     """
     from adaptner import api
     from adaptner.cli.show import page, terminal
     from adaptner.files import atomic_file
-    from adaptner.formats import write
+    from adaptner.formats import find, write
 
     target = to or _target(output)
+    for format in (from_, None if target in SHOWN else target):
+        if format is not None:
+            find("-", format)  # an unknown name is a wrong call, not a fault of some file
     tagger = api.load(model)
     source = _Source(files or ["-"], from_, quiet)
     labels = tagger.labels.labels
     documents = _tagged(tagger, source.documents())
+    first = next(documents, None)
+    if first is None:  # all has been reported; an earlier output is not replaced by nothing
+        raise typer.Exit(1)
+    documents = chain([first], documents)
     if target == "terminal":
         for document in documents:
             out.print(terminal(document, labels))
@@ -94,14 +104,13 @@ class _Source:
         for path in self._files():
             try:
                 format = self.format or ("text" if path == "-" else None)
-                for many, placed in enumerate(find(path, format).placed(path), 1):
+                for placed in find(path, format).placed(path, problems=self._report):
                     self.count += 1
                     document = placed.document
-                    name = document.id or ("" if path == "-" else _name(path, many, format))
+                    name = document.id or ("" if path == "-" else _name(path, placed.line, format))
                     yield Document(document.text, (), name, document.token_spans)
             except AdaptnerError as error:
-                complain(str(error))
-                self.failed += 1
+                self._report(error)
 
     def _files(self) -> Iterator[str]:
         from adaptner.errors import EmptyFile
@@ -117,17 +126,20 @@ class _Source:
                 p for p in folder.rglob("*") if p.suffix.lower() in endings and p.is_file()
             )
             if not inside:
-                complain(
-                    str(EmptyFile(file=folder, unit=f"file ending in {', '.join(sorted(endings))}"))
+                self._report(
+                    EmptyFile(file=folder, unit=f"file ending in {', '.join(sorted(endings))}")
                 )
-                self.failed += 1
             yield from map(str, inside)
 
+    def _report(self, problem: AdaptnerError) -> None:
+        complain(str(problem))
+        self.failed += 1
 
-def _name(path: str, number: int, format: str | None) -> str:
+
+def _name(path: str, line: int, format: str | None) -> str:
     from adaptner.formats import find
 
-    return path if find(path, format).name == "text" else f"{path}:{number}"
+    return path if find(path, format).name == "text" else f"{path}:{line}"
 
 
 def _tagged(tagger: Tagger, documents: Iterator[Document]) -> Iterator[Document]:

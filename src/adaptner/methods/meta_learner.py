@@ -69,8 +69,10 @@ class MetaLearner(Method):
         run: Run | None = None,
     ) -> Base:
         config = self.config
-        if len(sources) < (2 if config.classifier else 1):
-            raise TooFewDomains(found=len(sources), method=self.name, needed="at least two")
+        least = 2 if config.classifier else 1
+        if len(sources) < least:
+            needed = f"at least {('one', 'two')[least - 1]}"
+            raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator)
         tasks = TaskSource([d.corpora for d in sources], config.k, config.sampling)

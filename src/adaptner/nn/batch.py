@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,6 +19,7 @@ UNKNOWN_CHAR = 1  # 0 is padding
 # Of longer words the first and last halves are read: endings carry the type, and sequences of
 # hundreds of letters would otherwise set the width of the whole batch.
 LONGEST_WORD = 32
+REMEMBERED = 200_000  # words; bounded, whatever a user tags
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,6 @@ class Batch:
 
     rows: Tensor  # (G, W) of each distinct word in the word vectors
     chars: Tensor  # (G, W, C)
-    char_lengths: Tensor  # (G, W)
     char_packing: Packing
     index: Tensor  # (G, B, L) which distinct word stands where
     packing: Packing
@@ -35,73 +37,107 @@ class Batch:
     order: tuple[tuple[int, ...], ...]
 
 
+class _Words:
+    """What is known of every word met so far, in arrays that a batch picks its rows from.
+
+    Word 0 is the filler of tasks that have fewer distinct words than their neighbours."""
+
+    def __init__(self) -> None:
+        self.number: dict[str, int] = {"": 0}
+        self.rows = np.zeros(1024, dtype=np.int64)
+        self.lengths = np.ones(1024, dtype=np.int64)
+        self.chars = np.zeros((1024, LONGEST_WORD), dtype=np.int64)
+        self._adding = Lock()
+
+    def add(self, word: str, row: int, chars: list[int]) -> int:
+        with self._adding:  # two threads must not give two words one number
+            if word in self.number:
+                return self.number[word]
+            number = len(self.number)
+            if number == len(self.rows):
+                self.rows, self.lengths, self.chars = (
+                    np.concatenate([a, np.zeros_like(a)])
+                    for a in (self.rows, self.lengths, self.chars)
+                )
+            self.rows[number] = row
+            self.lengths[number] = len(chars)
+            self.chars[number, : len(chars)] = chars
+            # last, so that another thread never finds a word whose arrays are not filled yet
+            self.number[word] = number
+            return number
+
+
 class Batcher:
-    """Turns sentences into batches for one vocabulary; caches what it knows of each word."""
+    """Turns sentences into batches for one vocabulary."""
 
     def __init__(self, vectors: WordVectors, alphabet: str) -> None:
         self.vectors = vectors
         self.alphabet = alphabet
         self._chars = {c: i + 2 for i, c in enumerate(alphabet)}
-        self._known: dict[str, tuple[int, list[int]]] = {}
+        self._words = _Words()
+
+    def spelled(self, word: str) -> list[int]:
+        """The characters of a word that are read, as numbers."""
+        half = LONGEST_WORD // 2
+        read = word if len(word) <= LONGEST_WORD else word[:half] + word[-half:]
+        return [self._chars.get(c, UNKNOWN_CHAR) for c in read]
 
     def __call__(
         self, tasks: Sequence[Sequence[Sentence]], labels: Sequence[LabelSet] | None = None
     ) -> Batch:
         """``tasks``: as many sentences in each; ``labels``: each task's, if tags are wanted."""
+        words = self._words
+        if len(words.number) > REMEMBERED:
+            words = self._words = _Words()
         orders = [sorted(range(len(task)), key=lambda i: -len(task[i])) for task in tasks]
         chosen = [[task[i] for i in order] for task, order in zip(tasks, orders, strict=True)]
-        words = [self._distinct(task) for task in chosen]
-        width = max(len(task[0]) for task in chosen)
-        lengths = torch.tensor([[len(s) for s in task] for task in chosen])
-        # A task with fewer distinct words than another is filled up with one-letter nonsense.
-        most = max(map(len, words))
-        facts = [[self._word(w) for w in own] + [(0, [0])] * (most - len(own)) for own in words]
-        char_width = max(len(own[0][1]) for own in facts)
-        char_lengths = torch.tensor([[len(c) for _, c in own] for own in facts])
-        places = [{w: i for i, w in enumerate(own)} for own in words]
+        lengths = np.array([[len(s) for s in task] for task in chosen])
+        mask = np.arange(lengths.max()) < lengths[..., None]
+        distinct, places = [], []
+        for task in chosen:
+            number = self._numbers(words, task)
+            unique, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+            # Words as long as each other stand as they come in the task, not as their numbers go:
+            # those tell what was seen before, and dropout is drawn word by word in this order.
+            longest_first = np.lexsort((first, -words.lengths[unique]))
+            distinct.append(unique[longest_first])
+            places.append(np.argsort(longest_first)[inverse])
+        most = max(map(len, distinct))
+        numbers = np.stack([np.pad(own, (0, most - len(own))) for own in distinct])
+        char_lengths = words.lengths[numbers]
+        width = int(char_lengths.max())
+        index = np.zeros(mask.shape, dtype=np.int64)
+        index[mask] = np.concatenate(places)
         tags = None
         if labels is not None:
-            tags = torch.tensor(
-                [
-                    [_filled([known.index[t] for t in s.tags], width) for s in task]
-                    for task, known in zip(chosen, labels, strict=True)
-                ]
-            )
+            tags = np.zeros(mask.shape, dtype=np.int64)
+            tags[mask] = [
+                known.index[tag]
+                for task, known in zip(chosen, labels, strict=True)
+                for s in task
+                for tag in s.tags
+            ]
         return Batch(
-            rows=torch.tensor([[row for row, _ in own] for own in facts]),
-            chars=torch.tensor([[_filled(c, char_width) for _, c in own] for own in facts]),
-            char_lengths=char_lengths,
-            char_packing=Packing.of(char_lengths, char_width),
-            index=torch.tensor(
-                [
-                    [_filled([place[w] for w in s.tokens], width) for s in task]
-                    for task, place in zip(chosen, places, strict=True)
-                ]
-            ),
-            packing=Packing.of(lengths, width),
-            mask=torch.arange(width) < lengths[..., None],
-            tags=tags,
+            rows=torch.from_numpy(words.rows[numbers]),
+            chars=torch.from_numpy(words.chars[numbers, :width]),
+            char_packing=Packing.of(torch.from_numpy(char_lengths), width),
+            index=torch.from_numpy(index),
+            packing=Packing.of(torch.from_numpy(lengths), mask.shape[2]),
+            mask=torch.from_numpy(mask),
+            tags=None if tags is None else torch.from_numpy(tags),
             order=tuple(map(tuple, orders)),
         )
 
-    def _distinct(self, task: Sequence[Sentence]) -> list[str]:
-        return sorted(
-            dict.fromkeys(w for s in task for w in s.tokens), key=lambda w: -len(self._word(w)[1])
-        )
-
-    def _word(self, word: str) -> tuple[int, list[int]]:
-        known = self._known.get(word)
-        if known is None:
-            half = LONGEST_WORD // 2
-            read = word if len(word) <= LONGEST_WORD else word[:half] + word[-half:]
-            known = self.vectors.row(word), [self._chars.get(c, UNKNOWN_CHAR) for c in read]
-            if len(self._known) < 500_000:  # bounded, whatever a user tags
-                self._known[word] = known
-        return known
-
-
-def _filled(values: list[int], width: int) -> list[int]:
-    return values + [0] * (width - len(values))
+    def _numbers(self, words: _Words, task: Sequence[Sentence]) -> np.ndarray:
+        known = words.number
+        found = []
+        for sentence in task:
+            for word in sentence.tokens:
+                number = known.get(word)
+                if number is None:
+                    number = words.add(word, self.vectors.row(word), self.spelled(word))
+                found.append(number)
+        return np.array(found)
 
 
 def alphabet_of(sentences: Iterable[Sentence], least: int = 2) -> str:

@@ -6,6 +6,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from adaptner.nn.packing import Packing
 from adaptner.nn.parameters import fan_in
 
 
@@ -25,13 +26,13 @@ class CharCNN(nn.Module):
         )
         self.width = filters * len(widths)
 
-    def forward(self, alphabet: Tensor, chars: Tensor, lengths: Tensor) -> Tensor:
-        """(G, A, E) embedded alphabet, (G, W, C) characters (0 = padding), (G, W) lengths
+    def forward(self, alphabet: Tensor, chars: Tensor, packing: Packing) -> Tensor:
+        """(G, A, E) embedded alphabet, (G, W, C) characters (0 = padding), longest word first
         -> (G, W, filters in all)."""
         tasks, letters = alphabet.shape[:2]
         # Padding adds nothing to a window: its row is zero whatever the parameters are.
         alphabet = torch.cat([torch.zeros_like(alphabet[:, :1]), alphabet[:, 1:]], 1)
-        outside = torch.arange(chars.shape[2])[:, None] >= lengths[..., None, None]
+        slots = packing.places[:, 0]
         found = []
         for weight, bias in zip(self.weights, self.biases, strict=True):
             width, filters = weight.shape[1], weight.shape[3]
@@ -41,9 +42,29 @@ class CharCNN(nn.Module):
             padded = padded + (torch.arange(tasks) * (width * letters))[:, None, None]
             values: Tensor | None = None
             for k in range(width):
-                here = F.embedding(padded[..., k : k + chars.shape[2]] + k * letters, tables)
+                window = padded[..., k : k + chars.shape[2]].flatten(1).gather(1, slots)
+                here = F.embedding(window + k * letters, tables)
                 values = here if values is None else values + here
             assert values is not None
-            best = values.masked_fill(outside, -torch.inf).max(2).values
+            best = values.gather(1, _largest(values.detach(), packing))
             found.append(best + bias[:, None])
         return torch.cat(found, -1)
+
+
+def _largest(values: Tensor, packing: Packing) -> Tensor:
+    """(G, W, filters): the slot of a word's characters where each filter is largest.
+
+    Only real characters are looked at: words are much shorter, on average, than the longest one."""
+    lengths = packing.lengths
+    first = packing.sizes[0]
+    best = values[:, :first].clone()
+    where = torch.arange(first)[None, :, None].expand_as(best).clone()
+    start = first
+    for step, size in enumerate(packing.sizes[1:], 1):
+        here = values[:, start : start + size]
+        better = (here > best[:, :size]) & (lengths[:, :size, None] > step)
+        best[:, :size] = torch.where(better, here, best[:, :size])
+        slot = torch.arange(start, start + size)[None, :, None]
+        where[:, :size] = torch.where(better, slot, where[:, :size])
+        start += size
+    return where

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batch import Batch, Batcher
@@ -32,7 +32,7 @@ class EncoderConfig(BaseModel):
         False, description="train the word vectors (always so for random ones)"
     )
     char_embedding: int = Field(30, ge=1)
-    char_cnn_widths: tuple[int, ...] = (3,)
+    char_cnn_widths: tuple[PositiveInt, ...] = Field((3,), min_length=1)
     char_cnn_filters: int = Field(50, ge=0, description="per width; 0 leaves the CNN out")
     char_lstm: int = Field(
         50, ge=0, multiple_of=2, description="both directions together; 0 leaves it out"
@@ -73,7 +73,7 @@ class RecurrentEncoder(nn.Module):
         hidden in the same places throughout the batch, and is still encoded only once."""
         parts = [self.words(batch.rows).to(self.recurrent.input_weight.dtype)]
         if self.char_cnn is not None:
-            parts.append(self.char_cnn(self.chars, batch.chars, batch.char_lengths))
+            parts.append(self.char_cnn(self.chars, batch.chars, batch.char_packing))
         if self.char_lstm is not None:
             parts.append(self.char_lstm(self.chars, batch.chars, batch.char_packing))
         symbols = dropout(torch.cat(parts, -1), self.config.dropout, noise)

@@ -9,7 +9,6 @@ Gates stand in PyTorch's order i, f, g, o.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -26,10 +25,6 @@ def lstm_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tenso
     return _Scan.apply(gate_inputs, recurrent, packing)
 
 
-def _bounds(packing: Packing) -> list[int]:
-    return torch.tensor((0, *packing.sizes)).cumsum(0).tolist()
-
-
 class _Scan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
@@ -44,7 +39,8 @@ class _Scan(torch.autograd.Function):
         for gate, cell, squash, state in zip(*parts, strict=True):
             if state_before is not None:
                 size = gate.shape[1]
-                gate.baddbmm_(state_before[:, :size], transposed)
+                # not baddbmm_: into a slice that goes through the tasks one by one
+                gate.add_(torch.bmm(state_before[:, :size], transposed))
             gate[..., : 2 * hidden].sigmoid_()
             gate[..., 2 * hidden : 3 * hidden].tanh_()
             gate[..., 3 * hidden :].sigmoid_()
@@ -83,27 +79,29 @@ class _Scan(torch.autograd.Function):
             [torch.zeros_like(cells[:, :first]), cells.index_select(1, packing.previous)], 1
         )
         # Everything that does not depend on the recursion is computed once, for all steps.
-        by_cell = torch.stack([g * i * (1 - i), earlier_cells * f * (1 - f), i * (1 - g * g)], 2)
-        by_output = squashed * o * (1 - o)
-        through = o * (1 - squashed * squashed)
+        by_cell = torch.empty_like(gates[..., : 3 * hidden]).unflatten(-1, (3, hidden))
+        torch.mul(g, torch.addcmul(i, i, i, value=-1), out=by_cell[:, :, 0])
+        torch.mul(earlier_cells, torch.addcmul(f, f, f, value=-1), out=by_cell[:, :, 1])
+        torch.addcmul(i, i, g * g, value=-1, out=by_cell[:, :, 2])
+        by_output = torch.addcmul(o, o, o, value=-1).mul_(squashed)
+        through = torch.addcmul(o, o, squashed * squashed, value=-1)
         grad_gates = torch.empty_like(gates)
+        split_gates = grad_gates.unflatten(-1, (4, hidden))
+        whole = (
+            *(grad_states.clone(), through, by_cell, by_output, f, grad_gates),
+            *(split_gates[:, :, :3], split_gates[:, :, 3]),
+        )
+        steps = zip(*(t.split(packing.sizes, 1) for t in whole), strict=True)
         grad_cell_next = grad_state_next = None
-        for start, end in reversed(list(pairwise(_bounds(packing)))):
-            grad_state = grad_states[:, start:end]
+        for grad_state, via, cell, output, forget, gate, by_c, by_o in reversed(list(steps)):
             if grad_state_next is not None:
-                grad_state = grad_state.clone()
                 grad_state[:, : grad_state_next.shape[1]] += grad_state_next
-            grad_cell = grad_state * through[:, start:end]
+            grad_cell = grad_state * via
             if grad_cell_next is not None:
                 grad_cell[:, : grad_cell_next.shape[1]] += grad_cell_next
-            gate = grad_gates[:, start:end]
-            torch.mul(
-                grad_cell.unsqueeze(2),
-                by_cell[:, start:end],
-                out=gate[..., : 3 * hidden].unflatten(-1, (3, hidden)),
-            )
-            torch.mul(grad_state, by_output[:, start:end], out=gate[..., 3 * hidden :])
-            grad_cell_next = grad_cell * f[:, start:end]
+            torch.mul(grad_cell.unsqueeze(2), cell, out=by_c)
+            torch.mul(grad_state, output, out=by_o)
+            grad_cell_next = grad_cell.mul_(forget)
             grad_state_next = torch.bmm(gate, recurrent)
         grad_recurrent = torch.bmm(
             grad_gates[:, first:].transpose(1, 2), states.index_select(1, packing.previous)

@@ -19,6 +19,7 @@ class Packing:
     places: Tensor  # (G, 2, N) place of a slot in the flattened (B, L) grid, forwards and backwards
     previous: Tensor  # (N - B,) the slot one step before each later slot
     last: Tensor  # (G, B) slot of each sequence's final step
+    lengths: Tensor  # (G, B)
     shape: tuple[int, int, int]  # G, B, L
 
     @classmethod
@@ -39,6 +40,7 @@ class Packing:
             places=rows * width + torch.stack([steps.expand(tasks, -1), backwards], 1),
             previous=offsets[steps[later] - 1] + rows[later],
             last=offsets[lengths - 1] + torch.arange(batch),
+            lengths=lengths,
             shape=(tasks, batch, width),
         )
 
@@ -46,11 +48,8 @@ class Packing:
         """(G, 2, N, H) states of both directions -> (G, B, L, 2H)."""
         tasks, batch, width = self.shape
         hidden = packed.shape[-1]
-        task = torch.arange(tasks)[:, None] * (batch * width)
-        sides = [
-            packed.new_zeros(tasks * batch * width, hidden).index_copy(
-                0, (task + self.places[:, d]).flatten(), packed[:, d].reshape(-1, hidden)
-            )
-            for d in (0, 1)
-        ]
-        return torch.cat(sides, -1).view(tasks, batch, width, 2 * hidden)
+        task = torch.arange(tasks)[:, None, None] * (batch * width)
+        rows = 2 * (task + self.places) + torch.arange(2)[:, None]
+        blank = packed.new_zeros(tasks * batch * width * 2, hidden)
+        filled = blank.index_copy(0, rows.flatten(), packed.reshape(-1, hidden))
+        return filled.view(tasks, batch, width, 2 * hidden)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from adaptner.errors import BadVectors, FileMissing
+from adaptner.files import atomic_file
 
 _FASTTEXT_MAGIC = 793712314
 
@@ -146,8 +147,11 @@ def _read_binary(path: Path) -> WordVectors:
 
 
 def write_vectors(vectors: WordVectors, path: Path) -> None:
-    """As a ``.npy`` + ``.vocab.txt`` pair, which ``read_vectors`` maps into memory."""
-    np.save(path, np.asarray(vectors.table, dtype=np.float32), allow_pickle=False)
-    # newline="" keeps a word such as "\r" or "\x85" as it is
-    with open(path.with_suffix(".vocab.txt"), "w", encoding="utf-8", newline="") as file:
-        file.write("".join(f"{w}\n" for w in vectors.words))
+    """As a ``.npy`` + ``.vocab.txt`` pair, which ``read_vectors`` maps into memory.
+
+    Never into the files that are there: models share them by hard links, or have them mapped."""
+    with atomic_file(path, "wb") as file:
+        np.save(file, np.asarray(vectors.table, dtype=np.float32), allow_pickle=False)
+    # as bytes, which keep a word such as "\r" or "\x85" as it is
+    with atomic_file(path.with_suffix(".vocab.txt"), "wb") as file:
+        file.write("".join(f"{w}\n" for w in vectors.words).encode())

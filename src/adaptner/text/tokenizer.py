@@ -23,10 +23,11 @@ def _combining_marks() -> str:
     )
 
 
-_MARK = re.compile(f"[{_combining_marks()}]")
+_MARKS = _combining_marks()
+_MARK_SET = frozenset(_MARKS)  # a hundred times faster to ask than the class of 2,400 characters
 _TOKEN = re.compile(r"[^\W_]+|\S")
 # Three times slower, hence only for texts with marks.
-_TOKEN_WITH_MARKS = re.compile(rf"[^\W_]++(?:{_MARK.pattern}++[^\W_]*+)*+|\S")
+_TOKEN_WITH_MARKS = re.compile(rf"[^\W_]++(?:[{_MARKS}]++[^\W_]*+)*+|\S")
 
 
 def tokenize(text: str) -> list[Span]:
@@ -35,6 +36,6 @@ def tokenize(text: str) -> list[Span]:
     >>> [("IL-2 (10 µg)")[a:b] for a, b in tokenize("IL-2 (10 µg)")]
     ['IL', '-', '2', '(', '10', 'µg', ')']
     """
-    plain = text.isascii() or _MARK.search(text) is None
+    plain = text.isascii() or _MARK_SET.isdisjoint(text)
     pattern = _TOKEN if plain else _TOKEN_WITH_MARKS
     return [match.span() for match in pattern.finditer(text)]

@@ -12,7 +12,7 @@ from adaptner import __version__
 from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.model import TaggingModel
-from adaptner.training.storage import DomainEntry, Manifest, read_model, write_model
+from adaptner.training.storage import DomainEntry, Manifest, files_fit, read_model, write_model
 
 
 @dataclass
@@ -48,10 +48,13 @@ class Base:
     @classmethod
     def load(cls, folder: str | Path) -> Base:
         folder = Path(folder)
-        manifest, tensors, batcher = read_model(folder, "base")
-        generator = torch.Generator()
-        encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
-        domains = {d.name: d.label_set() for d in manifest.domains}
-        model = TaggingModel(encoder, domains, generator, manifest.classifier, manifest.reversal)
-        model.load_state_dict(tensors)
+        with files_fit(folder, "base"):
+            manifest, tensors, batcher = read_model(folder, "base")
+            generator = torch.Generator()
+            encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
+            domains = {d.name: d.label_set() for d in manifest.domains}
+            model = TaggingModel(
+                encoder, domains, generator, manifest.classifier, manifest.reversal
+            )
+            model.load_state_dict(tensors)
         return cls(model, batcher, manifest.method, manifest.config, manifest.facts, folder)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,7 +81,7 @@ def write_model(
             file.write("".join(f"{w}\n" for w in batcher.vectors.words).encode())
         names.append(WORDS)
     else:
-        if vectors_from is None:
+        if vectors_from is None or not (vectors_from / VOCABULARY).is_file():
             write_vectors(batcher.vectors, folder / VECTORS)
         elif vectors_from.resolve() != folder.resolve():
             for name in (VECTORS, VOCABULARY):
@@ -150,10 +152,23 @@ def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], B
     return manifest, tensors, Batcher(vectors, manifest.alphabet)
 
 
+@contextmanager
+def files_fit(folder: Path, kind: Kind) -> Iterator[None]:
+    """Round the making of a model from what was read: what fails here was changed by hand."""
+    try:
+        yield
+    except (KeyError, IndexError, RuntimeError, ValueError) as error:
+        reason = f"its files do not fit together ({str(error).splitlines()[0]})"
+        raise ModelUnreadable(
+            file=folder, kind=kind, reason=reason, command=COMMAND[kind]
+        ) from error
+
+
 def _link(source: Path, target: Path) -> None:
     """A hard link where the file system allows one: vectors are large and never change."""
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)
     except OSError:
-        shutil.copyfile(source, target)
+        with open(source, "rb") as given, atomic_file(target, "wb") as file:
+            shutil.copyfileobj(given, file)

@@ -1,0 +1,79 @@
+"""``import adaptner``: read, adapt, predict, save, load."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import adaptner
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import AdaptnerError, EmptyFile, FileMissing, ModelUnreadable, NoEntities
+from adaptner.training.base import Base
+from adaptner.types import Document, Sentence
+
+SHOWN = own_corpus("cellline").split("train")[:6]
+
+
+@pytest.fixture
+def quick_base(base, quick) -> Base:
+    """The base, with a method that adapts in a few steps."""
+    config = base.config | {"adaptation": quick.model_dump(mode="json") | {"steps": 5}}
+    return Base(base.model, base.batcher, base.method, config, base.facts)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "sentences.jsonl"
+    with open(path, "w", encoding="utf-8") as out:
+        for s in SHOWN:
+            entities = [{"start": e.start, "end": e.end, "label": e.label} for e in s.entities]
+            out.write(json.dumps({"text": s.text, "entities": entities}) + "\n")
+    return path
+
+
+def test_the_names_a_user_is_promised():
+    for name in ("Tagger", "adapt", "load", "read", "Entity", "Sentence"):
+        assert hasattr(adaptner, name), name
+
+
+def test_from_a_file_to_a_saved_tagger(quick_base, file, tmp_path):
+    quick_base.save(tmp_path / "base")
+    tagger = adaptner.adapt(file, tmp_path / "base", seed=2)
+    tagger.save(tmp_path / "model")
+    texts = ["HeLa cells were grown overnight. MCF-7 were not."]
+    assert adaptner.load(str(tmp_path / "model")).predict(texts) == tagger.predict(texts)
+    assert tagger.facts["steps"] == 5  # the base remembers how its method adapts
+    assert tagger.facts["seed"] == 2
+
+
+def test_a_file_sentences_and_documents_give_the_same(quick_base, file):
+    documents = [Document(s.text, s.entities) for s in SHOWN]
+    texts = [s.text for s in own_corpus("cellline").split("test")[:10]]
+    results = [
+        adaptner.adapt(given, quick_base).predict(texts)
+        for given in (file, str(file), SHOWN, iter(SHOWN), documents, adaptner.read(file))
+    ]
+    assert all(r == results[0] for r in results)
+
+
+def test_read_gives_sentences(file):
+    sentences = adaptner.read(file)
+    assert all(isinstance(s, Sentence) for s in sentences)
+    assert [e.label for s in sentences for e in s.entities] == [
+        e.label for s in SHOWN for e in s.entities
+    ]
+
+
+def test_errors_name_the_place(quick_base, file, tmp_path):
+    with pytest.raises(FileMissing, match="no-such-base"):
+        adaptner.adapt(file, tmp_path / "no-such-base")
+    with pytest.raises(ModelUnreadable):
+        adaptner.adapt(file, tmp_path)
+    with pytest.raises(AdaptnerError, match=r"nowhere\.jsonl"):
+        adaptner.adapt(tmp_path / "nowhere.jsonl", quick_base)
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(EmptyFile, match=r"empty\.jsonl"):
+        adaptner.adapt(tmp_path / "empty.jsonl", quick_base)
+    with pytest.raises(NoEntities):
+        adaptner.adapt([Document("Nothing is marked here.")], quick_base)

@@ -1,0 +1,279 @@
+"""Few sentences -> tagger: whatever few sentences a user may have."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import NoEntities, TooFewSentences, TrainingDiverged
+from adaptner.nn.crf import CRF
+from adaptner.nn.model import TaggingModel
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.training.optimiser import OptimiserConfig
+from adaptner.types import LabelSet, Sentence
+
+SHORT = FineTuneConfig(steps=3)
+SPECIES = own_corpus("species").split("train")
+BEARING = [s for s in SPECIES if s.entities]
+BARE = [s for s in SPECIES if not s.entities]
+
+
+def weights(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {n: p.detach().clone() for n, p in module.named_parameters()}
+
+
+def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[n], b[n]) for n in a)
+
+
+# --- what it may be given -------------------------------------------------------------------------
+
+
+def test_several_types_at_once_that_occur_in_no_source(base, tagger):
+    assert not {"Gene", "Species"} & {x for d in base.model.decoder for x in d.labels.labels}
+    assert tagger.labels == LabelSet(("Gene", "Species"))
+    for name in ("gene", "species"):
+        seen = own_corpus(name).split("train")[:30]
+        found = [e for entities in tagger.predict_sentences(seen) for e in entities]
+        gold = sum(len(s.entities) for s in seen)
+        right = sum(
+            (e.start, e.end, e.label) in {(g.start, g.end, g.label) for g in s.entities}
+            for s, entities in zip(seen, tagger.predict_sentences(seen), strict=True)
+            for e in entities
+        )
+        assert right > 0.4 * gold, name  # it learnt from what it was shown
+        assert right > 0.4 * len(found), name
+
+
+def test_one_sentence(base, quick):
+    sentence = BEARING[0]
+    tagger = fine_tune(base, [sentence], quick)
+    (found,) = tagger.predict_sentences([sentence])
+    assert [(e.start, e.end, e.label) for e in found] == [
+        (e.start, e.end, e.label) for e in sentence.entities
+    ]
+
+
+def test_a_label_with_one_mention(base, quick):
+    once = Sentence.from_tokens(["He", "flew", "to", "Oslo", "."], ["O", "O", "O", "B-Place", "O"])
+    tagger = fine_tune(base, [*BEARING[:5], once], quick)
+    assert tagger.labels == LabelSet(("Place", "Species"))
+    assert [e.label for e in tagger.predict_sentences([once])[0]] == ["Place"]
+
+
+def test_a_sentence_of_one_token(base):
+    one = Sentence.from_tokens(["HeLa"], ["B-CellLine"])
+    tagger = fine_tune(base, [one], SHORT)
+    assert len(tagger.predict_sentences([one])) == 1
+
+
+def test_the_same_sentence_many_times(base):
+    assert fine_tune(base, [BEARING[0]] * 30, SHORT).facts["sentences"] == 30
+
+
+def test_adjacent_entities_of_one_type(base, quick):
+    tags = ["B-X", "B-X", "I-X", "O"]
+    sentence = Sentence.from_tokens(["alpha", "beta", "gamma", "."], tags)
+    tagger = fine_tune(base, [sentence], quick)
+    assert [(e.start, e.end) for e in tagger.predict_sentences([sentence])[0]] == [(0, 5), (6, 16)]
+
+
+def test_labels_that_are_no_plain_words(base):
+    for label in ("B-cell", "I-x", "O", "rôle", "a b"):
+        sentence = Sentence.from_tokens(["x", "y"], [f"B-{label}", "O"])
+        assert fine_tune(base, [sentence], SHORT).labels.labels == (label,)
+
+
+def test_no_entity(base):
+    with pytest.raises(NoEntities, match=f"none of the {len(BARE)} sentence"):
+        fine_tune(base, BARE, SHORT)
+
+
+@pytest.mark.parametrize("given", [[], [Sentence("", ())], [Sentence("  ", ())]])
+def test_no_sentence(base, given):
+    with pytest.raises(TooFewSentences):
+        fine_tune(base, given, SHORT)
+
+
+def test_labels_given_with_a_draw_that_shows_none(base):
+    labels = LabelSet(("Species", "Gene"))
+    tagger = fine_tune(base, BARE[:5], SHORT, labels=labels)
+    assert tagger.labels == labels
+    assert len(tagger.predict(["A mouse ran."])) == 1
+
+
+def test_labels_given_beside_those_shown(base):
+    tagger = fine_tune(base, BEARING[:3], SHORT, labels=LabelSet(("Species", "Unseen")))
+    assert tagger.labels == LabelSet(("Species", "Unseen"))
+
+
+# --- how it goes about it -------------------------------------------------------------------------
+
+
+def test_deterministic_by_seed(base):
+    first, again = (fine_tune(base, BEARING[:12], SHORT, seed=3) for _ in range(2))
+    other = fine_tune(base, BEARING[:12], SHORT, seed=4)
+    assert equal(weights(first), weights(again))
+    assert not equal(weights(first), weights(other))
+
+
+def test_what_a_base_was_used_for_before_does_not_matter(base, tmp_path):
+    """Nothing the batcher remembers of earlier texts may reach a later tagger."""
+    base.save(tmp_path)
+    unused, used = Base.load(tmp_path), Base.load(tmp_path)
+    others = own_corpus("gene").split("train")
+    fine_tune(used, BEARING[30:10:-1], SHORT).predict_sentences([*others[:50], *BEARING[::-1]])
+    first, second = (fine_tune(b, BEARING[:12], SHORT, seed=3) for b in (unused, used))
+    assert equal(weights(first), weights(second))
+
+
+def test_the_base_is_left_as_it_was(base):
+    before = weights(base.model)
+    fine_tune(base, BEARING[:5], SHORT)
+    assert equal(weights(base.model), before)
+
+
+def test_both_encoder_and_decoder_learn(base):
+    start = CRF(base.model.encoder.width, LabelSet(("Species",)), torch.Generator().manual_seed(0))
+    tagger = fine_tune(base, BEARING[:5], SHORT)
+    learnt, given = weights(tagger.encoder), weights(base.model.encoder)
+    assert all(not torch.equal(learnt[n], given[n]) for n in given)
+    assert not torch.equal(tagger.decoder.weight, start.weight)
+
+
+def test_the_head_is_dropped(base, tagger):
+    assert base.model.head is not None
+    assert {n.partition(".")[0] for n, _ in tagger.named_parameters()} == {"encoder", "decoder"}
+
+
+@pytest.mark.parametrize("decoder", ["fresh", "mean"])
+def test_freeze_decoder_leaves_phi_as_it_starts(base, decoder):
+    frozen = FineTuneConfig(steps=5, decoder=decoder, freeze_decoder=True)
+    learnt = fine_tune(base, BEARING[:5], frozen, seed=5)
+    unmoved = fine_tune(base, BEARING[:5], frozen, seed=5, budget=Budget(0))
+    assert equal(weights(learnt.decoder), weights(unmoved.decoder))
+    assert not equal(weights(learnt.encoder), weights(unmoved.encoder))
+    free = fine_tune(base, BEARING[:5], FineTuneConfig(steps=5, decoder=decoder), seed=5)
+    assert not equal(weights(free.decoder), weights(unmoved.decoder))
+
+
+def test_every_sentence_is_seen_before_any_comes_again(base):
+    """Batches of 4 over 10 sentences: after 5 steps each was seen twice."""
+    seen: list[str] = []
+    real = base.batcher
+
+    def noting(tasks, labels=None):
+        seen.extend(s.text for s in tasks[0])
+        return real(tasks, labels)
+
+    noted = Base(base.model, noting, base.method)  # type: ignore[arg-type]
+    fine_tune(noted, BEARING[:10], FineTuneConfig(steps=5, batch=4))
+    assert len(seen) == 20
+    assert sorted(seen[:10]) == sorted(s.text for s in BEARING[:10])
+    assert sorted(seen[10:]) == sorted(seen[:10])
+
+
+def test_budget_overrides_the_configured_steps(base):
+    watched: list[tuple[int, int]] = []
+    tagger = fine_tune(
+        base,
+        BEARING[:3],
+        SHORT,
+        budget=Budget(7),
+        watch=lambda done, total, remark="": watched.append((done, total)),
+    )
+    assert watched == [(i, 7) for i in range(1, 8)]
+    assert tagger.facts["steps"] == 7
+
+
+def test_budget_in_seconds(base):
+    tagger = fine_tune(base, BEARING[:3], SHORT, budget=Budget(10**6, 0.3))
+    assert 1 <= tagger.facts["steps"] < 10**5
+
+
+def test_divergence_is_named(base):
+    wild = OptimiserConfig(name="sgd", rate=1e30, momentum=0.0)
+    with pytest.raises(TrainingDiverged, match="no model was written"):
+        fine_tune(base, BEARING[:5], FineTuneConfig(steps=30, optimiser=wild))
+
+
+# --- a decoder that starts as the mean of the sources ---------------------------------------------
+
+MEAN = FineTuneConfig(decoder="mean")
+
+
+def mean_base(base: Base, *label_sets: tuple[str, ...]) -> Base:
+    """A base whose decoders have these labels."""
+    domains = {str(i): LabelSet(labels) for i, labels in enumerate(label_sets)}
+    encoder = copy.deepcopy(base.model.encoder)
+    model = TaggingModel(encoder, domains, torch.Generator().manual_seed(11))
+    return Base(model, base.batcher, base.method)
+
+
+def started(base: Base, labels: LabelSet, config: FineTuneConfig) -> dict[str, torch.Tensor]:
+    tagger = fine_tune(base, BARE[:2], config, labels=labels, budget=Budget(0), seed=9)
+    return {n: p[0] for n, p in weights(tagger.decoder).items()}
+
+
+def test_mean_of_two_sources_for_one_label(base):
+    given = mean_base(base, ("A",), ("B",))
+    found = started(given, LabelSet(("New",)), MEAN)
+    a, b = (weights(d) for d in given.model.decoder)
+    for name, value in found.items():  # all have the tags O, B-x, I-x, so everything is a mean
+        torch.testing.assert_close(value, (a[name][0] + b[name][0]) / 2)
+
+
+def test_mean_of_two_sources_for_two_labels(base):
+    given = mean_base(base, ("A",), ("B",))
+    labels = LabelSet(("New", "Other"))
+    found, fresh = started(given, labels, MEAN), started(given, labels, FineTuneConfig())
+    a, b = (weights(d) for d in given.model.decoder)
+    first, second = [0, 1, 2], [0, 3, 4]  # O, B-x, I-x of each new label
+    for name in ("weight", "bias", "start", "end"):
+        mean = (a[name][0] + b[name][0]) / 2
+        torch.testing.assert_close(found[name][first], mean)
+        torch.testing.assert_close(found[name][second], mean)
+    mean = (a["transition"][0] + b["transition"][0]) / 2
+    for rows in (first, second):
+        torch.testing.assert_close(found["transition"][rows][:, rows], mean)
+    for i in (1, 2):  # between different labels the noise stays
+        for j in (3, 4):
+            assert found["transition"][i, j] == fresh["transition"][i, j]
+            assert found["transition"][j, i] == fresh["transition"][j, i]
+
+
+def test_mean_over_the_labels_of_a_source(base):
+    """A source of two labels counts with both; tags O, B-A, I-A, B-B, I-B are 0 to 4."""
+    given = mean_base(base, ("A", "B"))
+    found = started(given, LabelSet(("New",)), MEAN)
+    (own,) = (weights(d) for d in given.model.decoder)
+    for name in ("weight", "bias", "start", "end"):
+        o, b_a, i_a, b_b, i_b = own[name][0]
+        torch.testing.assert_close(found[name], torch.stack([o, (b_a + b_b) / 2, (i_a + i_b) / 2]))
+    t = own["transition"][0]
+    by_hand = [
+        [t[0, 0], (t[0, 1] + t[0, 3]) / 2, (t[0, 2] + t[0, 4]) / 2],
+        [(t[1, 0] + t[3, 0]) / 2, (t[1, 1] + t[3, 3]) / 2, (t[1, 2] + t[3, 4]) / 2],
+        [(t[2, 0] + t[4, 0]) / 2, (t[2, 1] + t[4, 3]) / 2, (t[2, 2] + t[4, 4]) / 2],
+    ]
+    torch.testing.assert_close(
+        found["transition"], torch.stack([torch.stack(row) for row in by_hand])
+    )
+
+
+def test_a_source_without_labels_does_not_count(base):
+    with_empty = started(mean_base(base, ("A",), ()), LabelSet(("New",)), MEAN)
+    alone = started(mean_base(base, ("A",)), LabelSet(("New",)), MEAN)
+    for name, value in alone.items():
+        torch.testing.assert_close(with_empty[name], value)
+
+
+def test_no_source_with_labels_leaves_the_noise(base):
+    found = started(mean_base(base, ()), LabelSet(("New",)), MEAN)
+    fresh = started(mean_base(base, ()), LabelSet(("New",)), FineTuneConfig())
+    assert equal(found, fresh)

@@ -1,0 +1,152 @@
+"""Objectives to differentiate in these tests: a smooth toy, and a real tiny tagging model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from adaptner.bilevel import Objective
+from adaptner.nn.batch import Batcher
+from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.model import Losses, Parameters, TaggingModel, group_of
+from adaptner.nn.vectors import WordVectors
+from adaptner.types import LabelSet, Sentence
+
+Case = tuple[Objective, Objective, Parameters]  # support, query, start
+
+
+def random(*shape: int, seed: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) -> Case:
+    """Labelling depends on θ and φ, classification on θ and ω, both through softplus; each task has
+    its own data. ``curvature`` adds a quadratic bowl, so that the losses are strongly convex."""
+
+    def objective(seed: int) -> Objective:
+        by_theta, by_phi = random(tasks, 6, 3, seed=seed), random(tasks, 6, 2, seed=seed + 1)
+        by_omega, centre = random(tasks, 6, 2, seed=seed + 2), random(tasks, 3, seed=seed + 3)
+
+        def losses(p: Parameters) -> Losses:
+            theta, phi = p["encoder.a"], p["decoder.b"].flatten(1)
+            seen = torch.einsum("gnd,gd->gn", by_theta, theta)
+            label = F.softplus(seen + torch.einsum("gnd,gd->gn", by_phi, phi)).mean(1)
+            label = label + curvature * ((theta - centre).square().sum(1) + phi.square().sum(1))
+            if aux_weight is None:
+                return Losses(label, None, label)
+            omega = p["head.c"]
+            aux = F.softplus(torch.einsum("gnd,gd->gn", by_omega, omega) - seen).mean(1)
+            aux = aux + curvature * omega.square().sum(1)
+            return Losses(label, aux, label + aux_weight * aux)
+
+        return losses
+
+    start = {"encoder.a": random(tasks, 3, seed=1), "decoder.b": random(tasks, 1, 2, seed=2)}
+    if aux_weight is not None:
+        start["head.c"] = random(tasks, 2, seed=3)
+    return objective(10), objective(20), start
+
+
+SUPPORT = [
+    [
+        Sentence.from_tokens(["the", "p53", "gene"], ["O", "B-G", "I-G"]),
+        Sentence.from_tokens(["none"], ["O"]),
+    ],
+    [
+        Sentence.from_tokens(["aspirin", "5", "mg", "daily"], ["B-D", "B-E", "I-E", "O"]),
+        Sentence.from_tokens(["take", "aspirin"], ["O", "B-D"]),
+    ],
+]
+QUERY = [
+    [
+        Sentence.from_tokens(["a", "gene"], ["O", "B-G"]),
+        Sentence.from_tokens(["p53", "is", "p53"], ["B-G", "O", "B-G"]),
+    ],
+    [
+        Sentence.from_tokens(["5", "mg"], ["B-E", "I-E"]),
+        Sentence.from_tokens(["aspirin", "or", "the", "gene"], ["B-D", "O", "O", "O"]),
+    ],
+]
+
+
+def tagger(aux_weight: float = 0.4, recurrent: str = "lstm") -> Case:
+    """Two tasks of domains with different label sets, frozen vectors, no dropout, float64."""
+    words = ("the", "gene", "p53", "aspirin", "mg")
+    table = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    batcher = Batcher(WordVectors(words, table), "aegimnprst53")
+    g = torch.Generator().manual_seed(0)
+    config = EncoderConfig(
+        char_embedding=2, char_cnn_filters=2, char_lstm=2, hidden=2, recurrent=recurrent
+    )
+    labels = {"gene": LabelSet(("G",)), "drug": LabelSet(("D", "E"))}
+    encoder = RecurrentEncoder(config, batcher, g)
+    model = TaggingModel(encoder, labels, g, classifier=True).double()
+    domains = [0, 1]
+
+    def objective(tasks: list[list[Sentence]]) -> Objective:
+        batch = batcher(tasks, list(labels.values()))
+        return lambda p: model.losses(p, batch, domains, aux_weight=aux_weight)
+
+    return objective(SUPPORT), objective(QUERY), model.stacked(domains)
+
+
+def own_loss(losses: Losses, name: str) -> Tensor:
+    """What a parameter answers for: θ the total, φ the labelling, ω the classification loss."""
+    chosen = {"encoder": losses.total, "decoder": losses.label, "head": losses.aux}
+    found = chosen[group_of(name)]
+    assert found is not None
+    return found
+
+
+def descended(
+    support: Objective, start: Parameters, steps: int, rate: float, proximal: float = 0.0
+) -> Parameters:
+    """Algorithm 2, lines 2 to 9, one group after the other."""
+    current = dict(start)
+    for _ in range(steps):
+        after = {}
+        for group in ("encoder", "decoder", "head"):
+            names = [n for n in current if group_of(n) == group]
+            if not names:
+                continue
+            leaves = {n: p.detach().clone().requires_grad_() for n, p in current.items()}
+            loss = own_loss(support(leaves), names[0])
+            found = torch.autograd.grad(loss.sum(), [leaves[n] for n in names])
+            for name, gradient in zip(names, found, strict=True):
+                pulled = gradient + proximal * (current[name] - start[name])
+                after[name] = current[name] - rate * pulled
+        current = {n: after[n] for n in current}
+    return current
+
+
+def slopes(
+    function: Callable[[Parameters], Losses], at: Parameters, name: str, towards: Tensor
+) -> Tensor:
+    """(G,) central difference of a parameter's own loss along a direction, every task at once."""
+    step = 1e-5
+    ahead = function({**at, name: at[name] + step * towards})
+    behind = function({**at, name: at[name] - step * towards})
+    return (own_loss(ahead, name) - own_loss(behind, name)).detach() / (2 * step)
+
+
+def assert_is_gradient(
+    gradients: Parameters,
+    function: Callable[[Parameters], Losses],
+    at: Parameters,
+    tolerance: float = 1e-7,
+    directions: int = 2,
+) -> None:
+    assert set(gradients) == set(at)
+    largest = 0.0
+    for number, (name, value) in enumerate(at.items()):
+        for i in range(directions):
+            towards = random(*value.shape, seed=1000 * number + i)
+            expected = slopes(function, at, name, towards)
+            found = (gradients[name] * towards).flatten(1).sum(1)
+            torch.testing.assert_close(found, expected, atol=tolerance, rtol=1e-5, msg=name)
+            largest = max(largest, float(expected.abs().max()))
+    assert largest > 1e3 * tolerance  # else nothing has been tested

@@ -1,0 +1,224 @@
+"""HGDA, HGDA-NEs and MAML: the whole update of θ, φ and ω against the algorithm boxes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from naive_hgda import Algorithm1, Naive, Settings
+
+from adaptner.episodes import Task, TaskSource
+from adaptner.methods.hgda import HGDA
+from adaptner.methods.hgda_nes import HGDANEs
+from adaptner.methods.maml import MAML
+from adaptner.methods.meta_learner import MetaLearner, build_model
+from adaptner.methods.method import SourceDomain
+from adaptner.nn.vectors import WordVectors
+from adaptner.training.budget import Budget
+from adaptner.types import LabelSet, Sentence
+
+WORDS = ("the", "of", "gene", "dose", "cell")
+VECTORS = WordVectors(WORDS, np.random.default_rng(3).normal(size=(5, 3)).astype(np.float32))
+ENCODER = {
+    "char_embedding": 3,
+    "char_cnn_filters": 2,
+    "char_lstm": 4,
+    "hidden": 3,
+    "dropout": 0.0,
+}
+# Far from the defaults, so that each has its effect on the numbers compared.
+CONFIG: dict[str, Any] = {
+    "k": 2,
+    "tasks": 4,
+    "aux_weight": 0.6,
+    "inner_steps": 2,
+    "inner_rate": 0.2,
+    "outer_rate": 0.5,
+    "encoder": ENCODER,
+    "optimiser": {"momentum": 0.9, "weight_decay": 0.02, "clip": 0.2},
+}
+
+
+def corpus(labels: tuple[str, ...], seed: int, size: int = 12) -> list[Sentence]:
+    rng = random.Random(seed)
+    found = []
+    for number in range(size):
+        length = rng.randint(1, 4)
+        tokens = [rng.choice((*WORDS, "p53", "Ras", "xyz")) for _ in range(length)]
+        tokens[0] = f"s{number}"  # all distinct
+        tags = ["O"] * length
+        if number % 3:
+            at = rng.randrange(length)
+            label = rng.choice(labels)
+            tags[at:] = (
+                [f"B-{label}"]
+                + [f"I-{label}"] * min(1, length - at - 1)
+                + ["O"] * max(0, length - at - 2)
+            )
+        found.append(Sentence.from_tokens(tokens, tags))
+    return found
+
+
+def sources() -> list[SourceDomain]:
+    return [
+        SourceDomain(
+            "gene", LabelSet(("G",)), {"g1": corpus(("G",), 1), "g2": corpus(("G",), 2)}, {}
+        ),
+        SourceDomain("drug", LabelSet(("D", "E")), {"d": corpus(("D", "E"), 3)}, {}),
+        SourceDomain("species", LabelSet(("S",)), {"s": corpus(("S",), 4)}, {}),
+    ]
+
+
+def drawn(seed: int, iterations: int, sampling: str) -> list[list[Task]]:
+    source = TaskSource([d.corpora for d in sources()], CONFIG["k"], sampling)  # type: ignore[arg-type]
+    rng = random.Random(seed)
+    return [[source.sample(rng) for _ in range(CONFIG["tasks"])] for _ in range(iterations)]
+
+
+def telling_seed(sampling: str) -> int:
+    """A seed whose first batch leaves a domain out, and whose second leaves out one of the first:
+    that decoder has momentum by then, and must stand still all the same."""
+
+    def domains(batch: list[Task]) -> set[int]:
+        return {t.domain for t in batch}
+
+    for seed in itertools.count():
+        first, second = map(domains, drawn(seed, 2, sampling))
+        if len(first) == 2 and first - second:
+            return seed
+    raise AssertionError
+
+
+METHODS = {
+    "hgda": (HGDA, True, True, "all"),
+    "hgda-nes": (HGDANEs, False, True, "entities"),
+    "maml": (MAML, False, False, "all"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("hgda", 1), ("hgda", 3), ("hgda-nes", 1), ("maml", 1)]
+)
+def test_update_equals_the_algorithm_boxes(name: str, steps: int) -> None:
+    kind, hard, classifier, sampling = METHODS[name]
+    seed = telling_seed(sampling)
+    method: MetaLearner = kind(**CONFIG)
+    model, batcher = build_model(
+        sources(), method.config, VECTORS, seed, torch.Generator().manual_seed(seed)
+    )
+    assert (model.head is not None) == classifier
+    before = {n: p.detach().clone() for n, p in model.named_parameters()}
+    naive = Naive.of(model, VECTORS, batcher.alphabet)
+    optimiser = CONFIG["optimiser"]
+    truth = Algorithm1(
+        naive,
+        Settings(
+            alpha=CONFIG["outer_rate"],
+            beta=CONFIG["inner_rate"],
+            lam=CONFIG["aux_weight"],
+            inner_steps=CONFIG["inner_steps"],
+            hardness=hard,
+            momentum=optimiser["momentum"],
+            decay=optimiser["weight_decay"],
+            clip=optimiser["clip"],
+        ),
+    )
+    batches = drawn(seed, steps, sampling)
+    for done, batch in enumerate(batches):
+        truth.iterate(batch, share_left=1 - done / steps)
+        assert truth.norm > optimiser["clip"]  # clipping took part
+
+    base = method.fit(sources(), Budget(steps), vectors=VECTORS, seed=seed)
+    after = dict(base.model.named_parameters())
+    expected = naive.export()
+    assert set(expected) == set(after)
+    seen = {t.domain for batch in batches for t in batch}
+    for parameter, value in after.items():
+        torch.testing.assert_close(
+            value.detach().double(), expected[parameter], atol=1e-5, rtol=0, msg=parameter
+        )
+        moved = (value - before[parameter]).abs().max().item()
+        if parameter.startswith("decoder.") and int(parameter.split(".")[1]) not in seen:
+            assert moved == 0, parameter  # no step at all: no decay, no momentum
+        else:
+            assert moved > 1e-4, parameter  # ten times the tolerance
+    if steps == 1:
+        assert len(seen) == 2  # so a decoder did stand still
+
+
+def test_a_base_is_the_same_whenever_it_is_trained_and_differs_by_seed() -> None:
+    one, two, other = (
+        HGDA(**CONFIG).fit(sources(), Budget(2), vectors=VECTORS, seed=s).model.state_dict()
+        for s in (5, 5, 6)
+    )
+    assert all(torch.equal(one[n], two[n]) for n in one)
+    assert not all(torch.equal(one[n], other[n]) for n in one)
+
+
+@pytest.mark.parametrize("outer", ["first", "second", "implicit"])
+def test_every_outer_gradient_trains(outer: str) -> None:
+    base = HGDA(**CONFIG, outer=outer).fit(sources(), Budget(2), vectors=VECTORS)
+    assert base.facts["iterations"] == 2
+    assert all(p.isfinite().all() for p in base.model.parameters())
+
+
+def test_second_order_copes_with_one_word_sentences_and_words_alone() -> None:
+    """Sequences of a single step leave the recurrent weights out of the graph."""
+    single = [
+        SourceDomain(
+            n,
+            LabelSet((n,)),
+            {n: [Sentence.from_tokens([f"{n}{i}"], [f"B-{n}"]) for i in range(4)]},
+            {},
+        )
+        for n in ("A", "B")
+    ]
+    encoder = {**ENCODER, "char_cnn_filters": 0, "char_lstm": 0}
+    config = {**CONFIG, "encoder": encoder, "outer": "second"}
+    base = HGDA(**config).fit(single, Budget(1), vectors=VECTORS)
+    assert all(p.isfinite().all() for p in base.model.parameters())
+
+
+def test_the_papers_values_are_the_defaults() -> None:
+    hgda, nes, maml = HGDA().config, HGDANEs().config, MAML().config
+    for config in (hgda, nes, maml):
+        assert (config.tasks, config.inner_steps, config.aux_weight) == (4, 1, 1.0)
+        assert (config.outer, config.per_token, config.reversal) == ("first", False, False)
+        o = config.optimiser
+        assert (o.name, o.momentum, o.weight_decay, o.clip, o.schedule) == (
+            "sgd", 0.9, 1e-6, 5.0, "linear",
+        )  # fmt: skip
+        assert config.encoder.dropout == 0.2
+    assert (hgda.sampling, hgda.weighting, hgda.classifier) == ("all", "hardness", True)
+    assert (nes.sampling, nes.weighting, nes.classifier) == ("entities", "uniform", True)
+    assert (maml.sampling, maml.weighting, maml.classifier) == ("all", "uniform", False)
+
+
+@pytest.mark.parametrize("k", [5, 8, 32, 50])
+def test_equation_3(k: int) -> None:
+    config = HGDA(k=k).config
+    assert config.rate(None) == pytest.approx(1e-2 * math.sqrt(k / 32))
+    assert config.rate(0.3) == 0.3
+
+
+def test_recorded_hardness_is_equation_2(tmp_path: Any) -> None:
+    """Tables 1 and 4 are printed from these records."""
+    import json
+
+    from adaptner.training.loop import Run
+
+    HGDA(**CONFIG).fit(sources(), Budget(1), vectors=VECTORS, run=Run(folder=tmp_path))
+    lines = (tmp_path / "hardness.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    assert len(records) == CONFIG["tasks"]
+    total = sum(r["loss"] for r in records)
+    for record, task in zip(records, drawn(0, 1, "all")[0], strict=True):
+        assert record["gamma"]["encoder"] == pytest.approx(record["loss"] / total, abs=1e-6)
+        assert record["corpus"] == task.corpus
+        plain = [s.replace("[", "").replace("]", "") for s in record["sentences"]]
+        assert plain == [s.text for s in task.query]

@@ -1,0 +1,113 @@
+"""Equation 2 by hand, and what happens where it has no answer."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import pytest
+import torch
+from bilevel_cases import tagger
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptner.bilevel import (
+    WEIGHTING,
+    FirstOrder,
+    InnerLoop,
+    SecondOrder,
+    bilevel_step,
+    hardness,
+    uniform,
+)
+from adaptner.nn.model import Losses
+
+
+def losses(label: list[float], aux: list[float] | None, weight: float = 1.0) -> Losses:
+    first = torch.tensor(label, dtype=torch.float64)
+    if aux is None:
+        return Losses(first, None, first)
+    second = torch.tensor(aux, dtype=torch.float64)
+    return Losses(first, second, first + weight * second)
+
+
+def test_hardness_by_hand() -> None:
+    """θ by the total, φ by the labelling, ω by the classification loss."""
+    found = hardness(losses([6.0, 2.0, 0.0], [1.0, 1.0, 2.0], weight=0.5))
+    assert found["encoder"].tolist() == pytest.approx([6.5 / 10, 2.5 / 10, 1.0 / 10])
+    assert found["decoder"].tolist() == pytest.approx([6 / 8, 2 / 8, 0])
+    assert found["head"].tolist() == pytest.approx([1 / 4, 1 / 4, 2 / 4])
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6))
+def test_hardness_is_a_share_in_the_order_of_the_losses(values: list[float]) -> None:
+    found = hardness(losses(values, None))
+    for weights in found.values():
+        assert weights.sum().item() == pytest.approx(1)
+        assert weights.argsort(stable=True).tolist() == torch.tensor(values).double().argsort(stable=True).tolist()  # fmt: skip
+
+
+def test_uniform_is_one_over_m() -> None:
+    for m in (1, 4):
+        found = uniform(losses([3.0] * m, [1.0] * m))
+        assert set(found) == {"encoder", "decoder", "head"}
+        for weights in found.values():
+            assert weights.tolist() == [1 / m] * m
+
+
+@pytest.mark.parametrize(
+    "bad", [[0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]], ids=["0/0", "nan", "inf"]
+)
+def test_no_share_to_speak_of_means_uniform_and_a_warning(bad: list[float]) -> None:
+    with pytest.warns(RuntimeWarning, match="equally"):
+        found = hardness(losses(bad, None))
+    for weights in found.values():
+        assert weights.tolist() == [0.5, 0.5]
+
+
+def test_only_the_group_without_an_answer_turns_uniform() -> None:
+    with pytest.warns(RuntimeWarning):
+        found = hardness(losses([3.0, 1.0], [0.0, 0.0]))
+    assert found["head"].tolist() == [0.5, 0.5]
+    assert found["decoder"].tolist() == [0.75, 0.25]
+    assert found["encoder"].tolist() == [0.75, 0.25]
+
+
+def test_the_warning_comes_once_under_the_usual_filter() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        warnings.simplefilter("default")
+        for _ in range(5):
+            hardness(losses([0.0, 0.0], None))
+    assert len(caught) == 1
+
+
+def test_no_warning_for_sound_losses() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hardness(losses([0.0, 1.0], [1e-30, 0.0]))
+
+
+@pytest.mark.parametrize("name", WEIGHTING)
+def test_weights_are_constants(name: str) -> None:
+    label = torch.tensor([2.0, 1.0], requires_grad=True)
+    aux = torch.tensor([1.0, 5.0], requires_grad=True)
+    found = WEIGHTING[name](Losses(label, aux, label + aux))
+    assert all(not w.requires_grad for w in found.values())
+
+
+@pytest.mark.parametrize("outer", [FirstOrder(), SecondOrder()])
+def test_step_weighs_query_losses_and_leaves_gradients_unweighted(
+    outer: FirstOrder | SecondOrder,
+) -> None:
+    support, query, start = tagger()
+    inner = InnerLoop(2, 0.2)
+    step = bilevel_step(support, query, start, inner, outer, hardness)
+    adapted = inner.adapt(support, start)
+    expected = hardness(query(adapted))
+    for group, weights in step.weights.items():
+        torch.testing.assert_close(weights, expected[group])
+        assert not torch.allclose(weights, hardness(support(start))[group])
+    plain = bilevel_step(support, query, start, inner, outer, uniform)
+    for name, gradient in step.gradients.items():
+        assert torch.equal(gradient, plain.gradients[name])

@@ -1,0 +1,185 @@
+"""The frame of the command line: verbs, help, speed of answering, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from cli_kit import OWN, Call
+
+from adaptner.cli.common import spread
+from adaptner.cli.main import app
+
+VERBS = (
+    "demo",
+    "adapt",
+    "tag",
+    "pretrain",
+    "evaluate",
+    "score",
+    "check",
+    "convert",
+    "hardness",
+    "methods",
+    "corpora",
+)
+CALLS = [*((verb,) for verb in VERBS if verb != "corpora"), ("corpora", "stats")]
+PROGRAM = Path(sys.executable).parent / "adaptner"
+
+
+def test_the_verbs_are_these() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert tuple(commands) == VERBS
+    assert list(commands["corpora"].commands) == ["stats"]
+
+
+@pytest.mark.parametrize("verb", CALLS, ids=" ".join)
+def test_help_has_an_example_of_the_verb(call: Call, verb: tuple[str, ...]) -> None:
+    answer = call(*verb, "--help")
+    assert answer.code == 0
+    shown = " ".join(answer.out.replace("│", " ").split())
+    assert f"Example: adaptner {' '.join(verb)}" in shown
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize("verb", CALLS, ids=" ".join)
+def test_help_shows_all_the_words_of_the_docstring(call: Call, verb: tuple[str, ...]) -> None:
+    """Rich takes [words] in square brackets for markup and swallows them."""
+    command = typer.main.get_command(app)
+    for name in verb:
+        command = command.commands[name]  # type: ignore[attr-defined]
+    documented = command.callback.__doc__.replace("[bold]", "").replace("[/bold]", "")
+    shown = call(*verb, "--help").out
+    assert [word for word in documented.split() if word not in shown] == []
+
+
+def test_without_a_verb_the_help_is_shown(call: Call) -> None:
+    answer = call()
+    assert answer.code in (0, 2)  # click changed its mind between versions
+    assert all(verb in answer.out + answer.err for verb in VERBS)
+
+
+def test_help_loads_nothing_heavy(child) -> None:
+    result = child(
+        "import sys\n"
+        "from adaptner.cli.main import main\n"
+        f"for verb in [[], *{[list(c) for c in CALLS]!r}]:\n"
+        "    sys.argv = ['adaptner', *verb, '--help']\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as end:\n"
+        "        assert end.code == 0, verb\n"
+        "heavy = {'torch', 'numpy', 'safetensors'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)\n"
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_help_answers_at_once() -> None:
+    times = []
+    for _ in range(3):  # the best of three: others share the machine
+        begun = time.perf_counter()
+        subprocess.run([PROGRAM, "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - begun)
+    assert min(times) < 1.5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["adapt"],
+        ["adapt", "a.jsonl"],
+        ["adapt", "a.jsonl", "-o", "m", "--nonsense"],
+        ["adapt", "a.jsonl", "-o", "m", "--seed", "one"],
+        ["pretrain", "-o", "base"],
+        ["pretrain", "--sources", "-o", "base"],
+        ["evaluate", "--base", "b"],
+        ["score", "a.jsonl"],
+        ["corpora", "nonsense"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_call_is_2(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = call(*arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_is_1_and_no_stack_trace(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("adaptner.formats.find", interrupted)
+    answer = call("check", tmp_path / "a.jsonl")
+    assert (answer.code, answer.out, answer.err) == (1, "", "error: stopped by you\n")
+
+
+def test_ctrl_c_while_a_run_learns(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Path
+) -> None:
+    monkeypatch.setattr(
+        "adaptner.methods.meta_learner.bilevel_step",
+        lambda *_: signal.raise_signal(signal.SIGINT),
+    )
+    sources = ("--sources", OWN / "disease", OWN / "drug")
+    answer = call("pretrain", *sources, "--config", config, "-q", "-o", tmp_path / "base")
+    assert (answer.code, answer.err) == (1, "error: stopped by you\n")
+    assert not (tmp_path / "base" / "manifest.json").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+@pytest.mark.parametrize(
+    "verb", ["check own.jsonl", "check own.jsonl --json", "convert own.jsonl -"]
+)
+def test_standard_output_on_a_full_disk(tmp_path: Path, verb: str) -> None:
+    (tmp_path / "own.jsonl").write_text('{"text": "TP53 fell."}\n')
+    arguments = [*verb.split(), "--to", "jsonl"] if "convert" in verb else verb.split()
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+    assert result.returncode == 1
+    assert "no space left" in result.stderr
+    assert "What to do" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_closed_pipe_is_no_stack_trace(tmp_path: Path) -> None:
+    line = '{"text": "TP53 fell.", "entities": []}\n'
+    (tmp_path / "own.jsonl").write_text(line * 20_000)  # more than a pipe holds
+    command = f"'{PROGRAM}' convert own.jsonl - --to jsonl | head -n 1"
+    result = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
+    assert result.stdout == line
+    assert "Traceback" not in result.stderr
+    assert "Exception" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("--sources A B C -o X", "--sources A --sources B --sources C -o X"),
+        ("--sources A --sources B", "--sources A --sources B"),
+        ("--sources A B --held-out C D", "--sources A --sources B --held-out C --held-out D"),
+        ("-o X --sources A=B", "-o X --sources A=B"),
+        ("FILE -o X", "FILE -o X"),
+        ("--sources A -q --seed 3", "--sources A -q --seed 3"),
+    ],
+)
+def test_several_values_after_one_option(given: str, read: str) -> None:
+    assert spread(given.split()) == read.split()
