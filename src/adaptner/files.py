@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -36,8 +36,8 @@ def atomic_file(target: str | Path, mode: str = "w") -> Iterator[IO]:  # type: i
     target = Path(target)
     with plain_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        temporary = Path(name)
+        temporary = _neighbour(target)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         try:
             encoding = None if "b" in mode else "utf-8"
             newline = None if "b" in mode else "\n"
@@ -45,7 +45,6 @@ def atomic_file(target: str | Path, mode: str = "w") -> Iterator[IO]:  # type: i
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -65,12 +64,13 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
         raise OutputExists(file=target, kind=kind)
     with plain_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        temporary = _neighbour(target)
+        temporary.mkdir()
         try:
             yield temporary
-            os.chmod(temporary, 0o777 & ~_umask())
             if target.exists():
-                old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+                old = _neighbour(target)
+                old.mkdir()
                 try:
                     os.replace(target, old / "was")
                     os.replace(temporary, target)
@@ -95,7 +95,7 @@ def digest(path: str | Path) -> str:
     return state.hexdigest()
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _neighbour(target: Path) -> Path:
+    """A name beside ``target`` that nobody uses. Not ``tempfile``'s: what it makes is private to
+    the user, whatever the umask says."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(6)}")

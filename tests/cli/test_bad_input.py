@@ -264,9 +264,6 @@ def test_sources_that_do_not_suffice(
     assert "manifest.json" not in listing(tmp_path / "base")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="training/pretraining.py writes config.json before the sources are judged"
-)
 def test_sources_that_do_not_suffice_leave_no_folder(
     call: Call, config: Path, tmp_path: Path
 ) -> None:
@@ -318,7 +315,6 @@ def test_a_bad_configuration_is_refused_before_any_work(
     assert listing(tmp_path) == ["config.toml"]
 
 
-@pytest.mark.xfail(strict=True, reason="methods/configuration.py: only bad TOML names the file")
 def test_an_unknown_key_names_the_configuration_file(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("kay = 3")

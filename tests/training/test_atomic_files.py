@@ -77,7 +77,7 @@ def no_space(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
+@pytest.mark.parametrize("call", ["fsync", "replace", "open"])
 def test_no_space_while_a_file_is_put_in_place(tmp_path, monkeypatch, call):
     target = tmp_path / "a.txt"
     target.write_text("old")

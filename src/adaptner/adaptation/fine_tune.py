@@ -31,6 +31,7 @@ class FineTuneConfig(BaseModel):
     steps: int = Field(100, ge=1)
     batch: int = Field(10, ge=1, description="sentences a step")
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=5e-3, weight_decay=1e-6)
+    encoder_scale: float = Field(1.0, gt=0, description="θ's rate over φ's")
     decoder: Literal["fresh", "mean"] = Field(
         "fresh", description="φ starts as noise (the papers) or as the mean of the source decoders"
     )
@@ -49,11 +50,11 @@ def fine_tune(
 ) -> Tagger:
     """θ and a new φ, both trained on ``sentences``; ω is dropped.
 
-    ``labels`` are those of the sentences unless given (a few-shot draw may show none of them)."""
+    ``labels`` adds to those of the sentences (a few-shot draw may show only some, or none)."""
     sentences = [s for s in sentences if len(s)]
     if not sentences:
         raise TooFewSentences(found=0, what="the labelled data", needed=1, option="more data")
-    labels = labels or LabelSet.of(sentences)
+    labels = LabelSet((*(labels or LabelSet(())).labels, *LabelSet.of(sentences).labels))
     if not labels:
         raise NoEntities(sentences=len(sentences))
     budget = budget or Budget(config.steps)
@@ -62,9 +63,10 @@ def fine_tune(
     encoder = copy.deepcopy(base.model.encoder)
     decoder = _start(base, labels, config, generator)
     learned = list(encoder.parameters())
+    scale = dict.fromkeys(learned, config.encoder_scale)
     if not config.freeze_decoder:
         learned += list(decoder.parameters())
-    optimiser = Optimiser(learned, config.optimiser)
+    optimiser = Optimiser(learned, config.optimiser, scale)
     clock = Clock()
     queue: list[Sentence] = []
     steps = 0

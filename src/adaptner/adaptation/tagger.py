@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from adaptner import __version__
+from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.nn.batch import Batcher
 from adaptner.nn.crf import CRF
@@ -62,6 +63,8 @@ class Tagger(nn.Module):
 
     def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
         """Entities of each text, offsets into that text, each with a score between 0 and 1."""
+        if isinstance(texts, str):
+            raise BadUsage(problem="predict takes a list of texts", remedy="write predict([text])")
         return self.predict_documents([Document(text) for text in texts])
 
     def predict_documents(self, documents: Sequence[Document]) -> list[list[Entity]]:

@@ -74,10 +74,9 @@ class InnerLoop:
             if not through:
                 current = {n: p.detach().requires_grad_() for n, p in current.items()}
             gradients = group_gradients(support(current), current, keep_graph=through)
-            current = {
-                n: p
-                - self.rate
-                * (gradients[n] + proximal * (p - start[n]) if proximal else gradients[n])
-                for n, p in current.items()
-            }
+            if proximal:
+                gradients = {
+                    n: g + proximal * (current[n] - start[n]) for n, g in gradients.items()
+                }
+            current = {n: torch.sub(p, gradients[n], alpha=self.rate) for n, p in current.items()}
         return current

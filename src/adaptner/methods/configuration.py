@@ -23,4 +23,9 @@ def configured(
             settings = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise BadConfiguration(file=file, field="TOML", reason=str(error)) from error
-    return find_method(name)(**{**settings, **(overrides or {})})
+    try:
+        return find_method(name)(**{**settings, **(overrides or {})})
+    except BadConfiguration as error:
+        if str(error.facts["field"]).partition(".")[0] in settings:
+            raise BadConfiguration(file=file, line=None, **error.facts) from error
+        raise

@@ -97,31 +97,35 @@ def path_score(
 def log_partition(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> Tensor:
-    moves = moves[:, None]
     alpha = start[:, None] + emissions[:, :, 0]  # (G, B, T)
     if emissions.shape[2] > 1:
         if emissions.shape[3] <= _TREE_UP_TO:
-            total = _product(emissions[:, :, 1:], moves[:, :, None], mask[:, :, 1:])
-            alpha = torch.logsumexp(alpha[..., None] + total, -2)
+            total = _product(emissions[:, :, 1:], moves, mask[:, :, 1:])  # (from, to, G, B)
+            alpha = torch.logsumexp(alpha.permute(2, 0, 1)[:, None] + total, 0).permute(1, 2, 0)
         else:
             for t in range(1, emissions.shape[2]):
-                moved = torch.logsumexp(alpha[..., None] + moves, -2) + emissions[:, :, t]
+                moved = torch.logsumexp(alpha[..., None] + moves[:, None], -2) + emissions[:, :, t]
                 alpha = torch.where(mask[:, :, t, None], moved, alpha)
     return torch.logsumexp(alpha + end[:, None], -1)
 
 
 def _product(emissions: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
     """Product of all step matrices in the (log-sum-exp, +) semiring by pairing neighbours: log2(L)
-    levels of one vectorised operation each instead of L steps of Python. Masked steps are the unit."""
+    levels of one vectorised operation each instead of L steps of Python. Masked steps are the unit.
+
+    The tag dimensions stand first, so that the inner loops run over tokens, of which there are many,
+    and not over tags, of which there are three."""
     tags = moves.shape[-1]
     unit = torch.full((tags, tags), FORBIDDEN, dtype=emissions.dtype)
     unit.fill_diagonal_(0)
-    steps = torch.where(mask[..., None, None], moves + emissions[..., None, :], unit)
-    while (length := steps.shape[2]) > 1:
-        left, right = steps[:, :, 0 : length - 1 : 2], steps[:, :, 1::2]
-        paired = torch.logsumexp(left[..., :, :, None] + right[..., None, :, :], -2)
-        steps = torch.cat([paired, steps[:, :, -1:]], 2) if length % 2 else paired
-    return steps[:, :, 0]
+    by_tag = emissions.permute(3, 0, 1, 2).contiguous()
+    steps = moves.permute(1, 2, 0)[..., None, None] + by_tag  # (from, to, G, B, L)
+    steps = torch.where(mask, steps, unit[..., None, None, None])
+    while (length := steps.shape[-1]) > 1:
+        left, right = steps[..., 0 : length - 1 : 2], steps[..., 1::2]
+        paired = torch.logsumexp(left[:, :, None] + right[None], 1)
+        steps = torch.cat([paired, steps[..., -1:]], -1) if length % 2 else paired
+    return steps[..., 0]
 
 
 def viterbi(emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor) -> Tensor:

@@ -28,27 +28,31 @@ def lstm_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tenso
 class _Scan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
+        # tanh x = 2 σ(2x) - 1, so with g's inputs doubled one sigmoid serves all four gates; it is
+        # also several times faster than tanh.
         hidden = recurrent.shape[-1]
+        candidate = slice(2 * hidden, 3 * hidden)
         gates = gate_inputs.clone()
+        gates[..., candidate] *= 2
+        transposed = recurrent.transpose(1, 2).clone(memory_format=torch.contiguous_format)
+        transposed[..., candidate] *= 2
         cells = torch.empty_like(gates[..., :hidden])
         squashed = torch.empty_like(cells)
         states = torch.empty_like(cells)
-        transposed = recurrent.transpose(1, 2).contiguous()
-        parts = [t.split(packing.sizes, 1) for t in (gates, cells, squashed, states)]
+        whole = (gates, *gates.split(hidden, -1), cells, squashed, states)
+        steps = zip(*(t.split(packing.sizes, 1) for t in whole), strict=True)
         cell_before = state_before = None
-        for gate, cell, squash, state in zip(*parts, strict=True):
+        for gate, i, f, g, o, cell, squash, state in steps:
             if state_before is not None:
                 size = gate.shape[1]
                 # not baddbmm_: into a slice that goes through the tasks one by one
                 gate.add_(torch.bmm(state_before[:, :size], transposed))
-            gate[..., : 2 * hidden].sigmoid_()
-            gate[..., 2 * hidden : 3 * hidden].tanh_()
-            gate[..., 3 * hidden :].sigmoid_()
-            i, f, g, o = gate.split(hidden, -1)
+            gate.sigmoid_()
+            g.mul_(2).sub_(1)
             torch.mul(i, g, out=cell)
             if cell_before is not None:
                 cell.addcmul_(f, cell_before[:, :size])
-            torch.tanh(cell, out=squash)
+            torch.mul(cell, 2, out=squash).sigmoid_().mul_(2).sub_(1)
             torch.mul(o, squash, out=state)
             cell_before, state_before = cell, state
         ctx.save_for_backward(gate_inputs, recurrent, gates, cells, squashed, states)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from adaptner.errors import TrainingDiverged
+from adaptner.files import atomic_file
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import (
     FILE,
@@ -20,7 +22,7 @@ from adaptner.training.checkpoint import (
 from adaptner.training.progress import Watch, silent
 from adaptner.training.records import Records
 
-METRICS, HARDNESS = "metrics.jsonl", "hardness.jsonl"
+CONFIG, METRICS, HARDNESS = "config.json", "metrics.jsonl", "hardness.jsonl"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Run:
 
     folder: Path | None = None
     fingerprint: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
     resume: bool = False
     checkpoint_seconds: float = 60.0
     watch: Watch = silent
@@ -57,6 +60,8 @@ def train(
         run.folder.mkdir(parents=True, exist_ok=True)
         if not run.resume:  # an older run's: the records it belongs to go here and now
             (run.folder / FILE).unlink(missing_ok=True)
+        with atomic_file(run.folder / CONFIG) as file:
+            json.dump(run.settings, file, indent=1, ensure_ascii=False)
         records = [Records(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
     saved = time.monotonic()
     while state.done < budget.steps and not _late(clock, budget):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import torch
@@ -27,21 +27,27 @@ class OptimiserConfig(BaseModel):
 class Optimiser:
     """Takes the step ``.grad`` asks for; parameters without a gradient are left entirely alone."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter], config: OptimiserConfig) -> None:
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        config: OptimiserConfig,
+        scale: Mapping[nn.Parameter, float] | None = None,
+    ) -> None:
+        """``scale``: parameters that learn at so many times the rate."""
         self.config = config
         self.parameters = list(parameters)
+        groups: dict[float, list[nn.Parameter]] = {}
+        for p in self.parameters:
+            groups.setdefault((scale or {}).get(p, 1.0), []).append(p)
+        grouped = [{"params": members, "scale": factor} for factor, members in groups.items()]
+        decay = config.weight_decay
         self._torch: torch.optim.Optimizer
         if config.name == "sgd":
             self._torch = torch.optim.SGD(
-                self.parameters,
-                config.rate,
-                momentum=config.momentum,
-                weight_decay=config.weight_decay,
+                grouped, config.rate, momentum=config.momentum, weight_decay=decay
             )
         else:
-            self._torch = torch.optim.AdamW(
-                self.parameters, config.rate, weight_decay=config.weight_decay
-            )
+            self._torch = torch.optim.AdamW(grouped, config.rate, weight_decay=decay)
 
     def step(self, share_spent: float) -> float:
         """The norm of the gradient; where that is no number, no step is taken.
@@ -49,7 +55,7 @@ class Optimiser:
         ``share_spent`` of the budget: the linear schedule falls from the full rate to zero."""
         left = 1.0 - share_spent if self.config.schedule == "linear" else 1.0
         for group in self._torch.param_groups:
-            group["lr"] = self.config.rate * left
+            group["lr"] = self.config.rate * left * group["scale"]
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.config.clip))
         if math.isfinite(norm):
             self._torch.step()

@@ -7,20 +7,22 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from adaptner import __version__
 from adaptner.corpora.corpus import Corpus, group_by_domain
-from adaptner.errors import BadUsage, OutputExists
-from adaptner.files import atomic_file, digest
+from adaptner.errors import BadUsage, OutputExists, RunNotResumable
+from adaptner.files import atomic_file
 from adaptner.methods.method import Method, source_domains
-from adaptner.nn.vectors import read_vectors
+from adaptner.nn.vectors import WordVectors, read_vectors
 from adaptner.training import checkpoint
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import CONFIG, Run
 from adaptner.training.progress import Watch, silent
 from adaptner.training.storage import MANIFEST
 
-CONFIG, CARD = "config.json", "card.md"
+CARD = "card.md"
 
 
 def pretrain(
@@ -39,6 +41,7 @@ def pretrain(
 ) -> Base:
     """Train, save the base in ``folder`` and return it. ``tell`` hears what a user should know."""
     _check_folder(folder, resume)
+    table = None if vectors is None else read_vectors(vectors)
     tests = [s for c in held_out for s in c.split("test")]
     sources = source_domains(group_by_domain(corpora), tests)
     for domain in sources:
@@ -54,22 +57,34 @@ def pretrain(
         "seed": seed,
         "sources": {d.name: d.sha256 for d in sources},
         "held_out": [c.sha256 for c in held_out],
-        "vectors": None if vectors is None else digest(vectors),
+        "vectors": None if table is None else _vectors_digest(table),
     }
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    table = None if vectors is None else read_vectors(vectors)
+    if resume and (folder / MANIFEST).exists():
+        return _finished(folder, settings)
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
-        (folder / checkpoint.FILE).unlink(missing_ok=True)
-    with atomic_file(folder / CONFIG) as file:
-        json.dump(settings, file, indent=1, ensure_ascii=False)
-    run = Run(folder, fingerprint, resume, checkpoint_seconds, watch)
+    run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
     base = method.fit(sources, budget, vectors=table, seed=seed, run=run)
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(card(base, method))
     (folder / checkpoint.FILE).unlink(missing_ok=True)  # the base is complete without it
     return base
+
+
+def _finished(folder: Path, settings: dict[str, object]) -> Base:
+    """Nothing is left to do, if it was the same run."""
+    known = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if known != json.loads(json.dumps(settings)):
+        raise RunNotResumable(file=folder, reason="it is a finished run of another configuration")
+    return Base.load(folder)
+
+
+def _vectors_digest(vectors: WordVectors) -> str:
+    state = sha256("\n".join(vectors.words).encode())
+    state.update(np.ascontiguousarray(vectors.table).tobytes())
+    return state.hexdigest()
 
 
 def _check_folder(folder: Path, resume: bool) -> None:
