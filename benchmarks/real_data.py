@@ -27,12 +27,15 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 BIO8 = SHARED / "data/bio8"
 
 
-def rows_of(target_name, iterations, size, draws, limit, name="hgda", keep=lambda rows: None):
+def rows_of(
+    target_name, iterations, size, draws, limit, name="hgda", exclude=(), keep=lambda rows: None
+):
     """Few-shot rows with and without pretraining, in that order."""
     target = load_corpus(BIO8 / target_name)
     corpora = [load_corpus(folder) for folder in sorted(BIO8.iterdir()) if folder.is_dir()]
     sources = source_domains(
-        group_by_domain(c for c in corpora if c.domain != target.domain), target.split("test")
+        group_by_domain(c for c in corpora if c.domain != target.domain and c.name not in exclude),
+        target.split("test"),
     )
     vectors = read_vectors(SHARED / "vectors/pubmed-w2v-200d.npy")
     chosen = method(name)()
@@ -54,6 +57,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=20)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--limit", type=int, default=None)
+    parser.add_argument("--exclude", nargs="*", default=[], help="source corpora to leave out")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     prepare_process()
@@ -73,6 +77,7 @@ def main() -> None:
         options.draws,
         options.limit,
         options.method,
+        options.exclude,
         keep,
     )
     scores = {label: [row["f1"] for row in own] for label, own in rows.items()}

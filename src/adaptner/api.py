@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from adaptner import formats
+from adaptner.adaptation.demo_base import demo_base
 from adaptner.adaptation.tagger import Tagger
 from adaptner.errors import EmptyFile
 from adaptner.methods import method as find_method
@@ -32,12 +33,13 @@ def read(path: str | Path, format: str | None = None) -> list[Sentence]:
 
 def adapt(
     sentences: str | Path | Iterable[Sentence | Document],
-    base: str | Path | Base,
+    base: str | Path | Base | None = None,
     *,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
-    """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base.
+    """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
+    one, from the base the package brings (trained at its first use).
 
     >>> tagger = adapt("sentences.jsonl", base="my-base")            # doctest: +SKIP
     """
@@ -50,7 +52,9 @@ def adapt(
             for item in sentences
             for part in (sentences_of(item) if isinstance(item, Document) else [item])
         ]
-    if not isinstance(base, Base):
+    if base is None:
+        base = demo_base(watch)
+    elif not isinstance(base, Base):
         base = Base.load(base)
     chosen = find_method(base.method)(**base.config)
     return chosen.adapt(base, given, seed=seed, watch=watch)

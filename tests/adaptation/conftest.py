@@ -17,7 +17,9 @@ from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
 
 TINY = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
-QUICK = FineTuneConfig(steps=60, optimiser=OptimiserConfig(name="adamw", rate=5e-2))
+QUICK = FineTuneConfig(
+    steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

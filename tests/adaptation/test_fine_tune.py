@@ -17,7 +17,7 @@ from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import LabelSet, Sentence
 
-SHORT = FineTuneConfig(steps=3)
+SHORT = FineTuneConfig(steps=3, epochs=0)
 SPECIES = own_corpus("species").split("train")
 BEARING = [s for s in SPECIES if s.entities]
 BARE = [s for s in SPECIES if not s.entities]
@@ -172,7 +172,7 @@ def test_every_sentence_is_seen_before_any_comes_again(base):
         return real(tasks, labels)
 
     noted = Base(base.model, noting, base.method)  # type: ignore[arg-type]
-    fine_tune(noted, BEARING[:10], FineTuneConfig(steps=5, batch=4))
+    fine_tune(noted, BEARING[:10], FineTuneConfig(steps=5, epochs=0, batch=4))
     assert len(seen) == 20
     assert sorted(seen[:10]) == sorted(s.text for s in BEARING[:10])
     assert sorted(seen[10:]) == sorted(seen[:10])
@@ -277,3 +277,20 @@ def test_no_source_with_labels_leaves_the_noise(base):
     found = started(mean_base(base, ()), LabelSet(("New",)), MEAN)
     fresh = started(mean_base(base, ()), LabelSet(("New",)), FineTuneConfig())
     assert equal(found, fresh)
+
+
+@pytest.mark.parametrize(("sentences", "steps"), [(1, 20), (5, 20), (20, 20), (21, 30), (50, 50)])
+def test_steps_grow_with_the_sentences(sentences: int, steps: int) -> None:
+    """At least 20 steps, and ten times through all sentences in batches of ten."""
+    assert FineTuneConfig().steps_for(sentences) == steps
+
+
+def test_the_encoder_learns_at_a_rate_of_its_own(base: Base) -> None:
+    """AdamW's first step moves a parameter by its rate, whatever the gradient."""
+    config = FineTuneConfig(optimiser=OptimiserConfig(name="adamw", rate=1e-3, weight_decay=0))
+    before = {n: p.clone() for n, p in base.model.encoder.named_parameters()}
+    tagger = fine_tune(base, BEARING[:3], config, budget=Budget(1))
+    moved = max(
+        float((p - before[n]).abs().max().detach()) for n, p in tagger.encoder.named_parameters()
+    )
+    assert moved == pytest.approx(1e-4, rel=0.01)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import torch
 from naive_hgda import Algorithm1, Naive, Settings
 
 from adaptner.episodes import Task, TaskSource
+from adaptner.methods.configuration import configured
 from adaptner.methods.hgda import HGDA
 from adaptner.methods.hgda_nes import HGDANEs
 from adaptner.methods.maml import MAML
@@ -184,9 +187,18 @@ def test_second_order_copes_with_one_word_sentences_and_words_alone() -> None:
     assert all(p.isfinite().all() for p in base.model.parameters())
 
 
-def test_the_papers_values_are_the_defaults() -> None:
-    hgda, nes, maml = HGDA().config, HGDANEs().config, MAML().config
+def test_the_recipes_have_the_papers_values() -> None:
+    """The defaults differ from them in the outer optimiser only (and say so)."""
+    recipes = resources.files("adaptner.reproduce") / "recipes"
+    hgda, nes, maml = (
+        configured(name, Path(str(recipes / f"{name}.toml"))).config
+        for name in ("hgda", "hgda-nes", "maml")
+    )
+    sgd = {"optimiser": hgda.optimiser}
+    for config, default in ((hgda, HGDA()), (nes, HGDANEs()), (maml, MAML())):
+        assert config == default.config.model_copy(update=sgd)
     for config in (hgda, nes, maml):
+        assert config.outer_optimiser().rate == pytest.approx(1e-2 * math.sqrt(10 / 32))  # eq. 3
         assert (config.tasks, config.inner_steps, config.aux_weight) == (4, 1, 1.0)
         assert (config.outer, config.per_token, config.reversal) == ("first", False, False)
         o = config.optimiser
@@ -201,9 +213,11 @@ def test_the_papers_values_are_the_defaults() -> None:
 
 @pytest.mark.parametrize("k", [5, 8, 32, 50])
 def test_equation_3(k: int) -> None:
-    config = HGDA(k=k).config
-    assert config.rate(None) == pytest.approx(1e-2 * math.sqrt(k / 32))
-    assert config.rate(0.3) == 0.3
+    config = HGDA(k=k, optimiser={"name": "sgd"}).config
+    assert config.scaled_rate() == pytest.approx(1e-2 * math.sqrt(k / 32))
+    assert config.outer_optimiser().rate == config.scaled_rate()
+    assert HGDA(k=k).config.outer_optimiser().rate == 2e-3  # AdamW has a rate of its own
+    assert HGDA(k=k, outer_rate=0.3).config.outer_optimiser().rate == 0.3
 
 
 def test_recorded_hardness_is_equation_2(tmp_path: Any) -> None:

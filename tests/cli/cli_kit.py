@@ -21,7 +21,7 @@ k = 4
 tasks = 2
 record_every = 2
 encoder = {word_width = 16, char_embedding = 8, char_cnn_filters = 8, char_lstm = 8, hidden = 12}
-adaptation = {steps = 30}
+adaptation = {steps = 30, epochs = 0, encoder_scale = 1.0, optimiser = {name = "adamw", rate = 5e-3}}
 """
 
 

@@ -22,7 +22,7 @@ from adaptner.types import LabelSet
 NAMES = ["hgda", "hgda-nes", "maml"]  # a new method adds its name here, in order
 
 TINY = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
-QUICK = {"encoder": TINY, "k": 3, "tasks": 2, "adaptation": {"steps": 3}}
+QUICK = {"encoder": TINY, "k": 3, "tasks": 2, "adaptation": {"steps": 3, "epochs": 0}}
 PACKAGE = Path(adaptner.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -144,8 +144,8 @@ def test_what_tells_the_methods_apart():
 
 def test_rates_follow_equation_3():
     config = method("hgda")(k=8, base_rate=0.04, outer_rate=0.5).config
-    assert config.rate(config.inner_rate) == pytest.approx(0.02)
-    assert config.rate(config.outer_rate) == 0.5
+    assert config.scaled_rate() == pytest.approx(0.02)
+    assert config.outer_optimiser().rate == 0.5
 
 
 # --- at work --------------------------------------------------------------------------------------

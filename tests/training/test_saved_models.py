@@ -30,7 +30,9 @@ from adaptner.training.base import Base
 from adaptner.training.loop import Run
 from adaptner.training.optimiser import OptimiserConfig
 
-QUICK = FineTuneConfig(steps=60, optimiser=OptimiserConfig(name="adamw", rate=5e-2))
+QUICK = FineTuneConfig(
+    steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
+)
 TEXTS = [" ".join(s.text for s in own_corpus("species").split("test")[:30]), "", "No name here."]
 
 

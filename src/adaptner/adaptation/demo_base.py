@@ -22,7 +22,6 @@ ITERATIONS = 400
 # A small encoder: there are 640 sentences to learn from.
 SETTINGS: dict[str, Any] = {
     "k": 10,
-    "base_rate": 5e-2,
     "encoder": {"word_width": 50, "hidden": 64},
 }
 

@@ -28,14 +28,18 @@ class FineTuneConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    steps: int = Field(100, ge=1)
+    steps: int = Field(20, ge=1, description="at least so many")
+    epochs: int = Field(10, ge=0, description="and so many times through the sentences")
     batch: int = Field(10, ge=1, description="sentences a step")
-    optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=5e-3, weight_decay=1e-6)
-    encoder_scale: float = Field(1.0, gt=0, description="θ's rate over φ's")
+    optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=0.1, weight_decay=1e-6)
+    encoder_scale: float = Field(0.1, gt=0, description="θ's rate over φ's")
     decoder: Literal["fresh", "mean"] = Field(
         "fresh", description="φ starts as noise (the papers) or as the mean of the source decoders"
     )
     freeze_decoder: bool = Field(False, description="MetaBioNER: only θ is adapted")
+
+    def steps_for(self, sentences: int) -> int:
+        return max(self.steps, self.epochs * math.ceil(sentences / self.batch))
 
 
 def fine_tune(
@@ -57,7 +61,7 @@ def fine_tune(
     labels = LabelSet((*(labels or LabelSet(())).labels, *LabelSet.of(sentences).labels))
     if not labels:
         raise NoEntities(sentences=len(sentences))
-    budget = budget or Budget(config.steps)
+    budget = budget or Budget(config.steps_for(len(sentences)))
     generator = torch.Generator().manual_seed(seed)
     rng = random.Random(seed)
     encoder = copy.deepcopy(base.model.encoder)
