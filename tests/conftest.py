@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The same examples every time, so that a change is judged by what it changes; ADAPTNER_EXPLORE=1
+# looks for new ones.
+hypothesis.settings.register_profile("same", derandomize=True)
+if "ADAPTNER_EXPLORE" not in os.environ:
+    hypothesis.settings.load_profile("same")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
