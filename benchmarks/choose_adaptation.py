@@ -58,7 +58,7 @@ def main() -> None:
             load_corpus(BIO8 / n) for d, names in SOURCES.items() if d != held_out for n in names
         ]
         folder = options.bases / f"without-{held_out}-{options.iterations}"
-        hgda = method("hgda")()
+        hgda = method("hgda")(optimiser={"name": "sgd"})
         if not (folder / "manifest.json").exists():
             print("learning", folder, file=sys.stderr, flush=True)
             pretrain(hgda, rest, Budget(options.iterations), folder, vectors=vectors, resume=True)
@@ -73,6 +73,8 @@ def main() -> None:
             chosen = method("hgda")(
                 adaptation={
                     "steps": steps,
+                    "epochs": 0,
+                    "encoder_scale": 1.0,
                     "decoder": decoder,
                     "optimiser": {"name": "adamw", "rate": rate, "schedule": schedule},
                 }
