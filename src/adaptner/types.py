@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Literal
 
 Span = tuple[int, int]
+TagScheme = Literal["bio", "bioes"]
 
 OUTSIDE = "O"
+_PREFIXES: dict[TagScheme, str] = {"bio": "BI", "bioes": "BIES"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -100,20 +104,49 @@ class Document:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """The entity types of a domain, sorted, and the BIO tags they give: O, B-x, I-x, B-y, ..."""
+    """The entity types of a domain, sorted, and the tags they give: O, B-x, I-x, B-y, ... in BIO,
+    O, B-x, I-x, E-x, S-x, B-y, ... in BIOES."""
 
     labels: tuple[str, ...]
+    scheme: TagScheme = "bio"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(sorted(set(self.labels))))
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        return (OUTSIDE, *(f"{p}-{label}" for label in self.labels for p in "BI"))
+        return (OUTSIDE, *(f"{p}-{label}" for label in self.labels for p in _PREFIXES[self.scheme]))
 
     @cached_property
     def index(self) -> dict[str, int]:
         return {tag: i for i, tag in enumerate(self.tags)}
+
+    @cached_property
+    def _closing(self) -> dict[str, int]:
+        """The number in BIOES of each BIO tag that is the last of its mention."""
+        closing = {
+            f"{bio}-{x}": self.index[f"{p}-{x}"] for x in self.labels for bio, p in ("BS", "IE")
+        }
+        return {OUTSIDE: 0, **closing}
+
+    def numbers(self, sentence: Sentence) -> list[int]:
+        """The number of each token's tag."""
+        index = self.index
+        if self.scheme == "bio":
+            return [index[tag] for tag in sentence.tags]
+        closing = self._closing
+        return [
+            (index if after[0] == "I" else closing)[tag]
+            for tag, after in pairwise((*sentence.tags, OUTSIDE))
+        ]
+
+    def with_labels(self, labels: Iterable[str]) -> LabelSet:
+        """These labels instead, in the same scheme."""
+        return LabelSet(tuple(labels), self.scheme)
+
+    def covers(self, other: LabelSet) -> bool:
+        """Every label of ``other`` is one of these, whatever the schemes."""
+        return set(other.labels) <= set(self.labels)
 
     @classmethod
     def of(cls, sentences: Iterable[Sentence]) -> LabelSet:

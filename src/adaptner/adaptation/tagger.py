@@ -14,8 +14,8 @@ from adaptner import __version__
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.nn.batch import Batcher
-from adaptner.nn.crf import CRF
 from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.model import DECODERS, Decoder, ModelShape
 from adaptner.text.alignment import sentences_of
 from adaptner.training.storage import (
     MANIFEST,
@@ -43,7 +43,7 @@ class Tagger(nn.Module):
     def __init__(
         self,
         encoder: RecurrentEncoder,
-        decoder: CRF,
+        decoder: Decoder,
         batcher: Batcher,
         method: str,
         facts: dict[str, Any] | None = None,
@@ -124,7 +124,9 @@ class Tagger(nn.Module):
         return rows
 
     def _entities(self, sentence: Sentence, tags: list[int], sure: list[float]) -> list[Entity]:
-        """Spans of a tag path; a span's score is the geometric mean of its tokens' marginals."""
+        """Spans of a tag path; a span's score is the geometric mean of its tokens' marginals.
+
+        Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
         names = self.labels.tags
         found: list[Entity] = []
         length = len(tags)
@@ -135,9 +137,10 @@ class Tagger(nn.Module):
                 i += 1
                 continue
             label = name[2:]
+            goes_on = f"I-{label}", f"E-{label}"
             end = i + 1
-            # windows may meet inside an entity: an I- without its B- then opens one
-            while end < length and names[tags[end]] == f"I-{label}":
+            while name[0] in "BI" and end < length and names[tags[end]] in goes_on:
+                name = names[tags[end]]
                 end += 1
             spans = sentence.token_spans
             logs = [math.log(max(value, 1e-9)) for value in sure[i:end]]
@@ -153,7 +156,10 @@ class Tagger(nn.Module):
             method=self.method,
             encoder=self.encoder.config,
             alphabet=self.batcher.alphabet,
-            domains=[DomainEntry(name="target", labels=self.labels.labels)],
+            domains=[
+                DomainEntry(name="target", labels=self.labels.labels, scheme=self.labels.scheme)
+            ],
+            shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
         )
         with atomic_folder(folder, ours=MANIFEST, kind="a model of ours") as temporary:
@@ -166,7 +172,8 @@ class Tagger(nn.Module):
             manifest, tensors, batcher = read_model(folder, "tagger")
             generator = torch.Generator()
             encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
-            decoder = CRF(encoder.width, manifest.domains[0].label_set(), generator)
+            make = DECODERS[manifest.shape.decoder]
+            decoder = make(encoder.width, manifest.domains[0].label_set(), generator)
             tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)
             tagger.load_state_dict(tensors)
         return tagger

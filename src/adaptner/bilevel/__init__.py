@@ -1,5 +1,6 @@
 """The one engine of all bilevel methods: inner loop, outer gradient, task weighting, one step."""
 
+from adaptner.bilevel.domain_split import Chosen, DomainSplit, SplitStep
 from adaptner.bilevel.inner import InnerLoop, Objective, group_gradients
 from adaptner.bilevel.outer import OUTER, FirstOrder, Implicit, OuterGradient, SecondOrder
 from adaptner.bilevel.step import Step, bilevel_step
@@ -8,12 +9,15 @@ from adaptner.bilevel.weighting import WEIGHTING, TaskWeighting, hardness, unifo
 __all__ = [
     "OUTER",
     "WEIGHTING",
+    "Chosen",
+    "DomainSplit",
     "FirstOrder",
     "Implicit",
     "InnerLoop",
     "Objective",
     "OuterGradient",
     "SecondOrder",
+    "SplitStep",
     "Step",
     "TaskWeighting",
     "bilevel_step",

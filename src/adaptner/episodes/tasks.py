@@ -62,7 +62,7 @@ class TaskSource:
 
     def sample(self, rng: random.Random) -> Task:
         domain = rng.randrange(len(self._pools))
-        name, sentences, bearing = self._pools[domain][rng.randrange(len(self._pools[domain]))]
+        name, sentences, bearing = self._corpus(domain, rng)
         if self.sampling == "support_only":
             support = rng.sample(bearing, self.k)
             taken = set(support)
@@ -77,3 +77,11 @@ class TaskSource:
             tuple(sentences[i] for i in support),
             tuple(sentences[i] for i in query),
         )
+
+    def sample_of(self, domain: int, rng: random.Random) -> tuple[Sentence, ...]:
+        """K sentences of one corpus of ``domain``: MetaNER's task, which has no query of its own."""
+        _, sentences, _ = self._corpus(domain, rng)
+        return tuple(rng.sample(sentences, self.k))
+
+    def _corpus(self, domain: int, rng: random.Random) -> tuple[str, list[Sentence], list[int]]:
+        return self._pools[domain][rng.randrange(len(self._pools[domain]))]

@@ -6,26 +6,52 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.errors import BadConfiguration, FileMissing
 from adaptner.methods import method as find_method
 from adaptner.methods.method import Method
+from adaptner.training.base import Base
 
 
 def configured(
     name: str, file: Path | None = None, overrides: dict[str, Any] | None = None
 ) -> Method:
     """Refused before any training starts if a setting is unknown or out of range."""
-    settings: dict[str, Any] = {}
-    if file is not None:
-        if not file.is_file():
-            raise FileMissing(file=file, hint="--config takes a TOML file")
-        try:
-            settings = tomllib.loads(file.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BadConfiguration(file=file, field="TOML", reason=str(error)) from error
+    return _overridden(find_method(name)(), file, overrides or {})
+
+
+def for_base(name: str | None, base: Base, file: Path | None = None) -> Method:
+    """The method to adapt ``base`` with: the base's own (None) or another.
+
+    The base's own method keeps all settings of the base. Another has its own ones, except that
+    what all methods are told of adaptation (steps, batch, rates, ...) comes from the base. What
+    only some are told, such as DANN's λ, is what tells them apart: it is never taken over. The
+    file overrides either.
+    """
+    kind = find_method(base.method if name is None else name)
+    if kind.name == base.method:
+        return _overridden(kind(**base.config), file, {})
+    told = base.config.get("adaptation", {})
+    common = {field: told[field] for field in FineTuneConfig.model_fields if field in told}
+    return _overridden(kind(adaptation=common), file, {})
+
+
+def _overridden(start: Method, file: Path | None, overrides: dict[str, Any]) -> Method:
+    settings = {} if file is None else _read(file)
+    for name in settings.keys() - start.Config.model_fields.keys():
+        raise BadConfiguration(file=file, field=name, reason=f"{start.name} has no such setting")
     try:
-        return find_method(name)(**{**settings, **(overrides or {})})
+        return type(start)(start.config, **{**settings, **overrides})
     except BadConfiguration as error:
         if str(error.facts["field"]).partition(".")[0] in settings:
             raise BadConfiguration(file=file, line=None, **error.facts) from error
         raise
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise FileMissing(file=file, hint="--config takes a TOML file")
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfiguration(file=file, field="TOML", reason=str(error)) from error

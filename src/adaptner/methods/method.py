@@ -13,7 +13,7 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import Domain
 from adaptner.corpora.overlap import without_overlap
-from adaptner.errors import BadConfiguration
+from adaptner.errors import BadConfiguration, MethodDoesNotFit
 from adaptner.nn.vectors import WordVectors
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -66,6 +66,28 @@ def source_domains(
     return found
 
 
+@dataclass(frozen=True)
+class Given:
+    """What ``adapt`` was given besides the base."""
+
+    support: Sequence[Sentence]
+    labels: LabelSet | None
+    sources: Sequence[SourceDomain]
+    unlabelled: Sequence[Sentence]
+    budget: Budget | None
+    seed: int
+    watch: Watch
+
+    def options(self) -> dict[str, Any]:
+        """What every kind of tuning takes."""
+        return {
+            "labels": self.labels,
+            "budget": self.budget,
+            "seed": self.seed,
+            "watch": self.watch,
+        }
+
+
 class Method(ABC):
     """One published method. ``fit`` learns a base from sources, ``adapt`` makes a tagger of it."""
 
@@ -73,13 +95,18 @@ class Method(ABC):
     title: ClassVar[str]
     paper: ClassVar[str]
     needs: ClassVar[str] = "source corpora"
+    supports: ClassVar[str]  # which targets
+    joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too
+    unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
+    decoder: ClassVar[str] = "crf"  # that of the bases it adapts
     Config: ClassVar[type[MethodConfig]]
 
     def __init__(self, config: MethodConfig | None = None, **overrides: Any) -> None:
-        """``overrides`` are fields of the method's configuration."""
+        """``overrides`` are fields of the method's configuration; of a table (``encoder``, ...) they
+        may give a part, and the rest stays as it is."""
         try:
-            known = {} if config is None else config.model_dump()
-            self.config = self.Config.model_validate({**known, **overrides})
+            known = (config or self.Config()).model_dump()
+            self.config = self.Config.model_validate(_merged(known, overrides))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or self.name
@@ -96,24 +123,47 @@ class Method(ABC):
         run: Run | None = None,
     ) -> Base: ...
 
+    def check(self, base: Base) -> None:
+        """Refuse a base that this method cannot adapt."""
+        found = base.model.shape.decoder
+        if found != self.decoder:
+            raise MethodDoesNotFit(
+                method=self.name,
+                base=base.method,
+                reason=f"its decoder is {found}, not {self.decoder}",
+            )
+
     def adapt(
         self,
         base: Base,
         support: Sequence[Sentence],
         *,
         labels: LabelSet | None = None,
-        unlabelled: Iterable[str] = (),
+        sources: Sequence[SourceDomain] = (),
+        unlabelled: Sequence[Sentence] = (),
         budget: Budget | None = None,
         seed: int = 0,
         watch: Watch = silent,
     ) -> Tagger:
-        """Fine-tuning, unless a method says otherwise; unlabelled text is for those that can use it."""
-        return fine_tune(
-            base,
-            support,
-            self.config.adaptation,
-            labels=labels,
-            budget=budget,
-            seed=seed,
-            watch=watch,
-        )
+        """A tagger from labelled ``support`` sentences. ``sources`` are for methods that are
+        ``joint``, sentences without labels for those that say ``unlabelled``."""
+        self.check(base)
+        given = Given(support, labels, sources, unlabelled, budget, seed, watch)
+        tagger = self.tagger(base, given)
+        tagger.method = self.name
+        return tagger
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        """Fine-tuning, unless a method says otherwise."""
+        return fine_tune(base, given.support, self.config.adaptation, **given.options())
+
+
+def _merged(known: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    """``known`` with ``overrides``, table by table."""
+    merged = dict(known)
+    for name, value in overrides.items():
+        inside = known.get(name)
+        if isinstance(inside, dict) and isinstance(value, dict):
+            value = _merged(inside, value)
+        merged[name] = value
+    return merged

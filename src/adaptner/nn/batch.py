@@ -112,10 +112,10 @@ class Batcher:
         if labels is not None:
             tags = np.zeros(mask.shape, dtype=np.int64)
             tags[mask] = [
-                known.index[tag]
+                number
                 for task, known in zip(chosen, labels, strict=True)
                 for s in task
-                for tag in s.tags
+                for number in known.numbers(s)
             ]
         return Batch(
             rows=torch.from_numpy(words.rows[numbers]),

@@ -1,42 +1,67 @@
-"""Linear-chain CRF over BIO tags: loss, best path and marginals; impossible moves are forbidden."""
+"""Linear-chain CRF over BIO or BIOES tags: loss, best path, marginals; what cannot be is barred."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import ClassVar, Literal
 
 import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.parameters import fan_in, uniform
-from adaptner.types import LabelSet
+from adaptner.types import OUTSIDE, LabelSet
 
 FORBIDDEN = -1e4  # finite, so that masked arithmetic stays free of NaN
 # Up to this many tags the tree of matrix products beats the step-by-step recursion.
 _TREE_UP_TO = 9
+_CALM = 60.0  # nats between a token's best and worst tag, up to which probabilities serve
 
 
 class Limits:
-    """What the tag schemes of G tasks forbid: I-x may follow B-x and I-x only, may not open a
-    sentence, and a task with fewer tags than another has no use for the surplus ones."""
+    """What the tag schemes of G tasks forbid; a task with fewer tags than another has no use for
+    the surplus ones, which nothing leads to."""
 
     def __init__(self, label_sets: Sequence[LabelSet]) -> None:
         most = max(len(labels.tags) for labels in label_sets)
         self.moves = torch.zeros(len(label_sets), most, most)  # (G, from, to)
         self.starts = torch.zeros(len(label_sets), most)
+        self.ends = torch.zeros(len(label_sets), most)
         for task, labels in enumerate(label_sets):
-            tags = labels.tags
-            self.moves[task, :, len(tags) :] = FORBIDDEN
-            self.starts[task, len(tags) :] = FORBIDDEN
-            for j, tag in enumerate(tags):
-                if tag.startswith("I-"):
-                    self.starts[task, j] = FORBIDDEN
-                    for i, before in enumerate(tags):
-                        if before not in (tag, f"B-{tag[2:]}"):
-                            self.moves[task, i, j] = FORBIDDEN
+            count = len(labels.tags)
+            self.moves[task, :, count:] = FORBIDDEN
+            self.starts[task, count:] = FORBIDDEN
+            moves, starts, ends = _limits_of(labels)
+            self.moves[task, :count, :count] = moves
+            self.starts[task, :count] = starts
+            self.ends[task, :count] = ends
+
+
+@lru_cache(maxsize=256)  # made anew at every step of learning, for the same few label sets
+def _limits_of(labels: LabelSet) -> tuple[Tensor, Tensor, Tensor]:
+    """Moves, starts and ends of one label set: only B-x and I-x lead to I-x and E-x, and in BIOES
+    they lead nowhere else, nor end a sentence. To be copied, never changed."""
+
+    def move(before: str, after: str) -> float:
+        is_open = before[0] in "BI"
+        if after[0] in "IE":
+            wrong = not is_open or before[2:] != after[2:]
+        else:
+            wrong = is_open and labels.scheme == "bioes"
+        return FORBIDDEN if wrong else 0.0
+
+    tags = labels.tags
+    return (
+        torch.tensor([[move(a, b) for b in tags] for a in tags]),
+        torch.tensor([move(OUTSIDE, b) for b in tags]),  # at both ends it is as next to O
+        torch.tensor([move(a, OUTSIDE) for a in tags]),
+    )
 
 
 class CRF(nn.Module):
     """φ: a linear layer to tag scores and the scores of moving from tag to tag."""
+
+    kind: ClassVar[Literal["crf"]] = "crf"
 
     def __init__(self, width: int, labels: LabelSet, generator: Generator) -> None:
         super().__init__()
@@ -80,7 +105,8 @@ class CRF(nn.Module):
         emissions = flat.view(*states.shape[:3], -1)
         dtype = emissions.dtype
         moves = self.transition + limits.moves.to(dtype)
-        return emissions, moves, self.start + limits.starts.to(dtype), self.end
+        start, end = self.start + limits.starts.to(dtype), self.end + limits.ends.to(dtype)
+        return emissions, moves, start, end
 
 
 def path_score(
@@ -97,16 +123,42 @@ def path_score(
 def log_partition(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> Tensor:
+    many = emissions.shape[3] > _TREE_UP_TO
+    if many and float((emissions.amax(-1) - emissions.amin(-1)).detach().max()) < _CALM:
+        return _scaled_recursion(emissions, moves, start, end, mask)
     alpha = start[:, None] + emissions[:, :, 0]  # (G, B, T)
-    if emissions.shape[2] > 1:
-        if emissions.shape[3] <= _TREE_UP_TO:
-            total = _product(emissions[:, :, 1:], moves, mask[:, :, 1:])  # (from, to, G, B)
-            alpha = torch.logsumexp(alpha.permute(2, 0, 1)[:, None] + total, 0).permute(1, 2, 0)
-        else:
-            for t in range(1, emissions.shape[2]):
-                moved = torch.logsumexp(alpha[..., None] + moves[:, None], -2) + emissions[:, :, t]
-                alpha = torch.where(mask[:, :, t, None], moved, alpha)
+    if many:
+        for t in range(1, emissions.shape[2]):
+            moved = torch.logsumexp(alpha[..., None] + moves[:, None], -2) + emissions[:, :, t]
+            alpha = torch.where(mask[:, :, t, None], moved, alpha)
+    elif emissions.shape[2] > 1:
+        total = _product(emissions[:, :, 1:], moves, mask[:, :, 1:])  # (from, to, G, B)
+        alpha = torch.logsumexp(alpha.permute(2, 0, 1)[:, None] + total, 0).permute(1, 2, 0)
     return torch.logsumexp(alpha + end[:, None], -1)
+
+
+def _scaled_recursion(
+    emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
+) -> Tensor:
+    """The forward recursion on probabilities, normalised at every step: a matrix product where the
+    recursion on logarithms has a log-sum-exp over every pair of tags, at a fifth of its cost with 40
+    tags. In double precision, and for calm scores only: a mention that falls behind by 700 nats over
+    its tokens would be lost."""
+    values = emissions.double()
+    top = values.detach().amax(-1, keepdim=True)
+    emitted, moved = (values - top).exp(), moves.double().exp()
+    share = emitted[:, :, 0] * start.double().exp()[:, None]
+    sums = []
+    for t in range(values.shape[2]):
+        if t:
+            share = torch.where(
+                mask[:, :, t, None], torch.bmm(share, moved) * emitted[:, :, t], share
+            )
+        sums.append(share.sum(-1))
+        share = share / sums[-1][..., None]
+    logs = torch.stack(sums, 2).log() + top[..., 0] * mask
+    ended = (share * end.double().exp()[:, None]).sum(-1)
+    return (logs.sum(2) + ended.log()).to(emissions.dtype)
 
 
 def _product(emissions: Tensor, moves: Tensor, mask: Tensor) -> Tensor:

@@ -12,19 +12,23 @@ from adaptner.nn.parameters import fan_in
 
 class DomainHead(nn.Module):
     def __init__(
-        self, width: int, domains: int, generator: Generator, reversal: bool = False
+        self, width: int, classes: int, generator: Generator, reversal: bool = False
     ) -> None:
         super().__init__()
-        self.weight = fan_in((1, domains, width), width, generator)
-        self.bias = fan_in((1, domains), width, generator)
+        self.weight = fan_in((1, classes, width), width, generator)
+        self.bias = fan_in((1, classes), width, generator)
         self.reversal = reversal  # the ruling's measured option; HGDA itself adds the loss
 
-    def forward(self, states: Tensor, mask: Tensor, domains: Tensor) -> Tensor:
-        """Mean cross-entropy over each task's sentences, (G,). ``domains`` (G,): a task's sentences
+    def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+        """Mean cross-entropy over each task's sentences, (G,). ``classes`` (G,): a task's sentences
         all come from one domain."""
         if self.reversal:
             states = reverse_gradient(states)
         mean = (states * mask[..., None]).sum(2) / mask.sum(2)[..., None]  # (G, B, width)
-        scores = torch.baddbmm(self.bias[:, None], mean, self.weight.transpose(1, 2))
-        chosen = F.log_softmax(scores, -1)[torch.arange(len(domains)), :, domains]
-        return -chosen.mean(1)
+        return domain_loss(torch.baddbmm(self.bias[:, None], mean, self.weight.mT), classes)
+
+
+def domain_loss(scores: Tensor, classes: Tensor) -> Tensor:
+    """Mean cross-entropy of (G, B, classes) scores where all sentences of a task are of one class."""
+    chosen = F.log_softmax(scores, -1)[torch.arange(len(classes)), :, classes]
+    return -chosen.mean(1)

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adaptner.nn.double_backward import differentiable_gradients
 from adaptner.nn.packing import Packing
 
 
@@ -63,18 +64,11 @@ class _Scan(torch.autograd.Function):
     def backward(ctx: Any, grad_states: Tensor) -> tuple[Tensor | None, ...]:
         gate_inputs, recurrent, gates, cells, squashed, states = ctx.saved_tensors
         if torch.is_grad_enabled():
-            # The caller will differentiate this gradient again (second-order outer gradient):
-            # take it through plain operations, which autograd can follow.
-            plain = plain_scan(gate_inputs, recurrent, ctx.packing)
-            # One input may be frozen; sequences of one step do not use the recurrent weights.
+            # The caller will differentiate this gradient again (second-order outer gradient).
+            inputs = (gate_inputs, recurrent)
+            plain = plain_scan(*inputs, ctx.packing)
             needed = ctx.needs_input_grad[:2]
-            wanted = [t for t, n in zip((gate_inputs, recurrent), needed, strict=True) if n]
-            found = iter(
-                torch.autograd.grad(
-                    plain, wanted, grad_states, create_graph=True, materialize_grads=True
-                )
-            )
-            return (*(next(found) if n else None for n in needed), None)
+            return (*differentiable_gradients(plain, inputs, needed, grad_states), None)
         packing = ctx.packing
         hidden = recurrent.shape[-1]
         i, f, g, o = gates.split(hidden, -1)

@@ -1,4 +1,4 @@
-"""θ, φ and ω in one module: a shared encoder, a decoder per domain, an auxiliary head.
+"""θ, φ and ω in one module: a shared encoder, one or more decoders, an auxiliary head.
 
 For learning, a batch of tasks is a pure function of a flat dictionary of stacked parameters, one
 slice per task; the first part of a name is the group its gradient belongs to.
@@ -11,18 +11,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from pydantic import BaseModel, ConfigDict
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
+from adaptner.nn.attention_head import AttentionHead
 from adaptner.nn.batch import Batch
 from adaptner.nn.crf import CRF, Limits
 from adaptner.nn.domain_head import DomainHead
 from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.prototypes import Prototypes
 from adaptner.types import LabelSet
 
 Group = Literal["encoder", "decoder", "head"]  # θ, φ, ω
 Parameters = dict[str, Tensor]
+Decoder = CRF | Prototypes
+DECODERS: dict[str, type[CRF] | type[Prototypes]] = {"crf": CRF, "prototypes": Prototypes}
+TABLE = "encoder.words.table"  # tuned word vectors: the one parameter of which a batch reads little
+
+
+class ModelShape(BaseModel):
+    """What stands around θ. ``shared``: one φ, over all labels, serves every domain (homogeneous
+    setting); otherwise each domain has its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    decoder: Literal["crf", "prototypes"] = "crf"
+    shared: bool = False
+    head: Literal["none", "mean", "attention"] = "none"
+    reversal: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,40 +53,54 @@ class Losses:
 
 
 class TaggingModel(nn.Module):
-    """``domains`` maps each decoder's domain to its labels; ``classifier`` adds ω."""
+    """``domains`` maps each domain to its labels; ``classes`` of the head are the domains unless
+    their number is given."""
 
     def __init__(
         self,
         encoder: RecurrentEncoder,
         domains: Mapping[str, LabelSet],
         generator: Generator,
-        classifier: bool = False,
-        reversal: bool = False,
+        shape: ModelShape = ModelShape(),
+        classes: int | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
+        self.shape = shape
         self.domains = tuple(domains)
-        self.decoder = nn.ModuleList(
-            CRF(encoder.width, labels, generator) for labels in domains.values()
-        )
-        self.head = (
-            DomainHead(encoder.width, len(domains), generator, reversal) if classifier else None
-        )
+        label_sets = list(domains.values())
+        if shape.shared:
+            every = [label for labels in label_sets for label in labels.labels]
+            label_sets = [label_sets[0].with_labels(every)]
+        make = DECODERS[shape.decoder]
+        self.decoder = nn.ModuleList(make(encoder.width, s, generator) for s in label_sets)
+        self.head: DomainHead | AttentionHead | None = None
+        if shape.head != "none":
+            head = DomainHead if shape.head == "mean" else AttentionHead
+            self.head = head(encoder.width, classes or len(domains), generator, shape.reversal)
+
+    def decoder_of(self, domain: int) -> Decoder:
+        decoder = self.decoder[self._number(domain)]
+        assert isinstance(decoder, (CRF, Prototypes))
+        return decoder
 
     def labels_of(self, domain: int) -> LabelSet:
-        decoder = self.decoder[domain]
-        assert isinstance(decoder, CRF)
-        return decoder.labels
+        return self.decoder_of(domain).labels
 
-    def stacked(self, domains: Sequence[int]) -> Parameters:
+    def _number(self, domain: int) -> int:
+        return 0 if self.shape.shared else domain
+
+    def stacked(self, domains: Sequence[int], rows: Tensor | None = None) -> Parameters:
         """The parameters of one task per entry of ``domains``: θ and ω repeated without a copy, each
-        task's own φ, padded to the largest label set among them."""
-        stacked = {
-            name: p.detach().expand(len(domains), *p.shape[1:])
-            for name, p in self.named_parameters()
-            if group_of(name) != "decoder"
-        }
-        own = [dict(self.decoder[d].named_parameters()) for d in domains]
+        task's own φ, padded to the largest label set among them. ``rows``: of a tuned word table
+        only these (see ``nn/narrowing.py``)."""
+        stacked = {}
+        for name, p in self.named_parameters():
+            if group_of(name) == "decoder":
+                continue
+            values = p.detach() if rows is None or name != TABLE else p.detach()[:, rows]
+            stacked[name] = values.expand(len(domains), *values.shape[1:])
+        own = [dict(self.decoder_of(d).named_parameters()) for d in domains]
         for name in own[0]:
             parts = [parameters[name].detach() for parameters in own]
             shape = [max(sizes) for sizes in zip(*(p.shape for p in parts), strict=True)]
@@ -76,7 +108,11 @@ class TaggingModel(nn.Module):
         return stacked
 
     def add_gradients(
-        self, domains: Sequence[int], gradients: Parameters, weights: Mapping[Group, Tensor]
+        self,
+        domains: Sequence[int],
+        gradients: Parameters,
+        weights: Mapping[Group, Tensor],
+        rows: Tensor | None = None,
     ) -> None:
         """Add the weighted sum of the tasks' gradients (stacked as above) to ``.grad``.
 
@@ -86,12 +122,21 @@ class TaggingModel(nn.Module):
             group = group_of(name)
             if group != "decoder":
                 weighted = torch.tensordot(weights[group], gradient, 1)[None]
+                if rows is not None and name == TABLE:
+                    weighted = torch.zeros_like(mine[name]).index_copy(1, rows, weighted)
                 _accumulate(mine[name], weighted)
                 continue
             for task, domain in enumerate(domains):
-                target = mine[f"decoder.{domain}.{name.removeprefix('decoder.')}"]
+                number = self._number(domain)
+                target = mine[f"decoder.{number}.{name.removeprefix('decoder.')}"]
                 inner = tuple(slice(0, size) for size in target.shape[1:])
                 _accumulate(target, weights[group][task] * gradient[task][inner][None])
+
+    def states(
+        self, parameters: Parameters, batch: Batch, noise: Generator | None = None
+    ) -> Tensor:
+        """θ alone, as a pure function of ``parameters``."""
+        return functional_call(self.encoder, part(parameters, "encoder"), (batch, noise))
 
     def losses(
         self,
@@ -99,27 +144,26 @@ class TaggingModel(nn.Module):
         batch: Batch,
         domains: Sequence[int],
         *,
+        classes: Sequence[int] | None = None,
         aux_weight: float = 1.0,
         per_token: bool = False,
         noise: Generator | None = None,
     ) -> Losses:
-        """HGDA eq. 1 for every task, as a pure function of ``parameters``."""
+        """HGDA eq. 1 for every task, as a pure function of ``parameters``. ``classes``: what the
+        head is to say of each task, if not its domain."""
         assert batch.tags is not None
-        parts: dict[str, Parameters] = {"encoder": {}, "decoder": {}, "head": {}}
-        for name, p in parameters.items():
-            group, _, rest = name.partition(".")
-            parts[group][rest] = p
-        states = functional_call(self.encoder, parts["encoder"], (batch, noise))
+        states = self.states(parameters, batch, noise)
         limits = Limits([self.labels_of(d) for d in domains])
         negative = functional_call(
-            self.decoder[domains[0]], parts["decoder"], (states, batch.tags, batch.mask, limits)
+            self.decoder_of(domains[0]),
+            part(parameters, "decoder"),
+            (states, batch.tags, batch.mask, limits),
         )
         label = negative.sum(1) / batch.mask.sum((1, 2)) if per_token else negative.mean(1)
         if self.head is None:
             return Losses(label, None, label)
-        aux = functional_call(
-            self.head, parts["head"], (states, batch.mask, torch.tensor(list(domains)))
-        )
+        wanted = torch.tensor(list(domains if classes is None else classes))
+        aux = functional_call(self.head, part(parameters, "head"), (states, batch.mask, wanted))
         return Losses(label, aux, label + aux_weight * aux)
 
 
@@ -127,6 +171,11 @@ def group_of(name: str) -> Group:
     group = name.partition(".")[0]
     assert group in ("encoder", "decoder", "head"), name
     return group  # type: ignore[return-value]
+
+
+def part(parameters: Parameters, group: Group) -> Parameters:
+    """The parameters of one group, under the names their module knows them by."""
+    return {n.partition(".")[2]: p for n, p in parameters.items() if group_of(n) == group}
 
 
 def _padded(values: Tensor, shape: Sequence[int]) -> Tensor:

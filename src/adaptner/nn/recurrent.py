@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor, nn
 
+from adaptner.nn.gru_scan import gru_scan
 from adaptner.nn.lstm_scan import lstm_scan
 from adaptner.nn.packing import Packing
 from adaptner.nn.parameters import fan_in
@@ -59,18 +60,8 @@ class BiGRU(_Recurrent):
         self.recurrent_bias = fan_in((1, 2, 3 * hidden), hidden, generator)
 
     def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        gates = self.gate_inputs(symbols, index, packing)
-        hidden = self.width // 2
-        weight = self.recurrent_weight.flatten(0, 1).transpose(1, 2)
-        bias = self.recurrent_bias.flatten(0, 1)[:, None]
-        state = gates.new_zeros(len(gates), packing.sizes[0], hidden)
-        states: list[Tensor] = []
-        for own in gates.split(packing.sizes, 1):
-            state = state[:, : own.shape[1]]
-            past = torch.baddbmm(bias, state, weight)
-            reset, update = (own + past)[..., : 2 * hidden].sigmoid().split(hidden, -1)
-            fresh = torch.tanh(own[..., 2 * hidden :] + reset * past[..., 2 * hidden :])
-            state = fresh + update * (state - fresh)
-            states.append(state)
-        joined = torch.cat(states, 1)
-        return joined.view(-1, 2, *joined.shape[1:])
+        """States (G, 2, N, H) of both directions."""
+        inputs = self.gate_inputs(symbols, index, packing)
+        weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)
+        states = gru_scan(inputs, weight, bias, packing)
+        return states.view(-1, 2, *states.shape[1:])

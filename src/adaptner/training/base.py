@@ -13,6 +13,7 @@ from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.training.storage import DomainEntry, Manifest, files_fit, read_model, write_model
+from adaptner.types import LabelSet
 
 
 @dataclass
@@ -26,6 +27,12 @@ class Base:
     facts: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
 
+    @property
+    def labels(self) -> LabelSet:
+        """All labels it knows, in the tag scheme it was learnt in."""
+        every = [self.model.labels_of(d) for d in range(len(self.model.domains))]
+        return every[0].with_labels(x for labels in every for x in labels.labels)
+
     def save(self, folder: str | Path) -> None:
         model = self.model
         manifest = Manifest(
@@ -35,11 +42,11 @@ class Base:
             encoder=model.encoder.config,
             alphabet=self.batcher.alphabet,
             domains=[
-                DomainEntry(name=name, labels=model.labels_of(number).labels)
+                DomainEntry(name=name, labels=labels.labels, scheme=labels.scheme)
                 for number, name in enumerate(model.domains)
+                for labels in (model.labels_of(number),)
             ],
-            classifier=model.head is not None,
-            reversal=model.head is not None and model.head.reversal,
+            shape=model.shape,
             config=self.config,
             facts=self.facts,
         )
@@ -53,8 +60,6 @@ class Base:
             generator = torch.Generator()
             encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
             domains = {d.name: d.label_set() for d in manifest.domains}
-            model = TaggingModel(
-                encoder, domains, generator, manifest.classifier, manifest.reversal
-            )
+            model = TaggingModel(encoder, domains, generator, manifest.shape)
             model.load_state_dict(tensors)
         return cls(model, batcher, manifest.method, manifest.config, manifest.facts, folder)

@@ -24,10 +24,11 @@ from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMi
 from adaptner.files import atomic_file, digest
 from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.model import ModelShape
 from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
-from adaptner.types import LabelSet
+from adaptner.types import LabelSet, TagScheme
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, WEIGHTS, VECTORS, VOCABULARY, WORDS = (
     "manifest.json",
     "weights.safetensors",
@@ -42,9 +43,10 @@ COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
 class DomainEntry(BaseModel):
     name: str
     labels: tuple[str, ...]
+    scheme: TagScheme = "bio"  # what manifests without one mean
 
     def label_set(self) -> LabelSet:
-        return LabelSet(self.labels)
+        return LabelSet(self.labels, self.scheme)
 
 
 class Manifest(BaseModel):
@@ -59,8 +61,7 @@ class Manifest(BaseModel):
     encoder: EncoderConfig
     alphabet: str
     domains: list[DomainEntry]
-    classifier: bool = False
-    reversal: bool = False
+    shape: ModelShape = ModelShape()
     config: dict[str, Any] = {}
     facts: dict[str, Any] = {}  # sources, budget, seed: whatever the model's maker wants known
     files: dict[str, str] = {}  # name -> SHA-256
@@ -112,12 +113,21 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
         found = content.get("format") if isinstance(content, dict) else None
         if isinstance(found, int) and found > FORMAT:
             raise ModelTooNew(file=folder, found=found, known=FORMAT)
+        if isinstance(found, int) and found < FORMAT:
+            raise unreadable(f"written by an older version (format {found})")
         manifest = Manifest.model_validate(content)
     except (ValueError, ValidationError, OSError) as error:
         raise unreadable(f"damaged {MANIFEST} ({str(error).splitlines()[0]})") from error
     if manifest.kind != kind:
         raise unreadable(f"it is a {manifest.kind}, not a {kind}")
     return manifest
+
+
+def amend_manifest(folder: Path, kind: Kind, **changed: Any) -> None:
+    """Exchange fields of a saved model's manifest in one stroke; its other files stay as they are."""
+    manifest = read_manifest(folder, kind).model_copy(update=changed)
+    with atomic_file(folder / MANIFEST) as file:
+        json.dump(manifest.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
 
 
 def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], Batcher]:

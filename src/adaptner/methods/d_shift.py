@@ -1,0 +1,21 @@
+"""D-Shift: learn from all sources, tag the target as it is (paper 002, 5.1.1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from adaptner.methods.method import MethodConfig
+from adaptner.methods.source_learner import SourceConfig
+from adaptner.methods.supervised import Supervised
+from adaptner.methods.unadapted import Unadapted
+
+
+class DShiftConfig(SourceConfig):
+    decoders: Literal["own", "shared"] = "shared"
+
+
+class DShift(Unadapted, Supervised):
+    name = "d-shift"
+    title = "D-Shift"
+    paper = "MetaNER"
+    Config: ClassVar[type[MethodConfig]] = DShiftConfig

@@ -1,0 +1,29 @@
+"""DANN: a discriminator behind a gradient reversal makes source and target text alike to it (paper
+002, 5.1.1; Ganin and Lempitsky 2015)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from adaptner.adaptation.joint_tune import JointConfig
+from adaptner.methods.joint import Joint, JointMethodConfig
+from adaptner.methods.method import MethodConfig
+
+
+class DANNTuneConfig(JointConfig):
+    aux_weight: float = Field(0.8, ge=0, description="λ, as MetaNER's adversary")
+
+
+class DANNConfig(JointMethodConfig):
+    adaptation: JointConfig = DANNTuneConfig()
+
+
+class DANN(Joint):
+    name = "dann"
+    title = "DANN"
+    paper = "MetaNER"
+    needs = "source corpora, at adaptation too; unlabelled target text helps"
+    unlabelled = True
+    Config: ClassVar[type[MethodConfig]] = DANNConfig

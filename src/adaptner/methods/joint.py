@@ -1,0 +1,58 @@
+"""For methods that learn from target and sources together, inside ``adapt``: AGG, MultiTask, DANN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from adaptner.adaptation.joint_tune import JointConfig, joint_tune
+from adaptner.adaptation.tagger import Tagger
+from adaptner.errors import SourcesNeeded
+from adaptner.methods.method import Given, MethodConfig, SourceDomain
+from adaptner.methods.source_learner import SourceConfig
+from adaptner.methods.supervised import Supervised
+from adaptner.training.base import Base
+from adaptner.types import LabelSet, Sentence
+
+
+class JointMethodConfig(SourceConfig):
+    adaptation: JointConfig = JointConfig()
+
+
+class Joint(Supervised):
+    needs: ClassVar[str] = "source corpora, at adaptation too"
+    joint: ClassVar[bool] = True
+    Config: ClassVar[type[MethodConfig]] = JointMethodConfig
+    config: JointMethodConfig
+    one_decoder: ClassVar[bool] = False  # True: over the labels of all domains
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        known = self._sentences(base, given.sources)
+        return joint_tune(
+            base,
+            given.support,
+            known,
+            self.config.adaptation,
+            shared=self.one_decoder,
+            unlabelled=given.unlabelled,
+            **given.options(),
+        )
+
+    def _sentences(self, base: Base, sources: Sequence[SourceDomain]) -> dict[str, list[Sentence]]:
+        """By domain; refused where they hold nothing, or what the base does not know."""
+        domains = base.model.domains
+        known = {name: set(base.model.labels_of(n).labels) for n, name in enumerate(domains)}
+        found = {d.name: [s for s in d.sentences if len(s)] for d in sources}
+        faults = [] if found else ["none"]
+        for name, sentences in found.items():
+            labels = set(LabelSet.of(sentences).labels)
+            if name not in known or not sentences:
+                faults.append(name if sentences else f"{name}, with no train or dev sentence")
+            elif labels - known[name]:
+                strange = ", ".join(sorted(labels - known[name]))
+                faults.append(f"{name}, with labels that the base does not know: {strange}")
+        if faults:
+            raise SourcesNeeded(
+                method=self.name, given="; ".join(faults), domains=", ".join(domains)
+            )
+        return found

@@ -1,0 +1,19 @@
+"""MetaNER-Zero: MetaNER's encoder and decoder as they are, no target label used (paper 002)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from adaptner.methods.metaner import MetaNER, MetaNERConfig
+from adaptner.methods.method import MethodConfig
+from adaptner.methods.unadapted import Unadapted
+
+
+class MetaNERZeroConfig(MetaNERConfig):
+    decoders: Literal["own", "shared"] = "shared"
+
+
+class MetaNERZero(Unadapted, MetaNER):
+    name = "metaner-zero"
+    title = "MetaNER-Zero"
+    Config: ClassVar[type[MethodConfig]] = MetaNERZeroConfig

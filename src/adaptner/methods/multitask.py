@@ -1,0 +1,12 @@
+"""MultiTask: target and sources are tasks with decoders of their own over one encoder (paper 002,
+5.1.1; Yang et al. 2017)."""
+
+from __future__ import annotations
+
+from adaptner.methods.joint import Joint
+
+
+class MultiTask(Joint):
+    name = "multitask"
+    title = "MultiTask"
+    paper = "MetaNER"

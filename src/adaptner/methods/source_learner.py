@@ -1,0 +1,162 @@
+"""What every method that learns from source domains does: build θ, φ and ω, iterate, keep a base."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from adaptner.errors import TooFewDomains
+from adaptner.methods.method import Method, MethodConfig, SourceDomain
+from adaptner.nn.batch import Batch, Batcher, alphabet_of
+from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.model import ModelShape, TaggingModel
+from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
+from adaptner.nn.vectors import WordVectors
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.training.checkpoint import TrainingState
+from adaptner.training.loop import Report, Run, train
+from adaptner.training.optimiser import Optimiser, OptimiserConfig
+from adaptner.types import LabelSet, Sentence, TagScheme
+
+Iteration = Callable[[int], Report]
+
+
+class SourceConfig(MethodConfig):
+    """What learning from sources can be told, whatever the method."""
+
+    k: int = Field(10, ge=1, description="support and query sentences a task; T' of the target")
+    tasks: int = Field(4, ge=1, description="m, tasks an iteration")
+    decoders: Literal["own", "shared"] = Field(
+        "own", description="a φ for each domain, or one for all (homogeneous setting)"
+    )
+    scheme: TagScheme = Field("bio", description="tags inside: bio or bioes")
+    per_token: bool = Field(False, description="mean over tokens instead of sum per sentence")
+    # AdamW, as MetaBioNER has it: it gets further in minutes than HGDA's SGD
+    # (docs/results/adaptation.md). The recipes in reproduce/recipes have the paper's SGD.
+    optimiser: OptimiserConfig = Field(
+        OptimiserConfig(name="adamw", rate=2e-3), description="outer; SGD's rate comes from eq. 3"
+    )
+    encoder: EncoderConfig = EncoderConfig()
+
+    def outer_optimiser(self) -> OptimiserConfig:
+        return self.optimiser
+
+    def shape(self) -> ModelShape:
+        return ModelShape(shared=self.decoders == "shared")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the iterations of a run work on."""
+
+    model: TaggingModel
+    batcher: Batcher
+    sources: Sequence[SourceDomain]
+    state: TrainingState
+
+    def batches(
+        self, *groups: tuple[Sequence[Sequence[Sentence]], Sequence[int]]
+    ) -> tuple[list[Batch], torch.Tensor | None]:
+        """A batch for each (tasks, their domains), and the rows of a tuned word table that they
+        read: ``model.stacked`` and ``model.add_gradients`` want to know."""
+        made = [
+            self.batcher(tasks, [self.model.labels_of(d) for d in domains])
+            for tasks, domains in groups
+        ]
+        rows = rows_of(self.model.encoder, made)
+        return [narrow(batch, rows) for batch in made], rows
+
+
+class SourceLearner(Method):
+    Config: ClassVar[type[MethodConfig]] = SourceConfig
+    config: SourceConfig
+    learns: ClassVar[bool] = True  # False: the base is as it was made
+
+    @abstractmethod
+    def iteration(self, scene: Scene) -> Iteration:
+        """The function that fills ``.grad`` once and reports."""
+
+    def least_domains(self) -> int:
+        return 1
+
+    def fit(
+        self,
+        sources: Sequence[SourceDomain],
+        budget: Budget,
+        *,
+        vectors: WordVectors | None = None,
+        seed: int = 0,
+        run: Run | None = None,
+    ) -> Base:
+        config = self.config
+        least = self.least_domains()
+        if len(sources) < least:
+            needed = f"at least {('one', 'two')[least - 1]}"
+            raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
+        generator = torch.Generator().manual_seed(seed)
+        model, batcher = build_model(sources, config, vectors, seed, generator)
+        table = NarrowTable(model.encoder, batcher, (s for d in sources for s in d.sentences))
+        optimiser = Optimiser(model.parameters(), config.outer_optimiser())
+        state = TrainingState(model, optimiser, random.Random(seed), generator)
+        if self.learns:
+            iterate = self.iteration(Scene(model, table.batcher, sources, state))
+        else:  # the folder of the run is made all the same
+            iterate, budget = _idle, Budget(0)
+        train(state, iterate, budget, run or Run())
+        table.widen()
+        facts = {
+            "iterations": state.done,
+            "seed": seed,
+            "vectors": "random" if vectors is None else "given",
+            "sources": [
+                {
+                    "domain": d.name,
+                    "sentences": len(d.sentences),
+                    "removed": d.removed,
+                    "sha256": d.sha256,
+                }
+                for d in sources
+            ],
+        }
+        return Base(model, batcher, self.name, config.model_dump(mode="json"), facts)
+
+
+def _idle(iteration: int) -> Report:
+    return Report(0.0)
+
+
+def build_model(
+    sources: Sequence[SourceDomain],
+    config: SourceConfig,
+    vectors: WordVectors | None,
+    seed: int,
+    generator: torch.Generator,
+) -> tuple[TaggingModel, Batcher]:
+    """θ over the given vectors (or tuned random ones over the sources' words), φ and ω."""
+    sentences = [s for d in sources for s in d.sentences]
+    encoder, batcher = build_encoder(sentences, config.encoder, vectors, seed, generator)
+    domains = {d.name: LabelSet(d.labels.labels, config.scheme) for d in sources}
+    return TaggingModel(encoder, domains, generator, config.shape()), batcher
+
+
+def build_encoder(
+    sentences: Sequence[Sentence],
+    shape: EncoderConfig,
+    vectors: WordVectors | None,
+    seed: int,
+    generator: torch.Generator,
+) -> tuple[RecurrentEncoder, Batcher]:
+    if vectors is None:
+        words = (s.tokens for s in sentences)
+        vectors = WordVectors.random(words, shape.word_width, np.random.default_rng(seed))
+        shape = shape.model_copy(update={"tune_words": True})
+    batcher = Batcher(vectors, alphabet_of(sentences))
+    return RecurrentEncoder(shape, batcher, generator), batcher
