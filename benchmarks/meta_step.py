@@ -28,7 +28,7 @@ from adaptner.bilevel.inner import InnerLoop, group_gradients
 from adaptner.corpora.corpus import load_corpus
 from adaptner.nn.batch import Batcher, alphabet_of
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
-from adaptner.nn.model import TaggingModel
+from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.nn.vectors import WordVectors, read_vectors
 from adaptner.training.settings import prepare_process
 
@@ -108,7 +108,8 @@ def main() -> None:
     sentences = [s for c in corpora for s in c.split("train")]
     batcher = Batcher(vectors, alphabet_of(sentences))
     encoder = RecurrentEncoder(EncoderConfig(dropout=0), batcher, generator)
-    model = TaggingModel(encoder, {c.name: c.labels for c in corpora}, generator, classifier=True)
+    labels = {c.name: c.labels for c in corpora}
+    model = TaggingModel(encoder, labels, generator, ModelShape(head="mean"))
     table = torch.from_numpy(
         np.concatenate([vectors.table, np.zeros((1, vectors.width), np.float32)])
     )

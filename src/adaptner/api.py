@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from pathlib import Path
+from typing import Any
 
 from adaptner import formats
-from adaptner.adaptation.demo_base import demo_base
+from adaptner.adaptation.demo_base import SOURCES, demo_base
 from adaptner.adaptation.tagger import Tagger
-from adaptner.errors import EmptyFile
+from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
+from adaptner.methods import methods
+from adaptner.methods.configuration import for_base
+from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.text.alignment import sentences_of
 from adaptner.training.base import Base
 from adaptner.training.progress import Watch, silent
@@ -17,6 +23,9 @@ from adaptner.training.settings import prepare_process
 from adaptner.types import Document, Sentence
 
 __all__ = ["Tagger", "adapt", "load", "read"]
+
+Source = str | Path | SourceDomain
+Unlabelled = str | Path | Sentence
 
 
 def read(path: str | Path, format: str | None = None) -> list[Sentence]:
@@ -35,15 +44,38 @@ def adapt(
     sentences: str | Path | Iterable[Sentence | Document],
     base: str | Path | Base | None = None,
     *,
+    method: str | Method | None = None,
+    sources: Source | Iterable[Source] = (),
+    unlabelled: Unlabelled | Iterable[Unlabelled] = (),
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
     one, from the base the package brings (trained at its first use).
 
+    ``method`` is the base's own unless named; ``adaptner methods`` lists them. Those that need
+    sources at adaptation too get ``sources``: folders of corpora of the base's domains, each
+    ``DIR`` or ``DOMAIN=DIR``. Those that make use of unlabelled text get ``unlabelled``: files (a
+    Path, or a string that ends as a file does: .txt, .jsonl, .conll), texts (any other string) or
+    Sentences; labels are ignored.
+
     >>> tagger = adapt("sentences.jsonl", base="my-base")            # doctest: +SKIP
+    >>> tagger = adapt(                                              # doctest: +SKIP
+    ...     "sentences.jsonl",
+    ...     base="my-base",
+    ...     method="dann",
+    ...     sources=["corpora/drug", "corpora/gene"],
+    ...     unlabelled=["abstracts.txt", "HeLa cells were grown overnight."],
+    ... )
     """
     prepare_process()
+    specs: Sequence[Source] = _listed(sources, SourceDomain)
+    texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
+    if base is not None and not isinstance(base, Base):
+        base = Base.load(base)
+    if method is not None and base is None:  # refused before a base is made for nothing
+        named = method if isinstance(method, Method) else find_method(method)
+        check_given(named, None, specs, texts)
     if isinstance(sentences, (str, Path)):
         given: Sequence[Sentence] = read(sentences)
     else:
@@ -54,13 +86,68 @@ def adapt(
         ]
     if base is None:
         base = demo_base(watch)
-    elif not isinstance(base, Base):
-        base = Base.load(base)
-    chosen = find_method(base.method)(**base.config)
-    return chosen.adapt(base, given, seed=seed, watch=watch)
+    chosen = method if isinstance(method, Method) else for_base(method, base)
+    check_given(chosen, base, specs, texts)
+    chosen.check(base)
+    return chosen.adapt(
+        base,
+        given,
+        sources=sources_for(specs),
+        unlabelled=[s for item in texts for s in _text_of(item) if len(s)],
+        seed=seed,
+        watch=watch,
+    )
 
 
 def load(folder: str | Path) -> Tagger:
     """A tagger saved by ``Tagger.save`` or ``adaptner adapt -o``."""
     prepare_process()
     return Tagger.load(folder)
+
+
+# --- shared with the command line -----------------------------------------------------------------
+
+
+def check_given(
+    method: Method | type[Method], base: Base | None, sources: Sized, unlabelled: Sized = ()
+) -> None:
+    """Refuse a method that lacks its sources, and what a method would make no use of, before any
+    work. Without ``base`` it is the package's."""
+    if method.joint and not len(sources):
+        domains = base.model.domains if base else [own_corpus(name).domain for name in SOURCES]
+        raise SourcesNeeded(method=method.name, given="none", domains=", ".join(domains))
+    for option, given, use in (
+        ("--sources", sources, "joint"),
+        ("--unlabelled", unlabelled, "unlabelled"),
+    ):
+        if len(given) and not getattr(method, use):
+            users = ", ".join(m.name for m in methods().values() if getattr(m, use))
+            raise BadUsage(
+                problem=f"{option} has no use where {method.name} adapts a base",
+                remedy=f"leave out {option}, or name a method that uses it with --method: {users}",
+            )
+
+
+def sources_for(sources: Iterable[Source], held_out: Iterable[Sentence] = ()) -> list[SourceDomain]:
+    """Corpora as domains, less the sentences of ``held_out``."""
+    given = list(sources)
+    corpora = [load_corpus(spec) for spec in given if not isinstance(spec, SourceDomain)]
+    domains = [item for item in given if isinstance(item, SourceDomain)]
+    return domains + source_domains(group_by_domain(corpora), held_out)
+
+
+def _listed(given: Any, single: type) -> list[Any]:
+    """One thing may stand without a list around it."""
+    return [given] if isinstance(given, (str, Path, single)) else list(given)
+
+
+def _text_of(item: Unlabelled) -> list[Sentence]:
+    """The sentences of a file, of a text, or the sentence itself, without labels."""
+    if isinstance(item, Sentence):
+        return [Sentence(item.text, item.token_spans)]
+    endings = [ending for format in formats.FORMATS.values() for ending in format.endings]
+    if isinstance(item, str) and not item.lower().endswith(tuple(endings)):
+        return sentences_of(Document(item))
+    # Labels go first: those that stand on no token border are no fault here.
+    documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
+    return [sentence for document in documents for sentence in sentences_of(document)]

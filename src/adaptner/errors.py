@@ -130,6 +130,34 @@ class WordCountMismatch(AdaptnerError):
     remedy = "score the same texts in the same order"
 
 
+class ChecksumMismatch(AdaptnerError):
+    problem = "{what} has the SHA-256 {found}; the catalogue says {expected}"
+    remedy = "{remedy}"
+
+
+class DownloadFailed(AdaptnerError):
+    problem = "{url} cannot be downloaded: {reason}"
+    remedy = "{remedy}"
+
+
+class CorpusNotToBeHad(AdaptnerError):
+    problem = "{name} cannot be fetched {how}: {reason}"
+    remedy = "{remedy}"
+
+
+class RawFilesMissing(AdaptnerError):
+    problem = "no {what} here"
+    remedy = "{layout}"
+
+
+class RawFileUnusable(AdaptnerError):
+    problem = "cannot be converted: {reason}"
+    remedy = (
+        "look at it: is it the file that {source} has, whole and unchanged? If `adaptner corpora "
+        "fetch` brought it, remove it and run the command again"
+    )
+
+
 # --- learning -------------------------------------------------------------------------------------
 
 
@@ -146,6 +174,27 @@ class TooFewSentences(AdaptnerError):
 class TooFewDomains(AdaptnerError):
     problem = "{found} source domain(s); {method} needs {needed}"
     remedy = "add corpora of other entity types with --sources"
+
+
+class HeterogeneousTarget(AdaptnerError):
+    problem = (
+        "{method} uses the base as it is, and the base (labels: {known}) {reason}; "
+        "the target's labels: {target}"
+    )
+    remedy = (
+        "give a base learnt with one decoder for all domains (--method d-shift or metaner-zero) from "
+        "sources with the target's labels, or adapt with a method that learns from the target"
+    )
+
+
+class MethodDoesNotFit(AdaptnerError):
+    problem = "{method} cannot adapt a base made by {base}: {reason}"
+    remedy = "adapt with the base's own method (leave out --method), or pretrain with this one"
+
+
+class SourcesNeeded(AdaptnerError):
+    problem = "{method} learns from sources and target together; sources given: {given}"
+    remedy = "give corpora of the base's own domains ({domains}) with --sources"
 
 
 class UnknownName(AdaptnerError):
@@ -218,6 +267,40 @@ class RunNotResumable(AdaptnerError):
 class ExtraMissing(AdaptnerError):
     problem = "{what} needs the package {package}"
     remedy = "pip install 'adaptner[{extra}]'"
+
+
+# --- reproducing tables -----------------------------------------------------------------------------
+
+
+class DataChanged(AdaptnerError):
+    problem = "{corpus} is not the corpus that was planned with ({planned}, now {found})"
+    remedy = "leave the data alone while a run goes on; start it again to use the new files"
+
+
+class StoreUnreadable(AdaptnerError):
+    problem = "not a readable results file: {reason}"
+    remedy = "give the results.sqlite that `adaptner reproduce` wrote, on a local disk"
+
+
+class JobsFailed(AdaptnerError):
+    problem = "{failed} of {total} jobs failed{waiting}; the rest is done. The first: {first}"
+    remedy = (
+        "read {log} (`adaptner results STORE --failures` lists all), mend the cause, and run the "
+        "same command again: only what is missing is computed"
+    )
+
+
+class WorkersDied(AdaptnerError):
+    problem = "worker processes end at once (the last one with code {code})"
+    remedy = "read this log; what was computed is kept, and the same command goes on from there"
+
+
+class ClusterUnusable(AdaptnerError):
+    problem = "the Ray cluster {address} cannot be used: {reason}"
+    remedy = (
+        "check that it runs (`ray status`), that every node has this version of adaptner and the "
+        "data at the same paths, or use --jobs N; what was computed is kept"
+    )
 
 
 def nearest(name: str, known: list[str]) -> str:

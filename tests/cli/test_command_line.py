@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,11 +82,14 @@ def test_help_loads_nothing_heavy(child) -> None:
 
 
 def test_help_answers_at_once() -> None:
+    """In processor time: how long one waits for the processor is the machine's affair."""
     times = []
-    for _ in range(3):  # the best of three: others share the machine
-        begun = time.perf_counter()
+    for _ in range(3):
+        before = os.times()
         subprocess.run([PROGRAM, "--help"], check=True, capture_output=True)
-        times.append(time.perf_counter() - begun)
+        after = os.times()
+        spent = after.children_user - before.children_user
+        times.append(spent + after.children_system - before.children_system)
     assert min(times) < 1.5
 
 
@@ -117,6 +120,15 @@ def test_a_wrong_call_is_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """Whoever started the tests in the background may have had Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c_is_heard")
 def test_ctrl_c_is_1_and_no_stack_trace(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -128,6 +140,7 @@ def test_ctrl_c_is_1_and_no_stack_trace(
     assert (answer.code, answer.out, answer.err) == (1, "", "error: stopped by you\n")
 
 
+@pytest.mark.usefixtures("_ctrl_c_is_heard")
 def test_ctrl_c_while_a_run_learns(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Path
 ) -> None:
@@ -163,7 +176,7 @@ def test_a_closed_pipe_is_no_stack_trace(tmp_path: Path) -> None:
     (tmp_path / "own.jsonl").write_text(line * 20_000)  # more than a pipe holds
     command = f"'{PROGRAM}' convert own.jsonl - --to jsonl | head -n 1"
     result = subprocess.run(
-        ["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=60
+        ["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
     assert result.stdout == line
     assert "Traceback" not in result.stderr

@@ -18,6 +18,26 @@ def adapt(
     base: Annotated[
         Path | None, typer.Option(help="A base; without it, the one the package brings.")
     ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Instead of the base's own; see `adaptner methods`.")
+    ] = None,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For methods that need sources at adaptation too: corpora of the base's domains, "
+            "each DIR or DOMAIN=DIR; several may follow one --sources."
+        ),
+    ] = None,
+    unlabelled: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="For methods that make use of it: files (.txt, .jsonl, .conll) with more text of "
+            "the target; labels are ignored."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with settings, over those of base and method.")
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, max=SEEDS, help="Of the new decoder and dropout.")
     ] = 0,
@@ -32,40 +52,59 @@ def adapt(
     The labels are yours: they need not occur in any source, and there may be several. Include
     sentences without an entity, as they come.
 
+    Another method than the base's own is named with --method; it has the base's settings of
+    adaptation. With d-shift and metaner-zero the sentences only show which labels are wanted.
+
     Example: adaptner adapt my.jsonl -o model
+
+    Example: adaptner adapt my.jsonl --base base --method agg --sources drug/ gene/ -o model
     """
     from adaptner import api
     from adaptner.adaptation.demo_base import demo_base
     from adaptner.errors import NoEntities
+    from adaptner.methods.configuration import configured, for_base
+    from adaptner.methods.unadapted import Unadapted
     from adaptner.training.base import Base
     from adaptner.training.progress import bar
 
+    if method is not None and base is None:  # known before the package's base is made
+        api.check_given(configured(method, config), None, sources or (), unlabelled or ())
     given = api.read(sentences, from_)
     counts = Counter(e.label for s in given for e in s.entities)
     if not counts:
         raise NoEntities(file=sentences, sentences=len(given))
-    for label, count in counts.items():
-        if count == 1:
-            warn(f"label {label!r} has one mention only: do not expect it to be learnt", quiet)
-    if len(given) == 1:
-        warn("one sentence only: the tagger will know little more than its words", quiet)
     if base is None:
         with bar("preparing the package's base (once)", quiet) as watch:
             start = demo_base(watch)
     else:
         start = Base.load(base)
+    chosen = for_base(method, start, config)
+    learns = not isinstance(chosen, Unadapted)
+    for label, count in counts.items():
+        if learns and count == 1:
+            warn(f"label {label!r} has one mention only: do not expect it to be learnt", quiet)
+    if learns and len(given) == 1:
+        warn("one sentence only: the tagger will know little more than its words", quiet)
     begun = time.perf_counter()
     with bar("adapting", quiet) as watch:
-        tagger = api.adapt(given, start, seed=seed, watch=watch)
+        tagger = api.adapt(
+            given,
+            start,
+            method=chosen,
+            sources=sources or (),
+            unlabelled=unlabelled or (),
+            seed=seed,
+            watch=watch,
+        )
     seconds = time.perf_counter() - begun
     tagger.save(output)
     if as_json:
         facts = {**tagger.facts, "labels": dict(counts), "seconds": round(seconds, 3)}
-        emit_json({"model": str(output), **facts})
+        emit_json({"model": str(output), "method": tagger.method, **facts})
     else:
         seen = ", ".join(f"{label} ({count})" for label, count in counts.most_common())
+        done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
         remark(
-            f"{len(given)} sentences, mentions of {seen}; adapted in {seconds:.1f} s; "
-            f"model in {output}",
+            f"{len(given)} sentences, mentions of {seen}; {done}; model in {output}",
             quiet,
         )

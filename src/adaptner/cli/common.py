@@ -25,16 +25,18 @@ out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 # Options that take several values after one mention: --sources A B C
-LISTS = ("--sources", "--held-out")
+LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets")
+LISTS_OF = {"reproduce": ("--sizes",)}  # other verbs take a comma-separated value
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
     """``--sources A B C`` as ``--sources A --sources B --sources C``, which is what click reads."""
     spelled: list[str] = []
     current = None
+    lists = (*LISTS, *LISTS_OF.get(arguments[0], ())) if arguments else ()
     for argument in arguments:
         if argument.startswith("-"):
-            current = argument if argument in LISTS else None
+            current = argument if argument in lists else None
             if current is None:
                 spelled.append(argument)
         elif current is not None:

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark
+
+if TYPE_CHECKING:
+    from adaptner.corpora.corpus import Corpus
+    from adaptner.methods.method import Method, SourceDomain
+    from adaptner.training.base import Base
+
+SIZES = "5,10,20,50"
 
 
 def evaluate(
     target: Annotated[str, typer.Option(help="Corpus folder: draws from train, scored on test.")],
     base: Annotated[Path | None, typer.Option(help="A base made by `adaptner pretrain`.")] = None,
     method: Annotated[
-        str | None, typer.Option(help="Instead of --base: pretrain with this method first.")
+        str | None,
+        typer.Option(help="Adapts the base instead of its own; without --base, pretrains one too."),
     ] = None,
     sources: Annotated[
-        list[str] | None, typer.Option(help="With --method: corpus folders to pretrain on.")
+        list[str] | None,
+        typer.Option(
+            help="Corpus folders to pretrain on; with --base, for methods that need sources at "
+            "adaptation too."
+        ),
     ] = None,
-    vectors: Annotated[Path | None, typer.Option(help="With --method: word vectors.")] = None,
-    iterations: Annotated[int, typer.Option(min=0, help="With --method: of pretraining.")] = 1000,
+    vectors: Annotated[Path | None, typer.Option(help="Without --base: word vectors.")] = None,
+    iterations: Annotated[int, typer.Option(min=0, help="Without --base: of pretraining.")] = 1000,
     config: Annotated[
-        Path | None, typer.Option(help="TOML file with the method's settings.")
+        Path | None, typer.Option(help="TOML file with settings, over those of base and method.")
     ] = None,
-    sizes: Annotated[str, typer.Option(help="Sentences a draw, comma-separated.")] = "5,10,20,50",
-    draws: Annotated[int, typer.Option(min=1, help="Draws a size.")] = 20,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help=f"Sentences a draw, comma-separated; {SIZES} unless --shares are given."),
+    ] = None,
+    shares: Annotated[
+        str | None, typer.Option(help="Draws in percent of the train split, comma-separated.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Draws a size or share.")] = 20,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Score only the first N test sentences.")
     ] = None,
@@ -42,44 +61,56 @@ def evaluate(
     """Adapt to draws of the target's train split and score on its test split.
 
     Draw s of size n is random.Random(s).sample(range(N), n); mean and sd are over the draws.
+    A method that makes use of unlabelled text gets the train split without its labels, and its
+    rows say so.
 
     Example: adaptner evaluate --base base --target bio8/ncbi-disease --sizes 5,20 --draws 5
+
+    Example: adaptner evaluate --method agg --sources drug/ gene/ --target cell/ --shares 5,10,100
     """
     import json
 
+    from adaptner import api
     from adaptner.corpora.corpus import load_corpus
     from adaptner.episodes import draw
     from adaptner.evaluation.protocol import few_shot
     from adaptner.evaluation.tables import rich_table, summarise
     from adaptner.files import atomic_file
-    from adaptner.methods.configuration import configured
+    from adaptner.methods.configuration import configured, for_base
     from adaptner.training.base import Base
     from adaptner.training.budget import Budget
     from adaptner.training.progress import bar
     from adaptner.training.settings import prepare_process
 
     prepare_process()
-    wanted = _sizes(sizes)
-    _refuse_idle_options(base, sources, vectors)
-    corpus = load_corpus(target)
-    draw(corpus.split("train"), max(wanted), seed)  # too few sentences? known before the work
-    corpus.split("test")
+    counts, percents = _sizes(sizes, shares), _shares(shares)
     if base is not None:
+        _refuse_vectors(vectors)
         start = Base.load(base)
-        settings = start.config if method is None and config is None else {}
-        chosen = configured(method or start.method, config, settings)
+        chosen = for_base(method, start, config)
+        api.check_given(chosen, start, sources or ())
+        chosen.check(start)
     else:
         chosen = configured(_named(method), config)
-        start = _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet)
+    corpus = load_corpus(target)
+    test = corpus.split("test")
+    draw(corpus.split("train"), max([1, *counts]), seed)  # too few? known before the work
+    if base is not None:
+        domains = api.sources_for(sources or (), test)
+        _tell_removed(domains, quiet)
+    else:
+        domains, start = _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet)
     rows = []
-    total = len(wanted) * draws
-    with bar(f"{corpus.name}: {draws} draws of {sizes}", quiet) as watch:
+    total = (len(counts) + len(percents)) * draws
+    with bar(f"{corpus.name}: {total} draws", quiet) as watch:
         for row in few_shot(
             chosen,
             start,
             corpus,
-            wanted,
+            counts,
             range(seed, seed + draws),
+            shares=percents,
+            sources=domains,
             limit=limit,
             budget=None if steps is None else Budget(steps),
         ):
@@ -93,12 +124,16 @@ def evaluate(
         emit_json(result)
     else:
         out.print(rich_table(result["summary"]))
-        remark(f"{len(corpus.split('test')[:limit]):,} test sentences, strict spans", quiet)
+        remark(f"{len(test[:limit]):,} test sentences, strict spans", quiet)
 
 
-def _sizes(text: str) -> list[int]:
+def _sizes(text: str | None, shares: str | None) -> list[int]:
     from adaptner.errors import BadUsage
 
+    if text is None:
+        if shares is not None:
+            return []
+        text = SIZES
     try:
         sizes = [int(part) for part in text.split(",")]
     except ValueError:
@@ -110,18 +145,32 @@ def _sizes(text: str) -> list[int]:
     return sizes
 
 
-def _refuse_idle_options(
-    base: Path | None, sources: list[str] | None, vectors: Path | None
-) -> None:
+def _shares(text: str | None) -> list[float]:
+    from adaptner.errors import BadUsage
+
+    if text is None:
+        return []
+    try:
+        shares = [float(part) for part in text.split(",")]
+    except ValueError:
+        shares = [0]
+    if not all(0 < share <= 100 for share in shares) or len(set(shares)) < len(shares):
+        raise BadUsage(
+            problem=f"--shares {text}: not a list of different shares, in percent",
+            remedy="write e.g. 5,10,100",
+        )
+    return shares
+
+
+def _refuse_vectors(vectors: Path | None) -> None:
     """What pretraining would need means nothing where the base is there already."""
     from adaptner.errors import BadUsage
 
-    for name, value in (("--sources", sources), ("--vectors", vectors)):
-        if base is not None and value:
-            raise BadUsage(
-                problem=f"{name} has no use with --base, which is trained already",
-                remedy=f"leave out {name}, or give --method instead of --base",
-            )
+    if vectors is not None:
+        raise BadUsage(
+            problem="--vectors has no use with --base, which is trained already",
+            remedy="leave out --vectors, or give --method and --sources instead of --base",
+        )
 
 
 def _named(method: str | None) -> str:
@@ -132,7 +181,21 @@ def _named(method: str | None) -> str:
     return method
 
 
-def _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet):  # type: ignore[no-untyped-def]
+def _tell_removed(domains: Sequence[SourceDomain], quiet: bool) -> None:
+    removed = sum(d.removed for d in domains)
+    if domains:
+        remark(f"{removed} source sentences left out: they stand in the target's test set", quiet)
+
+
+def _pretrained(
+    chosen: Method,
+    sources: list[str] | None,
+    corpus: Corpus,
+    vectors: Path | None,
+    iterations: int,
+    seed: int,
+    quiet: bool,
+) -> tuple[list[SourceDomain], Base]:
     """A base in memory from the sources, without the sentences of the target's test set."""
     from adaptner.corpora.corpus import group_by_domain, load_corpus
     from adaptner.errors import BadUsage
@@ -147,10 +210,26 @@ def _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet):  # t
     domains = source_domains(
         group_by_domain(load_corpus(spec) for spec in sources), corpus.split("test")
     )
-    removed = sum(d.removed for d in domains)
-    remark(f"{removed} source sentences left out: they stand in the target's test set", quiet)
+    _tell_removed(domains, quiet)
+    _refuse_foreign_labels(chosen, domains, corpus)
     table = None if vectors is None else read_vectors(vectors)
     with bar(chosen.title, quiet) as watch:
-        return chosen.fit(
+        base = chosen.fit(
             domains, Budget(iterations), vectors=table, seed=seed, run=Run(watch=watch)
+        )
+    return domains, base
+
+
+def _refuse_foreign_labels(chosen: Method, domains: Sequence[SourceDomain], corpus: Corpus) -> None:
+    """A base that could not be used as it is need not be pretrained first."""
+    from adaptner.errors import HeterogeneousTarget
+    from adaptner.methods.unadapted import Unadapted
+
+    known = sorted({label for d in domains for label in d.labels.labels})
+    if isinstance(chosen, Unadapted) and not set(corpus.labels.labels) <= set(known):
+        raise HeterogeneousTarget(
+            method=chosen.name,
+            known=", ".join(known),
+            target=", ".join(corpus.labels.labels),
+            reason="will not know them all",
         )

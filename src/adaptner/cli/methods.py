@@ -1,4 +1,4 @@
-"""``adaptner methods``: what can be pretrained."""
+"""``adaptner methods``: what can be pretrained and adapted with."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ from adaptner.cli.common import JsonFlag, emit_json, out
 
 
 def methods(as_json: JsonFlag = False) -> None:
-    """List the methods: name, paper, what it needs.
+    """List the methods: name, paper, what each needs and which targets it supports.
+
+    --json also says which learn from the sources when they adapt (joint) and which make use of
+    unlabelled text of the target (unlabelled).
 
     Example: adaptner methods
     """
+    from rich import box
     from rich.table import Table
 
     from adaptner.methods import methods as known
 
+    shown = ("name", "title", "paper", "needs", "supports")
     rows = [
-        {"name": m.name, "title": m.title, "paper": m.paper, "needs": m.needs}
+        {field: getattr(m, field) for field in (*shown, "joint", "unlabelled")}
         for m in known().values()
     ]
     if as_json:
         emit_json(rows)
         return
-    table = Table("name", "title", "paper", "needs")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for field in shown:
+        table.add_column(field, no_wrap=field in ("name", "paper"))
     for row in rows:
-        table.add_row(*row.values())
-    out.print(table)
+        table.add_row(*(row[field] for field in shown))
+    out.print(table, soft_wrap=False)  # in narrow windows cells are folded, not lines

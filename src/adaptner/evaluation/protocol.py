@@ -2,6 +2,8 @@
 
 Ruling "Draws": seeds 0 to draws - 1, from the target's train split; the whole test split unless
 ``limit`` says otherwise, in which case the row does too; a draw without entities stays in the mean.
+Ruling "DANN": a method that makes use of unlabelled text gets the target's train split without its
+labels, and its row says so.
 """
 
 from __future__ import annotations
@@ -9,24 +11,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from adaptner.corpora.corpus import Corpus
-from adaptner.episodes import draw
+from adaptner.episodes import draw, draw_share
 from adaptner.evaluation.scorer import score_entities
-from adaptner.methods.method import Method
+from adaptner.methods.method import Method, SourceDomain
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
+from adaptner.types import Sentence
 
 PROTOCOL = "few-shot/strict-micro-f1"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One draw. ``sentences`` of the test split were scored; ``seconds`` is the adaptation alone."""
+    """One draw. ``sentences`` of the test split were scored; ``seconds`` is all that adapting took,
+    and nothing else."""
 
     corpus: str
     method: str
-    size: int
+    base: str  # the method that made it
+    size: int  # sentences drawn
+    share: float | None  # percent of the train split, where the draw was asked for so
     seed: int
     precision: float
     recall: float
@@ -35,6 +42,7 @@ class Row:
     seconds: float
     sentences: int
     entities: int  # in the draw
+    unlabelled: int  # sentences of target text used without labels
     protocol: str
     data: str  # checksum of the target corpus
 
@@ -49,23 +57,41 @@ def few_shot(
     sizes: Sequence[int],
     seeds: Sequence[int],
     *,
+    shares: Sequence[float] = (),
+    sources: Sequence[SourceDomain] = (),
     limit: int | None = None,
     budget: Budget | None = None,
 ) -> Iterator[Row]:
-    """A row per size and seed, as they are done."""
+    """A row per size and seed, then per share (percent of the train split) and seed, as they are
+    done. ``sources`` are for methods that learn from them when they adapt."""
     train, test = target.split("train"), target.split("test")[:limit]
     gold = [s.entities for s in test]
-    for size in sizes:
+    text = [_bare(s) for s in train if len(s)] if method.unlabelled else []
+    wanted = [
+        *((None, partial(draw, train, size)) for size in sizes),
+        *((share, partial(draw_share, train, share)) for share in shares),
+    ]
+    for share, drawn in wanted:
         for seed in seeds:
-            support = draw(train, size, seed)
+            support = drawn(seed)
             begun = time.perf_counter()
-            tagger = method.adapt(base, support, labels=target.labels, seed=seed, budget=budget)
+            tagger = method.adapt(
+                base,
+                support,
+                labels=target.labels,
+                sources=sources,
+                unlabelled=text,
+                seed=seed,
+                budget=budget,
+            )
             seconds = time.perf_counter() - begun
             score = score_entities(gold, tagger.predict_sentences(test)).overall
             yield Row(
                 corpus=target.name,
                 method=method.name,
-                size=size,
+                base=base.method,
+                size=len(support),
+                share=share,
                 seed=seed,
                 precision=score.precision,
                 recall=score.recall,
@@ -74,6 +100,11 @@ def few_shot(
                 seconds=round(seconds, 3),
                 sentences=len(test),
                 entities=sum(len(s.entities) for s in support),
+                unlabelled=int(tagger.facts.get("unlabelled", 0)),
                 protocol=PROTOCOL,
                 data=target.sha256,
             )
+
+
+def _bare(sentence: Sentence) -> Sentence:
+    return Sentence(sentence.text, sentence.token_spans)

@@ -1,10 +1,10 @@
-"""From result rows, one per draw, to the tables people read: mean ± sd by corpus and size."""
+"""From result rows, one per draw, to the tables people read: mean ± sd by corpus and size or share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from adaptner.errors import BadUsage
 from adaptner.evaluation.significance import mean_sd
@@ -18,10 +18,12 @@ _REQUIRED = ("corpus", "size", "seed", *MEASURES, *COSTS)
 
 
 def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Mean, sd (n - 1) and n per corpus and size, and per method where rows name one.
+    """Mean, sd (n - 1) and n per corpus and size or share, and per method where rows name one.
 
-    Corpora stay in the order of their first row, sizes go up. Steps and seconds are means. The sd
-    of a single draw is None. A draw given twice is an error: it would count double.
+    Corpora stay in the order of their first row, sizes go up, then shares. Steps and seconds are
+    means. The sd of a single draw is None. A draw given twice is an error: it would count double.
+    ``share`` and ``unlabelled`` (sentences of target text used without labels) are there only
+    where rows have them.
     """
     groups: dict[tuple[Any, ...], dict[Any, Mapping[str, Any]]] = {}
     for number, row in enumerate(rows, start=1):
@@ -31,11 +33,13 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 problem=f"result row {number} has no {', '.join(missing)}",
                 remedy=f"a row carries {', '.join(_REQUIRED)}",
             )
-        draws = groups.setdefault((row.get("method"), row["corpus"], row["size"]), {})
+        share = row.get("share")
+        key = (row.get("method"), row["corpus"], row["size"], share)
+        draws = groups.setdefault(key, {})
         if row["seed"] in draws:
+            drawn = f"size {row['size']}" if share is None else f"share {share:g}"
             raise BadUsage(
-                problem=f"result row {number} repeats {row['corpus']}, size {row['size']}, "
-                f"seed {row['seed']}",
+                problem=f"result row {number} repeats {row['corpus']}, {drawn}, seed {row['seed']}",
                 remedy="keep one row per draw",
             )
         draws[row["seed"]] = row
@@ -52,14 +56,16 @@ def markdown_table(summary: Sequence[Mapping[str, Any]]) -> str:
 
 
 def rich_table(summary: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
-    """The summary as a table for the terminal."""
+    """The summary as a table for the terminal; where it is too narrow, numbers are not cut."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     header, body = _cells(summary)
-    table = Table(title=title)
-    for name in header:
-        table.add_column(name, justify="left" if name in ("method", "corpus") else "right")
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name, *cells in zip(header, *body, strict=True):
+        side: Literal["left", "right"] = "left" if name in ("method", "corpus") else "right"
+        table.add_column(name, justify=side, min_width=max(map(len, (name, *cells))))
     for cells in body:
         table.add_row(*(Text(cell) for cell in cells))
     return table
@@ -67,15 +73,23 @@ def rich_table(summary: Sequence[Mapping[str, Any]], title: str | None = None) -
 
 def _in_order(groups: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     keys = list(groups)
-    methods = list(dict.fromkeys(method for method, _, _ in keys))
-    corpora = list(dict.fromkeys(corpus for _, corpus, _ in keys))
-    return sorted(keys, key=lambda k: (methods.index(k[0]), corpora.index(k[1]), k[2]))
+    methods = list(dict.fromkeys(method for method, *_ in keys))
+    corpora = list(dict.fromkeys(corpus for _, corpus, *_ in keys))
+
+    def place(key: tuple[Any, ...]) -> tuple[Any, ...]:
+        method, corpus, size, share = key
+        return methods.index(method), corpora.index(corpus), share or 0, size
+
+    return sorted(keys, key=place)
 
 
 def _summary(key: tuple[Any, ...], draws: list[Mapping[str, Any]]) -> dict[str, Any]:
-    method, corpus, size = key
+    method, corpus, size, share = key
     summary: dict[str, Any] = {} if method is None else {"method": method}
-    summary |= {"corpus": corpus, "size": size, "n": len(draws)}
+    summary |= {"corpus": corpus} | ({} if share is None else {"share": share})
+    summary |= {"size": size, "n": len(draws)}
+    if unlabelled := max(row.get("unlabelled", 0) for row in draws):
+        summary["unlabelled"] = unlabelled
     for measure in MEASURES:
         mean, sd = mean_sd([row[measure] for row in draws])
         summary |= {f"{measure}_mean": mean, f"{measure}_sd": None if math.isnan(sd) else sd}
@@ -85,21 +99,24 @@ def _summary(key: tuple[Any, ...], draws: list[Mapping[str, Any]]) -> dict[str, 
 
 
 def _cells(summary: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    names = ["method"] if any("method" in row for row in summary) else []
-    header = [*names, "corpus", "size", "n", "precision", "recall", "F1", "steps", "seconds"]
-    body = [
-        [
-            *(str(row.get(name, "")) for name in names),
-            str(row["corpus"]),
-            str(row["size"]),
-            str(row["n"]),
-            *(_mean_sd(row[f"{m}_mean"], row[f"{m}_sd"]) for m in MEASURES),
-            f"{row['steps']:.0f}",
-            f"{row['seconds']:.1f}",
-        ]
-        for row in summary
-    ]
-    return header, body
+    """Columns that no row has anything for are left out."""
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "method": lambda row: row.get("method", ""),
+        "corpus": lambda row: row["corpus"],
+        "share": lambda row: f"{row['share']:g} %" if "share" in row else "",
+        "size": lambda row: str(row["size"]),
+        "n": lambda row: str(row["n"]),
+        "unlabelled": lambda row: str(row.get("unlabelled", "")),
+        "precision": lambda row: _mean_sd(row["precision_mean"], row["precision_sd"]),
+        "recall": lambda row: _mean_sd(row["recall_mean"], row["recall_sd"]),
+        "F1": lambda row: _mean_sd(row["f1_mean"], row["f1_sd"]),
+        "steps": lambda row: f"{row['steps']:.0f}",
+        "seconds": lambda row: f"{row['seconds']:.1f}",
+    }
+    for name in ("method", "share", "unlabelled"):
+        if not any(name in row for row in summary):
+            del columns[name]
+    return list(columns), [[cell(row) for cell in columns.values()] for row in summary]
 
 
 def _mean_sd(mean: float, sd: float | None) -> str:
