@@ -1,23 +1,170 @@
-"""adaptner corpora: what labelled corpora hold."""
+"""adaptner corpora: the corpora of the papers, getting them, and what labelled corpora hold."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, emit_json, out
+from adaptner.cli.common import JsonFlag, QuietFlag, complain, emit_json, out, remark, warn
 
 if TYPE_CHECKING:
-    from adaptner.corpora.statistics import Statistics
+    from adaptner.corpora.fetch import Outcome
 
-app = typer.Typer(help="Look at labelled corpora.", no_args_is_help=True)
+app = typer.Typer(help="Find, get and look at labelled corpora.", no_args_is_help=True)
+
+Output = Annotated[
+    Path,
+    typer.Option("-o", "--output", metavar="DIR", help="Data folder: DIR/GROUP/NAME/SPLIT.conll."),
+]
+NoVerify = Annotated[
+    bool, typer.Option("--no-verify", help="Accept files whose checksum is not the catalogue's.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite files that differ.")]
 
 
 @app.callback()
 def _group() -> None:
-    """Look at labelled corpora."""
+    """Find, get and look at labelled corpora."""
+
+
+@app.command("list")
+def list_(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Say all of these corpora, in place of the table."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Look at what is in this data folder, by checksum."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the corpora of the papers: licence, address, and whether they are here.
+
+    States: here (the checksum is right), changed, incomplete; and of those that are not here:
+    obtainable (by corpora fetch), by copy (fetch with --from), by hand, licensed, not available.
+
+    Example: adaptner corpora list --data data
+    """
+    from adaptner.cli.corpora_tables import facts, print_card, print_catalogue
+    from adaptner.corpora.catalogue import catalogue, find, state
+    from adaptner.errors import FileMissing
+    from adaptner.training.progress import bar
+
+    if data is not None and not data.is_dir():
+        raise FileMissing(file=data, hint="--data takes a folder with GROUP/NAME/SPLIT.conll")
+    entries = [find(name) for name in names] if names else list(catalogue())
+    states: dict[str, str] = {}
+    with bar("comparing checksums", quiet=json or data is None) as watch:
+        for number, entry in enumerate(entries, start=1):
+            states[entry.name] = state(entry, data)
+            watch(number, len(entries))
+    if json:
+        emit_json([facts(entry, states[entry.name]) for entry in entries])
+    elif names:
+        for entry in entries:
+            print_card(entry, states[entry.name])
+    else:
+        print_catalogue(entries, states)
+
+
+@app.command()
+def fetch(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Corpora (GROUP/NAME or NAME) or groups.")
+    ],
+    output: Output,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="DIR|URL",
+            help="A folder or a mirror with converted files (GROUP/NAME/SPLIT.conll) in place of "
+            "where the corpus was published.",
+        ),
+    ] = None,
+    no_verify: NoVerify = False,
+    replace: Replace = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for an answer.")] = 30.0,
+    attempts: Annotated[
+        int, typer.Option(min=1, help="Attempts in a row that may bring nothing.")
+    ] = 5,
+    json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Download corpora, convert them to our layout and compare their checksums.
+
+    A broken download is resumed, now and when the command is run again. A file is put in place
+    only whole and with the right checksum; a converted file with another one is kept beside it
+    (SPLIT.conll.mismatch) and the exit code is 1.
+
+    Example: adaptner corpora fetch bio8 news/conll03 -o data
+    """
+    from adaptner.cli.corpora_tables import download_bars
+    from adaptner.corpora.catalogue import select
+    from adaptner.corpora.download import Web
+    from adaptner.corpora.fetch import Fetcher, origin_of
+    from adaptner.errors import AdaptnerError
+
+    entries = select(names)
+    source = origin_of(origin)
+    web = Web(attempts=attempts, timeout=timeout)
+    report: list[dict[str, Any]] = []
+    for entry in entries:
+        try:
+            with download_bars(quiet or json) as watching:
+                fetcher = Fetcher(output, web, watching, verify=not no_verify, replace=replace)
+                outcome = fetcher.fetch(entry, source)
+        except AdaptnerError as error:
+            complain(str(error))
+            report.append({"name": entry.name, "did": "failed", "error": str(error)})
+        else:
+            report.append(asdict(outcome))
+            _tell(outcome, json, quiet)
+    if json:
+        emit_json(report)
+    if any("error" in row for row in report):
+        raise typer.Exit(1)
+
+
+@app.command()
+def convert(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="ontonotes, ace2005, or a corpus of the catalogue."),
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where its raw files are.")],
+    output: Output,
+    no_verify: NoVerify = False,
+    replace: Replace = False,
+    json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Convert raw files that you have to our layout.
+
+    ontonotes: the folder of the CoNLL-2012 files. ace2005: data/English of LDC2006T06. Others: a
+    folder with the files that corpora list NAME names. Nothing leaves your machine.
+
+    Example: adaptner corpora convert ontonotes conll-2012 -o data
+    """
+    from adaptner.corpora.conversion import convert_folder
+    from adaptner.corpora.fetch import Fetcher
+    from adaptner.training.progress import bar
+
+    fetcher = Fetcher(output, verify=not no_verify, replace=replace)
+    with bar("reading", quiet or json) as watch:
+        outcomes, left_out = convert_folder(name, folder, fetcher, watch)
+    for outcome in outcomes:
+        _tell(outcome, json, quiet)
+    for reason, count in left_out.items():
+        if count:
+            remark(f"left out: {count:,} {reason}", quiet)
+    if json:
+        left = {reason: count for reason, count in left_out.items() if count}
+        emit_json({"corpora": [asdict(o) for o in outcomes], "left_out": left})
 
 
 @app.command()
@@ -34,6 +181,7 @@ def stats(
 
     Example: adaptner corpora stats data/bio8/ncbi-disease data/bio8/jnlpba
     """
+    from adaptner.cli.corpora_tables import print_statistics
     from adaptner.corpora.corpus import load_corpus
     from adaptner.corpora.statistics import statistics
 
@@ -44,34 +192,13 @@ def stats(
     if json:
         emit_json([asdict(figures) | {"sha256": sha256} for figures, sha256 in found])
     else:
-        _print_table([figures for figures, _ in found])
+        print_statistics([figures for figures, _ in found])
 
 
-def _print_table(rows: list[Statistics]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("corpus", "domain", "split"):
-        table.add_column(name, no_wrap=True)
-    for name in ("sentences", "mentions", "tokens", "unique", "% with"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        corpus, domain = row.corpus, row.domain
-        for split in row.sentences:
-            counts = (row.sentences[split], row.mentions[split], row.tokens[split])
-            table.add_row(corpus, domain, split, *(f"{n:,}" for n in counts))
-            corpus = domain = ""
-        totals = [sum(c.values()) for c in (row.sentences, row.mentions, row.tokens)]
-        table.add_row(
-            "",
-            "",
-            "all",
-            *(f"{n:,}" for n in (*totals, row.unique_tokens)),
-            f"{row.percent_with_entities:.1f}",
-            end_section=True,
-        )
-    out.print(table)
-    for row in rows:
-        types = ", ".join(f"{label} {n:,}" for label, n in row.mentions_per_type.items())
-        out.print(f"types of {row.corpus}: {types or 'none'}", markup=False)
-    out.print("unique: different tokens; % with: sentences with an entity, in percent")
+def _tell(outcome: Outcome, json: bool, quiet: bool) -> None:
+    if not json:
+        splits = ", ".join(outcome.sha256)
+        out.print(f"{outcome.name}: {outcome.did} ({splits})", markup=False)
+    if not outcome.verified:
+        sums = ", ".join(f"{split} {sha256}" for split, sha256 in outcome.sha256.items())
+        warn(f"{outcome.name}: not compared with a known checksum: {sums}", quiet)

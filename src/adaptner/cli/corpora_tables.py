@@ -1,0 +1,174 @@
+"""How the catalogue and downloads look: the table, the card of one corpus, the bars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from adaptner.cli.common import err, out
+
+if TYPE_CHECKING:
+    from adaptner.corpora.catalogue import Entry
+    from adaptner.corpora.download import Watch
+    from adaptner.corpora.fetch import Watching
+    from adaptner.corpora.statistics import Statistics
+
+
+def facts(entry: Entry, state: str) -> dict[str, Any]:
+    """Everything, for machines."""
+    return {
+        "name": entry.name,
+        "state": state,
+        "access": entry.access,
+        "domain": entry.domain,
+        "papers": list(entry.papers),
+        "types": list(entry.types),
+        "sentences": dict(entry.sentences),
+        "licence": entry.licence,
+        "address": entry.address,
+        "obtain": entry.obtain,
+        "raw": {part: entry.url(part) for part in entry.raw} if entry.repository else {},
+        "conversion": entry.how,
+        "convert": _convert_call(entry),
+        "note": entry.note,
+        "sha256": dict(entry.sha256),
+    }
+
+
+def print_catalogue(entries: Sequence[Entry], states: Mapping[str, str]) -> None:
+    """The groups one after the other, then what has to be got by hand, and how."""
+    rows: list[tuple[str, ...]] = [("corpus", "state", "sentences", "domain", "licence", "papers")]
+    group = ""
+    for entry in entries:
+        if entry.group != group:
+            group = entry.group
+            rows.append((f"{group}/",))
+        count = sum(entry.sentences.values())
+        licence = re.split(r" \(|[;:,]", entry.licence)[0]
+        papers = " ".join(entry.papers)
+        state = states[entry.name]
+        rows.append(
+            (
+                f"  {entry.short}",
+                state,
+                f"{count:,}" if count else "-",
+                entry.domain,
+                licence,
+                papers,
+            )
+        )
+    _print_aligned(rows, right=2)
+    # Six corpora of one package are said once.
+    by_hand: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.obtain:
+            by_hand.setdefault(entry.obtain, []).append(entry)
+    for obtain, members in by_hand.items():
+        out.print(f"\n{', '.join(e.name for e in members)}", markup=False)
+        out.print(f"  to be had: {obtain}", markup=False)
+        if call := _convert_call(members[0]):
+            out.print(f"  then: {call}", markup=False)
+    out.print("\nadaptner corpora list NAME says all there is to say of a corpus", markup=False)
+
+
+def _print_aligned(rows: Sequence[Sequence[str]], right: int) -> None:
+    """Rows as wide as they are: rich would cut them to the terminal, and names must be whole."""
+    width = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [c.rjust(width[i]) if i == right else c.ljust(width[i]) for i, c in enumerate(row)]
+        out.print("  ".join(cells).rstrip(), markup=False)
+
+
+def print_card(entry: Entry, state: str) -> None:
+    splits = ", ".join(f"{split} {count:,}" for split, count in entry.sentences.items())
+    lines = {
+        "state": state,
+        "domain": entry.domain,
+        "types": ", ".join(entry.types),
+        "sentences": splits,
+        "papers": ", ".join(entry.papers) or "none of the five",
+        "licence": entry.licence,
+        "address": entry.address,
+        "to be had": entry.obtain,
+        "conversion": entry.how,
+        "convert with": _convert_call(entry),
+        "note": entry.note,
+    }
+    out.print(entry.name, style="bold", markup=False)
+    for heading, text in lines.items():
+        if text:
+            out.print(f"  {heading + ':':14}{text}", markup=False)
+    for part in entry.raw:
+        where = entry.url(part) if entry.repository else entry.raw[part]
+        out.print(f"  {'raw ' + part + ':':14}{where}", markup=False)
+    for split, sha256 in entry.sha256.items():
+        out.print(f"  {split}.conll: {sha256}", markup=False)
+
+
+def _convert_call(entry: Entry) -> str:
+    from adaptner.corpora.fetch import convert_name
+
+    if not entry.conversion:
+        return ""
+    return f"adaptner corpora convert {convert_name(entry)} FOLDER -o DATA"
+
+
+@contextmanager
+def download_bars(quiet: bool) -> Iterator[Watching]:
+    """One bar a file, on standard error where someone can see it."""
+    from adaptner.corpora.download import unwatched
+
+    if quiet or not err.is_terminal:
+        yield lambda name: unwatched
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as progress:
+
+        def watching(name: str) -> Watch:
+            task = progress.add_task(name, total=None)
+
+            def watch(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total or None)
+
+            return watch
+
+        yield watching
+
+
+def print_statistics(rows: Sequence[Statistics]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("corpus", "domain", "split"):
+        table.add_column(name, no_wrap=True)
+    for name in ("sentences", "mentions", "tokens", "unique", "% with"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        corpus, domain = row.corpus, row.domain
+        for split in row.sentences:
+            counts = (row.sentences[split], row.mentions[split], row.tokens[split])
+            table.add_row(corpus, domain, split, *(f"{n:,}" for n in counts))
+            corpus = domain = ""
+        totals = [sum(c.values()) for c in (row.sentences, row.mentions, row.tokens)]
+        table.add_row(
+            "",
+            "",
+            "all",
+            *(f"{n:,}" for n in (*totals, row.unique_tokens)),
+            f"{row.percent_with_entities:.1f}",
+            end_section=True,
+        )
+    out.print(table)
+    for row in rows:
+        types = ", ".join(f"{label} {n:,}" for label, n in row.mentions_per_type.items())
+        out.print(f"types of {row.corpus}: {types or 'none'}", markup=False)
+    out.print("unique: different tokens; % with: sentences with an entity, in percent")

@@ -1,0 +1,54 @@
+"""Raw files that a user has, converted and put where the other corpora are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from adaptner.corpora.catalogue import Entry, find
+from adaptner.corpora.converters import FOLDERS, convert_files
+from adaptner.corpora.converters.folders import Watch, unwatched
+from adaptner.corpora.fetch import Fetcher, Outcome
+from adaptner.errors import CorpusNotToBeHad, FileMissing, RawFilesMissing
+
+
+def convert_folder(
+    name: str, folder: Path, fetcher: Fetcher, watch: Watch = unwatched
+) -> tuple[list[Outcome], Counter[str]]:
+    """``name`` is one of ``FOLDERS`` or a corpus of the catalogue. What became of each corpus, and
+    what was left out, counted by reason."""
+    if not folder.is_dir():
+        raise FileMissing(file=folder, hint="give the folder that the raw files are in")
+    entry = None if name in FOLDERS else find(name)
+    if entry is not None and not entry.conversion:
+        raise CorpusNotToBeHad(
+            name=entry.name,
+            how="by conversion",
+            reason="there is no converter for it",
+            remedy=f"see `adaptner corpora list {entry.name}`",
+        )
+    layout = name if entry is None else str(entry.conversion["layout"])
+    if layout not in FOLDERS:
+        assert entry is not None  # else its name, which is the layout, were in FOLDERS
+        fetcher.wanted(entry)
+        splits = convert_files(entry.conversion, _raw_files(entry, folder))
+        return [fetcher.place(entry, splits)], Counter()
+    converted = FOLDERS[layout](folder, watch)
+    targets = [(find(corpus), splits) for corpus, splits in converted.corpora.items()]
+    for target, _ in targets:  # before the first is put in place
+        fetcher.wanted(target)
+    return [fetcher.place(target, splits) for target, splits in targets], converted.left_out
+
+
+def _raw_files(entry: Entry, folder: Path) -> dict[str, Path]:
+    """The raw files of ``entry``: under their whole path in ``folder``, or right there."""
+    files: dict[str, Path] = {}
+    for part, path in entry.raw.items():
+        name = Path(path).name
+        found = [p for p in (folder / path, folder / name) if "://" not in path and p.is_file()]
+        found += [p for p in (folder / f"{part}-{name}", folder / name) if p.is_file()]
+        if not found:
+            names = ", ".join(Path(p).name for p in entry.raw.values())
+            raise RawFilesMissing(file=folder, what=name, layout=f"give a folder with {names}")
+        files[part] = found[0]
+    return files

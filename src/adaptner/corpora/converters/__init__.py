@@ -1,0 +1,35 @@
+"""From the files that others publish to our layout: one converter per layout of raw files.
+
+A converter reads files (or a folder) and returns, by the name of the split, sentences of tokens with
+BIO tags. Which one a corpus needs, and with which settings, stands in the catalogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from adaptner.corpora.converters.ace2005 import convert_ace2005
+from adaptner.corpora.converters.bond import convert_bond, convert_wikigold
+from adaptner.corpora.converters.columns import convert_columns
+from adaptner.corpora.converters.folders import FolderConverter
+from adaptner.corpora.converters.ontonotes import convert_ontonotes
+from adaptner.corpora.converters.sentences import Splits
+
+LAYOUTS: dict[str, Callable[..., Splits]] = {
+    "columns": convert_columns,
+    "bond": convert_bond,
+    "wikigold": convert_wikigold,
+}
+# These read a folder that the user has under licence, and may make several corpora of it.
+FOLDERS: dict[str, FolderConverter] = {
+    "ontonotes": convert_ontonotes,
+    "ace2005": convert_ace2005,
+}
+
+
+def convert_files(conversion: Mapping[str, Any], files: Mapping[str, Path]) -> Splits:
+    """The splits of a corpus; ``conversion`` is its entry's, ``files`` the raw files by part."""
+    settings = {key: value for key, value in conversion.items() if key != "layout"}
+    return LAYOUTS[conversion["layout"]](files, **settings)

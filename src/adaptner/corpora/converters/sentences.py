@@ -1,0 +1,91 @@
+"""What converters return, how it is written down, and how one set of sentences becomes splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+from adaptner.text.schemes import Scheme, detect, repair, to_bio
+from adaptner.types import OUTSIDE
+
+SEED = 13  # of every draw that a corpus without splits needs
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A sentence: tokens, and as many tags."""
+
+    tokens: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+Splits = dict[str, list[Tagged]]
+
+
+def rendered(sentences: Iterable[Tagged]) -> bytes:
+    """A ``.conll`` file, byte for byte as the checksums of the catalogue want it."""
+    pieces: list[str] = []
+    for sentence in sentences:
+        for token, tag in zip(sentence.tokens, sentence.tags, strict=True):
+            pieces.append(f"{token}\t{tag}\n")
+        pieces.append("\n")
+    return "".join(pieces).encode("utf-8")
+
+
+def in_bio(sentences: Sequence[Tagged], default_label: str) -> list[Tagged]:
+    """The same sentences in BIO, whatever the scheme.
+
+    More forgiving than ``formats.conll``, which refuses a mixture: published files are what they
+    are. S is read as B and E as I, and an I that continues nothing as B.
+    """
+    plain = [[_without_ends(tag) for tag in s.tags] for s in sentences]
+    scheme = detect(plain)
+    return [
+        Tagged(sentence.tokens, tuple(_as_bio(tags, scheme, default_label)))
+        for sentence, tags in zip(sentences, plain, strict=True)
+    ]
+
+
+@lru_cache(maxsize=4096)  # a file has few different tags, each many times
+def _without_ends(tag: str) -> str:
+    return {"S": "B", "E": "I"}.get(tag[:1], tag[:1]) + tag[1:] if tag != OUTSIDE else tag
+
+
+def _as_bio(tags: list[str], scheme: Scheme, default_label: str) -> list[str]:
+    if tags.count(OUTSIDE) == len(tags):
+        return tags
+    if scheme is Scheme.IOB1:
+        return to_bio(tags, scheme, default_label=default_label)
+    return repair(tags, Scheme.BIO, default_label=default_label)[0]
+
+
+def with_dev_drawn(train: Sequence[Tagged]) -> Splits:
+    """A tenth (rounded up) of ``train`` as dev; both stay in their order."""
+    count = -(-len(train) // 10)
+    chosen = set(Random(SEED).sample(range(len(train)), count))
+    return {
+        "train": [s for i, s in enumerate(train) if i not in chosen],
+        "dev": [s for i, s in enumerate(train) if i in chosen],
+    }
+
+
+def in_parts(sentences: Sequence[Tagged]) -> Splits:
+    """The first 60% as train, the next 20% as dev, the rest as test."""
+    first, second = int(len(sentences) * 0.6), int(len(sentences) * 0.8)
+    return {
+        "train": list(sentences[:first]),
+        "dev": list(sentences[first:second]),
+        "test": list(sentences[second:]),
+    }
+
+
+def drawn_80_10_10(sentences: Sequence[Tagged]) -> Splits:
+    """A random 80% as train, 10% as dev, the rest as test; each stays in its order."""
+    count = len(sentences)
+    order = Random(SEED).sample(range(count), count)
+    first = int(count * 0.8)
+    second = first + int(count * 0.1)
+    parts = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
+    return {split: [sentences[i] for i in sorted(places)] for split, places in parts.items()}

@@ -1,0 +1,265 @@
+"""The catalogue: complete, true to the files at hand, and what `corpora list` makes of it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from web_kit import SPLITS, entry, mirrored
+
+from adaptner.corpora import catalogue as module
+from adaptner.corpora.catalogue import ACCESS, Entry, catalogue, find, presence, select, state
+from adaptner.corpora.converters import FOLDERS, LAYOUTS
+from adaptner.errors import UnknownName
+from adaptner.reproduce.tables import papers
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# What each paper uses, in its own words, and what we call it.
+EIGHT = [
+    "ncbi-disease",
+    "bc5cdr-disease",
+    "bc5cdr-chem",
+    "bc4chemd",
+    "bc2gm",
+    "jnlpba",
+    "linnaeus",
+    "s800",
+]
+USED = {
+    "HGDA": {f"bio8/{name}" for name in EIGHT},
+    "MetaBioNER": {f"bio8/{name}" for name in EIGHT},
+    "MetaNER": {
+        *(f"general/ace2005-{domain}" for domain in ("bc", "bn", "cts", "nw", "un", "wl")),
+        *(f"general/{name}" for name in ("ontonotes5", "wikigold", "wikigold-silver", "wnut17")),
+        *(f"general/{name}" for name in ("mit-movie", "mit-restaurant", "re3d", "sec")),
+        "news/conll03",
+        "bio-extra/bionlp13pc",
+    },
+    "PDALN": {
+        "news/conll03",
+        "news/scitech",
+        *(f"general/{name}" for name in ("wnut16", "wnut16-conll", "webpage", "wikigold")),
+    },
+    "Jia2019": {
+        "news/conll03",
+        "news/scitech",
+        "bio-extra/bionlp13pc",
+        "bio-extra/bionlp13cg",
+        "raw/reuters",
+        "raw/cbs-scitech",
+    },
+}
+
+
+def test_every_corpus_of_the_papers_is_there() -> None:
+    named = {paper: {e.name for e in catalogue() if paper in e.papers} for paper in USED}
+    assert named == USED
+    assert {p.short for p in papers()} == set(USED)
+
+
+@pytest.mark.parametrize("known", catalogue(), ids=lambda e: e.name)
+def test_entries_are_sound(known: Entry) -> None:
+    assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", known.name)
+    assert known.access in ACCESS
+    assert known.licence
+    assert known.domain
+    assert set(known.papers) <= set(USED)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in known.sha256.values())
+    if known.sha256:
+        assert list(known.sentences) == list(known.sha256)
+        assert known.types
+        assert re.fullmatch(r"[0-9a-f]{10}|[0-9a-f]{40}", known.commit)
+        assert known.address.startswith(
+            f"https://github.com/{known.repository}/tree/{known.commit}/"
+        )
+        assert all(known.url(part).startswith("https://") for part in known.raw)
+        assert known.how
+    else:
+        assert known.obtain  # then it must say how a person comes by it
+    assert (known.access == "public") <= bool(known.sha256 and known.raw and known.conversion)
+    assert (known.access in ("licensed", "by-hand")) <= bool(known.conversion)
+
+
+@pytest.mark.parametrize("known", [e for e in catalogue() if e.conversion], ids=lambda e: e.name)
+def test_conversions_are_ones_that_converters_take(known: Entry) -> None:
+    settings = dict(known.conversion)
+    layout = settings.pop("layout")
+    if layout in FOLDERS:
+        assert not settings
+    else:
+        inspect.signature(LAYOUTS[layout]).bind({}, **settings)
+
+
+def test_names_are_told_apart() -> None:
+    entries = catalogue()
+    assert len({e.name for e in entries}) == len(entries)
+    assert len({e.short for e in entries}) == len(entries)
+    assert not {e.short for e in entries} & {e.group for e in entries}
+
+
+def test_the_catalogue_is_part_of_the_package() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "corpora/catalogue.toml" in package["tool"]["setuptools"]["package-data"]["adaptner"]
+
+
+# --- true to the files at hand ----------------------------------------------------------------------
+
+
+def test_every_folder_at_hand_is_in_the_catalogue(shared_data: Path) -> None:
+    folders = {f"{p.parent.name}/{p.name}" for p in shared_data.glob("*/*") if p.is_dir()}
+    assert folders == {e.name for e in catalogue() if e.sha256}
+
+
+@pytest.mark.parametrize("known", [e for e in catalogue() if e.sha256], ids=lambda e: e.name)
+def test_checksums_sentences_and_types_are_those_at_hand(shared_data: Path, known: Entry) -> None:
+    assert presence(known, shared_data).same == tuple(known.sha256)
+    assert state(known, shared_data) == "here"
+    there = {p.name.removesuffix(".conll") for p in known.folder(shared_data).iterdir()}
+    assert there == set(known.sha256)
+    types = set()
+    for split, count in known.sentences.items():
+        lines = known.file(shared_data, split).read_text(encoding="utf-8").split("\n")
+        assert lines.count("") - 1 == count  # one after each sentence, one after the last line end
+        types |= {
+            tag[2:] for line in set(lines) if "\t" in line and (tag := line.split("\t")[1]) != "O"
+        }
+    assert tuple(sorted(types)) == known.types
+
+
+def test_sources_and_licences_are_those_of_the_readme(shared_data: Path) -> None:
+    """The README of the data names a repository, a commit and a path in each row."""
+    text = (shared_data / "README.md").read_text(encoding="utf-8")
+    checked = 0
+    for group in ("bio8", "bio-extra", "news", "general"):
+        section = text.split(f"## {group}\n")[1].split("\n## ")[0]
+        for row in section.splitlines():
+            source = re.search(r"\| ([\w.-]+/[\w.-]+)@([0-9a-f]+) `([^`]+)`", row)
+            if source is None:
+                continue
+            name = f"{group}/{row.strip('| ').split(' |')[0]}"
+            known = find(name)
+            assert known.repository == source[1]
+            assert known.commit.startswith(source[2])
+            folder = source[3].rpartition("/")[0]
+            assert any(path.startswith(folder) for path in known.raw.values()), name
+            said = re.findall(r"CC0? ?[\w-]* [\d.]+|MIT|Apache|GPL|not stated|public domain", row)
+            assert any(word in known.licence for word in said), name
+            checked += 1
+    assert checked == len([e for e in catalogue() if e.sha256])
+
+
+# --- looking at a folder, finding names -------------------------------------------------------------
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for path, content in mirrored().items():
+        target = tmp_path / "data" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return tmp_path / "data"
+
+
+def test_states(data: Path) -> None:
+    known = entry()
+    assert state(known, data) == "here"
+    assert presence(known, data).whole
+    assert state(entry(sha256={}), data) == "here, no checksum known"
+    assert state(known, None) == state(known, data.parent) == "by copy"
+    test = data / "tiny/gene/test.conll"
+    test.unlink()
+    assert state(known, data) == "incomplete: no test"
+    test.write_bytes(SPLITS["test"] + b"\n")
+    assert state(known, data) == "changed: test"
+    assert presence(known, data).changed == ("test",)
+    assert not presence(known, data).whole
+
+
+def test_names() -> None:
+    assert find("bio8/s800") is find("s800") is find("bio8/s800/")
+    assert [e.name for e in select(["s800", "news", "bio8/s800"])] == [
+        "bio8/s800",
+        "news/conll03",
+        "news/scitech",
+    ]
+    assert {e.access for e in select(["general"])} == {"public"}  # not what cannot be fetched
+    with pytest.raises(UnknownName, match="did you mean 'news/conll03'"):
+        find("news/conll2003")
+
+
+# --- the verb ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        from adaptner.cli.main import main
+
+        monkeypatch.setattr(sys, "argv", ["adaptner", "corpora", "list", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        printed = capsys.readouterr()
+        return int(end.value.code or 0), printed.out, printed.err
+
+    return run
+
+
+def test_the_list_names_everything(call) -> None:
+    code, printed, said = call()
+    assert (code, said) == (0, "")
+    for known in catalogue():
+        (line,) = [x for x in printed.splitlines() if x.startswith(f"  {known.short} ")]
+        assert ACCESS[known.access] in line
+        assert known.domain in line
+    assert "then: adaptner corpora convert ontonotes FOLDER -o DATA" in printed
+    assert "then: adaptner corpora convert ace2005 FOLDER -o DATA" in printed
+    assert printed.count("LDC2006T06") == 1
+
+
+def test_the_list_of_a_folder(call, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = (entry(), entry("tiny/other"), entry("tiny/silver", access="unavailable", obtain="no"))
+    monkeypatch.setattr(module, "_load", lambda: known)
+    (data / "tiny/gene/dev.conll").write_bytes(b"changed")
+    code, printed, _ = call("--data", data)
+    assert code == 0
+    assert re.search(r"^  gene +changed: dev ", printed, re.MULTILINE)
+    assert re.search(r"^  other +by copy ", printed, re.MULTILINE)
+    assert re.search(r"^  silver +not available ", printed, re.MULTILINE)
+    code, printed, _ = call("--data", data, "--json")
+    (row, *_) = json.loads(printed)
+    assert (row["name"], row["state"], row["sha256"]) == (
+        "tiny/gene",
+        "changed: dev",
+        dict(entry().sha256),
+    )
+
+
+def test_the_card_of_one(call) -> None:
+    code, printed, _ = call("scitech", "general/ontonotes5")
+    assert code == 0
+    for part in (
+        "2,824 entities",
+        "jiachenwestlake/Cross-Domain_NER",
+        find("scitech").sha256["test"],
+    ):
+        assert part in printed
+    assert "LDC2013T19" in printed
+    assert "adaptner corpora convert ontonotes FOLDER -o DATA" in printed
+
+
+def test_wrong_calls(call, tmp_path: Path) -> None:
+    code, printed, said = call("scitec")
+    assert (code, printed) == (2, "")
+    assert "did you mean 'scitech'" in said
+    code, _, said = call("--data", tmp_path / "none")
+    assert code == 1
+    assert "GROUP/NAME/SPLIT.conll" in said

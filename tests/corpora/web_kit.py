@@ -1,0 +1,146 @@
+"""A server on this machine that can fail in the ways servers fail, and a corpus it has."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from adaptner.corpora.catalogue import Entry
+
+STALLED_FOR_AT_MOST = 120  # seconds; the test ends a stall long before
+
+
+@dataclass
+class Server:
+    """What it has under which path, and by path what goes wrong with the next answers, one each:
+    an int cuts the answer after so many bytes, "stall" after half of them; "corrupt" changes
+    bytes; "500" and the like are answered; "ok" does nothing."""
+
+    address: str
+    files: dict[str, bytes]
+    faults: dict[str, list[int | str]] = field(default_factory=dict)
+    ranges: bool = True
+    headers: dict[str, str] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    end_of_test: threading.Event = field(default_factory=threading.Event)
+
+    def url(self, path: str = "") -> str:
+        return f"{self.address}/{path}"
+
+
+@contextmanager
+def serving(files: dict[str, bytes]) -> Iterator[Server]:
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    httpd.daemon_threads = True
+    server = Server(f"http://127.0.0.1:{httpd.server_port}", files)
+    httpd.what = server  # type: ignore[attr-defined]
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.end_of_test.set()
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        what: Server = self.server.what  # type: ignore[attr-defined]
+        path = self.path.lstrip("/")
+        what.requests.append((path, self.headers["Range"]))
+        fault = what.faults[path].pop(0) if what.faults.get(path) else "ok"
+        if path in what.redirects:
+            self.send_response(302)
+            self.send_header("Location", what.redirects[path])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif isinstance(fault, str) and fault.isdigit():
+            self.send_error(int(fault))
+        elif path not in what.files:
+            self.send_error(404)
+        else:
+            self._send(what, what.files[path], fault)
+
+    def _send(self, what: Server, content: bytes, fault: int | str) -> None:
+        start = 0
+        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "")
+        if wanted and what.ranges:
+            start = int(wanted[1])
+            if start >= len(content):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(content)}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        else:
+            self.send_response(200)
+        body = content[start:]
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in what.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if fault == "corrupt":
+            body = body[:-3] + b"\0\0\0"
+        if isinstance(fault, int):
+            body = body[:fault]
+        if fault == "stall":
+            self.wfile.write(body[: len(body) // 2])
+            self.wfile.flush()
+            what.end_of_test.wait(STALLED_FOR_AT_MOST)
+            return
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        what: Server = self.server.what  # type: ignore[attr-defined]
+        self.send_response(code)
+        for name, value in what.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silent."""
+
+
+def conll(sentences: int, word: str) -> bytes:
+    """A split in our layout."""
+    return "".join(
+        f"The\tO\n{word}{i}\tB-Gene\n-\tI-Gene\n2\tI-Gene\nrose\tO\n\n" for i in range(sentences)
+    ).encode()
+
+
+SPLITS = {"train": conll(3000, "TP"), "dev": conll(40, "IL"), "test": conll(50, "CDK")}
+
+
+def plain(content: bytes) -> bytes:
+    """The same as BioBERT would publish it: tags without types."""
+    return content.replace(b"-Gene", b"")
+
+
+def entry(name: str = "tiny/gene", **facts: object) -> Entry:
+    """A corpus of ``SPLITS``, whose raw files are at ``published`` where that is given."""
+    published = facts.pop("published", None)
+    raw = {s: f"{published}/{s}.tsv" for s in SPLITS} if published else {}
+    known: dict[str, object] = {
+        "domain": "Gene",
+        "licence": "none",
+        "access": "public" if raw else "copy",
+        "sha256": {split: sha256(content).hexdigest() for split, content in SPLITS.items()},
+        "raw": raw,
+        "conversion": {"layout": "columns", "label": "Gene"} if raw else {},
+    }
+    return Entry(name=name, **{**known, **facts})  # type: ignore[arg-type]
+
+
+def mirrored(name: str = "tiny/gene") -> dict[str, bytes]:
+    return {f"{name}/{split}.conll": content for split, content in SPLITS.items()}
