@@ -64,6 +64,10 @@ class Sentence:
     def __len__(self) -> int:
         return len(self.token_spans)
 
+    def bare(self) -> Sentence:
+        """The same sentence with no entity marked."""
+        return Sentence(self.text, self.token_spans, (), self.start)
+
     @classmethod
     def from_tokens(cls, tokens: Iterable[str], tags: Iterable[str] | None = None) -> Sentence:
         """A sentence whose text is its tokens joined by one space; ``tags`` are well-formed BIO."""

@@ -44,7 +44,7 @@ def child() -> Callable[[str], subprocess.CompletedProcess[str]]:
 
     def run(code: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=600
         )
 
     return run

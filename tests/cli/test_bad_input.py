@@ -277,6 +277,124 @@ def test_a_draw_larger_than_the_corpus_is_known_before_the_work(call: Call, base
     refused(answer, 1, "130 sentence(s)", "131", "--sizes")
 
 
+# What a method cannot use or lacks: exit code and words. OTHER is a corpus the base knows nothing of.
+MISUSES = {
+    "joint without sources": (("--method", "agg"), 1, "given: none", "(Disease, Medicine)"),
+    "sources of other domains": (("--method", "agg", "--sources", "OTHER"), 1, "given: Gene"),
+    "sources with other labels": (
+        ("--method", "multitask", "--sources", "Medicine=OTHER"),
+        *(1, "Medicine, with labels that the base does not know: Gene"),
+    ),
+    "sources that are idle": (
+        ("--sources", "OTHER"),
+        *(2, "--sources has no use where hgda adapts", "agg, dann, multitask"),
+    ),
+    "sources that are idle with another": (
+        ("--method", "maml", "--sources", "OTHER"),
+        *(2, "--sources has no use where maml adapts", "agg, dann, multitask"),
+    ),
+    "another decoder": (("--method", "wpz"), 1, "wpz cannot adapt a base made by hgda"),
+    "as it is, but not shared": (("--method", "d-shift"), 1, "a decoder for each of its domains"),
+    "unknown": (("--method", "hgdaa"), 2, "did you mean 'hgda'"),
+    "a setting of another": (("--method", "maml", "--config", "JOINT"), 2, "source_tasks: "),
+    "a setting the base's own has not": (("--config", "JOINT"), 2, "adaptation.source_tasks: "),
+}
+VERBS = {
+    "adapt": ("adapt", "FILE", "--base", "BASE", "-o", "OUT"),
+    "evaluate": ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "-o", "OUT"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", MISUSES)
+def test_a_method_that_does_not_suit_the_call(
+    call: Call, base: Path, tmp_path: Path, name: str, verb: str
+) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+    (tmp_path / "joint.toml").write_text("adaptation = {source_tasks = 2}")
+    places = {
+        "OTHER": OWN / "gene",
+        "Medicine=OTHER": f"Medicine={OWN / 'gene'}",
+        "JOINT": tmp_path / "joint.toml",
+        "FILE": tmp_path / "mine.jsonl",
+        "BASE": base,
+        "OUT": tmp_path / "out",
+    }
+    options, code, *says = MISUSES[name]
+    answer = call(*(places.get(a, a) for a in (*VERBS[verb], *options)))  # type: ignore[call-overload]
+    refused(answer, code, *says)
+    assert listing(tmp_path) == ["joint.toml", "mine.jsonl"]
+
+
+def test_unlabelled_text_for_a_method_that_makes_no_use_of_it(
+    call: Call, base: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+    adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out")
+    text = ("--unlabelled", tmp_path / "mine.jsonl")
+    refused(call(*adapt, *text), 2, "--unlabelled has no use where hgda adapts", "--method: dann")
+    joint = ("--method", "agg", "--sources", OWN / "disease")
+    refused(call(*adapt, *joint, *text), 2, "--unlabelled has no use where agg", "--method: dann")
+    assert listing(tmp_path) == ["mine.jsonl"]
+
+
+UNLABELLED = {
+    "empty": ("more.txt", b" \n", 1, "holds no sentence"),
+    "Latin-1": ("more.txt", "Ménière".encode("latin-1"), 1, "UTF-8"),
+    "not JSON": ("more.jsonl", b"TP53 fell.\n", 1, "not a JSON object"),
+    "of no format": ("more.docx", b"PK", 2, "cannot tell the format"),
+}
+
+
+@pytest.mark.parametrize("name", UNLABELLED)
+def test_unlabelled_text_that_cannot_be_read(
+    call: Call, base: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+    file, content, code, says = UNLABELLED[name]
+    (tmp_path / file).write_bytes(content)
+    dann = ("--method", "dann", "--sources", OWN / "disease", "--unlabelled", tmp_path / file)
+    adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out", *dann)
+    refused(call(*adapt), code, tmp_path / file, says)
+    assert listing(tmp_path) == ["mine.jsonl", file]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("--method", "agg"), 1, "own domains (Disease, Drug, Gene, Species)"),
+        (("--method", "maml", *SOURCES), 2, "--sources has no use"),
+        (("--method", "nonsense"), 2, "'nonsense'"),
+        (("--method", "maml", "--config", "nowhere.toml"), 1, "nowhere.toml"),
+    ],
+    ids=lambda value: " ".join(map(str, value[:2])) if isinstance(value, tuple) else None,
+)
+def test_a_wrong_call_is_known_before_the_base_of_the_package_is_made(
+    call: Call,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[object, ...],
+    code: int,
+    says: str,
+) -> None:
+    made = "adaptner.adaptation.demo_base.demo_base"
+    monkeypatch.setattr(made, lambda *_: pytest.fail("a base was made"))
+    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+    answer = call("adapt", tmp_path / "mine.jsonl", "-o", tmp_path / "out", *options)
+    refused(answer, code, says)
+    assert listing(tmp_path) == ["mine.jsonl"]
+
+
+def test_a_target_with_labels_of_its_own_is_refused_before_pretraining(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = "adaptner.methods.source_learner.SourceLearner.fit"
+    monkeypatch.setattr(fit, lambda *_, **__: pytest.fail("a base was made"))
+    for name in ("d-shift", "metaner-zero"):
+        answer = call("evaluate", "--method", name, *SOURCES, "--target", OWN / "cellline")
+        refused(answer, 1, f"{name} uses the base as it is", "Disease, Drug", "CellLine")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -334,6 +452,10 @@ def test_an_unknown_key_names_the_configuration_file(call: Call, tmp_path: Path)
         ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--sizes", "-5"),
         ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--sizes", "5,x"),
         ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--sizes", ""),
+        *(
+            ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--shares", wrong)
+            for wrong in ("0", "-5", "101", "5,5.0", "5,x", "5%", "nan", "")
+        ),
         ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--draws", 0),
         ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--limit", -1),
         ("evaluate", "--base", "BASE", "--target", OWN / "cellline", "--seed", -1),
@@ -363,6 +485,12 @@ def test_numbers_that_make_no_sense_are_a_wrong_call(
 MISSING = [
     ("adapt", "NONE.jsonl", "--base", "BASE", "-o", "OUT"),
     ("adapt", "FILE", "--base", "NONE", "-o", "OUT"),
+    ("adapt", "FILE", "--base", "BASE", "--config", "NONE.toml", "-o", "OUT"),
+    ("adapt", "FILE", "--base", "BASE", "--method", "agg", "-o", "OUT", "--sources", "NONE"),
+    (
+        *("adapt", "FILE", "--base", "BASE", "--method", "dann", "-o", "OUT", *SOURCES[:2]),
+        *("--unlabelled", "NONE.txt"),
+    ),
     ("tag", "NONE", "FILE"),
     ("tag", "MODEL", "NONE.txt"),
     ("pretrain", "--sources", OWN / "drug", "NONE", "-o", "OUT"),
@@ -371,6 +499,11 @@ MISSING = [
     ("pretrain", *SOURCES, "--vectors", "NONE.vec", "-o", "OUT"),
     ("evaluate", "--base", "NONE", "--target", OWN / "cellline"),
     ("evaluate", "--base", "BASE", "--target", "NONE"),
+    ("evaluate", "--base", "BASE", "--config", "NONE.toml", "--target", OWN / "cellline"),
+    (
+        *("evaluate", "--base", "BASE", "--method", "agg", "--target", OWN / "cellline"),
+        *("--sources", "NONE"),
+    ),
     ("evaluate", "--method", "maml", *SOURCES, "--vectors", "NONE.vec", "--target", OWN / "gene"),
     ("score", "NONE.jsonl", "FILE"),
     ("score", "FILE", "NONE.jsonl"),

@@ -21,7 +21,10 @@ VERBS = (
     "adapt",
     "tag",
     "pretrain",
+    "tune",
     "evaluate",
+    "reproduce",
+    "results",
     "score",
     "check",
     "convert",
@@ -29,14 +32,18 @@ VERBS = (
     "methods",
     "corpora",
 )
-CALLS = [*((verb,) for verb in VERBS if verb != "corpora"), ("corpora", "stats")]
+CORPORA = ("list", "fetch", "convert", "stats")
+CALLS = [
+    *((verb,) for verb in VERBS if verb != "corpora"),
+    *(("corpora", verb) for verb in CORPORA),
+]
 PROGRAM = Path(sys.executable).parent / "adaptner"
 
 
 def test_the_verbs_are_these() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert tuple(commands) == VERBS
-    assert list(commands["corpora"].commands) == ["stats"]
+    assert list(commands["corpora"].commands) == list(CORPORA)
 
 
 @pytest.mark.parametrize("verb", CALLS, ids=" ".join)

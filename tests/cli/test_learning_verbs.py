@@ -9,9 +9,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from cli_kit import OWN, Answer, Call, contents, jsonl, listing
+from cli_kit import OWN, TINY, Answer, Call, contents, jsonl, listing
 
 DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene", "cellline"))
+SOURCES = (DISEASE, f"Medicine={DRUG}")  # the domains of the base
 RUN = ["card.md", "config.json", "hardness.jsonl", "manifest.json", "metrics.jsonl"]
 ROW = {"corpus", "size", "seed", "precision", "recall", "f1", "steps", "seconds"}
 
@@ -230,6 +231,108 @@ def test_sizes_may_not_repeat(call: Call, base: Path) -> None:
     assert "3,3" in answer.err
 
 
+def test_evaluate_shares_of_the_train_split(call: Call, base: Path) -> None:
+    """Percent of 130 sentences; --sizes have no default beside them."""
+    arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 2, "--limit", 3)
+    quick = (*arguments, "--steps", 1)
+    result = json.loads(sound(call(*quick, "--shares", "2.5,10", "--json")).out)
+    assert [(r["share"], r["size"]) for r in result["rows"]] == [(2.5, 3)] * 2 + [(10, 13)] * 2
+    assert [(s["share"], s["size"], s["n"]) for s in result["summary"]] == [
+        (2.5, 3, 2),
+        (10, 13, 2),
+    ]
+    both = json.loads(sound(call(*quick, "--shares", 100, "--sizes", 3, "--json")).out)
+    assert [(r["share"], r["size"]) for r in both["rows"]] == [(None, 3)] * 2 + [(100, 130)] * 2
+    same = [{**r, "seconds": 0, "share": None} for r in (both["rows"][0], result["rows"][0])]
+    assert same[0] == same[1]  # 2.5 % are the draw of 3
+
+
+def test_evaluate_shows_shares_where_there_are_any(call: Call, base: Path) -> None:
+    arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 1, "--limit", 2)
+    quick = (*arguments, "--steps", 1, "-q")
+    shown = sound(call(*quick, "--shares", "5")).out
+    assert "share" in shown
+    assert "5 %" in shown
+    assert "share" not in sound(call(*quick, "--sizes", "3")).out
+
+
+TARGET = ("--target", CELLS, "--sizes", "3", "--draws", 1, "--limit", 3)
+
+
+def test_evaluate_sizes_without_shares_by_default(call: Call, base: Path) -> None:
+    quick = ("--draws", 1, "--limit", 1, "--steps", 1, "--json")
+    answer = sound(call("evaluate", "--base", base, "--target", CELLS, *quick))
+    assert [r["size"] for r in json.loads(answer.out)["rows"]] == [5, 10, 20, 50]
+
+
+def test_evaluate_another_method_on_a_base(call: Call, base: Path) -> None:
+    """It adapts as the base's own would, steps and rates, unless --config says otherwise."""
+    answer = sound(call("evaluate", "--base", base, "--method", "finetuning", *TARGET, "--json"))
+    (row,) = json.loads(answer.out)["rows"]
+    assert (row["method"], row["base"], row["steps"]) == ("finetuning", "hgda", 30)
+    assert row["unlabelled"] == 0
+    (own,) = json.loads(sound(call("evaluate", "--base", base, *TARGET, "--json")).out)["rows"]
+    assert {**own, "method": "finetuning", "seconds": 0} == {**row, "seconds": 0}
+
+
+@pytest.mark.parametrize("method", [(), ("--method", "finetuning")], ids=["own", "another"])
+def test_a_configuration_goes_over_the_settings_of_a_base(
+    call: Call, base: Path, tmp_path: Path, method: tuple[str, ...]
+) -> None:
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
+    more = (*method, "--config", tmp_path / "c.toml")
+    answer = sound(call("evaluate", "--base", base, *more, *TARGET, "--json"))
+    (row,) = json.loads(answer.out)["rows"]
+    assert row["steps"] == 2  # and the base's epochs = 0
+    answer = sound(
+        call("adapt", CELLS / "dev.jsonl", "--base", base, *more, "--json", "-o", tmp_path / "m")
+    )
+    assert json.loads(answer.out)["steps"] == 2
+
+
+def test_evaluate_dann_says_how_much_unlabelled_text_it_had(call: Call, base: Path) -> None:
+    arguments = ("evaluate", "--base", base, "--method", "dann", "--sources", *SOURCES, *TARGET)
+    result = json.loads(sound(call(*arguments, "--steps", 2, "--json")).out)
+    (row,) = result["rows"]
+    assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == ("dann", "hgda", 2, 130)
+    assert result["summary"][0]["unlabelled"] == 130
+    shown = sound(call(*arguments, "--steps", 1)).out
+    assert "unlabelled" in shown
+    assert " 130 " in shown
+
+
+@pytest.mark.parametrize("name", ["agg", "multitask"])
+def test_evaluate_a_joint_method_from_its_sources(
+    call: Call, tmp_path: Path, name: str, joint_config: Path
+) -> None:
+    """They serve to pretrain and to adapt."""
+    arguments = ("--method", name, "--sources", DISEASE, DRUG, "--config", joint_config)
+    answer = sound(call("evaluate", *arguments, "--iterations", 1, *TARGET, "--json"))
+    (row,) = json.loads(answer.out)["rows"]
+    assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == (name, name, 3, 0)
+
+
+def test_test_sentences_are_not_learnt_from_while_adapting(
+    call: Call, base: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copied"
+    shutil.copytree(CELLS, copy)
+    shutil.copy(DISEASE / "dev.jsonl", copy / "test.jsonl")  # 30 sentences that are in a source
+    target = ("--target", copy, "--sizes", 3, "--draws", 1, "--limit", 1, "--steps", 1)
+    joint = ("--method", "agg", "--sources", *SOURCES)
+    answer = sound(call("evaluate", "--base", base, *joint, *target))
+    assert "30 source sentences left out" in answer.err
+
+
+def test_evaluate_a_base_as_it_is(call: Call, tmp_path: Path, joint_config: Path) -> None:
+    arguments = ("--method", "d-shift", "--sources", DISEASE, DRUG, "--config", joint_config)
+    target = ("--target", DISEASE, "--shares", 5, "--draws", 2, "--limit", 5, "--json")
+    answer = sound(call("evaluate", *arguments, "--iterations", 2, *target))
+    first, second = ({**r, "seed": 0, "seconds": 0} for r in json.loads(answer.out)["rows"])
+    assert first["steps"] == 0
+    assert (first["f1"], first["size"]) == (second["f1"], 6)  # no draw is learnt from
+
+
 @pytest.mark.parametrize("option", ["--sources", "--vectors"])
 def test_a_base_is_not_pretrained_again(call: Call, base: Path, option: str) -> None:
     answer = call("evaluate", "--base", base, "--target", CELLS, option, DISEASE)
@@ -275,6 +378,94 @@ def test_adapt_reads_conll_and_replaces_its_own_model(
     manifest = json.loads((tmp_path / "model" / "manifest.json").read_text())
     assert manifest["domains"][0]["labels"] == ["Cell"]
     assert listing(tmp_path)[:1] == ["mine.data"]  # no hidden neighbour is left
+
+
+@pytest.fixture(scope="session")
+def joint_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As TINY, for methods that have no hardness to record."""
+    file = tmp_path_factory.mktemp("joint") / "config.toml"
+    lines = [line for line in TINY.splitlines() if not line.startswith("record_every")]
+    file.write_text("\n".join(lines).replace("steps = 30", "steps = 3"))
+    return file
+
+
+@pytest.mark.parametrize("name", ["agg", "multitask", "dann"])
+def test_a_joint_method_adapts_a_base(call: Call, base: Path, tmp_path: Path, name: str) -> None:
+    """From the command line to a saved model that tags, the same as from Python."""
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 4}")
+    model = tmp_path / "model"
+    more = ("--sources", *SOURCES, "--config", tmp_path / "c.toml")
+    adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, "--method", name, *more)
+    facts = json.loads(sound(call(*adapt, "--json", "-o", model)).out)
+    assert (facts["method"], facts["base"], facts["steps"]) == (name, "hgda", 4)
+    assert (facts["sentences"], facts["source_sentences"]) == (30, 320)
+    manifest = json.loads((model / "manifest.json").read_text())
+    assert manifest["method"] == name
+    labels = ["CellLine", *(["Disease", "Drug"] if name == "agg" else [])]  # AGG has one decoder
+    assert manifest["domains"][0]["labels"] == labels
+    tagged = sound(call("tag", model, stdin=TEXT)).records()
+    assert tagged[0]["text"] == TEXT
+    sound_entities(tagged[0])
+
+    import adaptner as an
+    from adaptner.methods.configuration import for_base
+    from adaptner.training.base import Base
+
+    start = Base.load(base)
+    chosen = for_base(name, start, tmp_path / "c.toml")
+    sources = [str(source) for source in SOURCES]
+    an.adapt(CELLS / "dev.jsonl", start, method=chosen, sources=sources).save(tmp_path / "python")
+    assert contents(tmp_path / "python") == contents(model)
+
+
+def test_another_method_adapts_with_the_settings_of_the_base(
+    call: Call, base: Path, model: Path, tmp_path: Path
+) -> None:
+    adapt = ("adapt", CELLS / "train.jsonl", "--base", base, "-q")
+    sound(call(*adapt, "--method", "finetuning", "-o", tmp_path / "other"))
+    sound(call(*adapt, "--method", "hgda", "-o", tmp_path / "own"))
+    assert contents(tmp_path / "own") == contents(model)
+    ours, theirs = contents(tmp_path / "other"), contents(model)
+    assert ours["weights.safetensors"] == theirs["weights.safetensors"]
+    manifest = json.loads(ours["manifest.json"])
+    assert (manifest["method"], manifest["facts"]["base"]) == ("finetuning", "hgda")
+
+
+def test_unlabelled_text_from_files_of_all_formats(call: Call, base: Path, tmp_path: Path) -> None:
+    text, lines, columns = (tmp_path / f"more{e}" for e in (".txt", ".jsonl", ".conll"))
+    text.write_text("HeLa cells died. The rats ate.\n")
+    lines.write_bytes(jsonl(("K562 cells grew.", [(0, 3, "Cut")])))  # labels are ignored
+    columns.write_text("BHK-21\tB-Cell\ncells\tO\n")
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
+    more = ("--method", "dann", "--sources", *SOURCES, "--config", tmp_path / "c.toml")
+    adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, *more, "--json")
+    facts = json.loads(
+        sound(call(*adapt, "--unlabelled", text, lines, columns, "-o", tmp_path / "m")).out
+    )
+    assert facts["unlabelled"] == 4
+    spelled = [part for file in (text, lines, columns) for part in ("--unlabelled", file)]
+    sound(call(*adapt, *spelled, "-o", tmp_path / "again"))
+    assert contents(tmp_path / "again") == contents(tmp_path / "m")
+    facts = json.loads(sound(call(*adapt, "-o", tmp_path / "without")).out)
+    assert facts["unlabelled"] == 30  # the labelled sentences serve
+    assert contents(tmp_path / "without") != contents(tmp_path / "m")
+
+
+def test_a_base_used_as_it_is_needs_no_more_than_the_labels_wanted(
+    call: Call, tmp_path: Path, joint_config: Path
+) -> None:
+    run = ("pretrain", "--method", "d-shift", "--sources", *SOURCES, "--config", joint_config)
+    sound(call(*run, "--iterations", 2, "-q", "-o", tmp_path / "base"))
+    one = tmp_path / "one.jsonl"
+    one.write_bytes(jsonl(("Gout hurts.", [(0, 4, "Disease")])))
+    for method in ((), ("--method", "metaner-zero")):
+        model = tmp_path / f"model{len(method)}"
+        answer = sound(call("adapt", one, "--base", tmp_path / "base", *method, "-o", model))
+        assert "warning" not in answer.err  # one sentence is enough to show a label
+        assert "mentions of Disease (1); the base as it is; model in" in answer.err
+        assert sound(call("tag", model, stdin=TEXT)).records()[0]["text"] == TEXT
+    two = contents(tmp_path / "model0"), contents(tmp_path / "model2")
+    assert two[0]["weights.safetensors"] == two[1]["weights.safetensors"]
 
 
 # --- tag --------------------------------------------------------------------------------------------
@@ -406,10 +597,32 @@ def test_tagged_gold_is_scored(call: Call, model: Path, tmp_path: Path) -> None:
 
 
 def test_methods_are_listed(call: Call) -> None:
-    rows = json.loads(sound(call("methods", "--json")).out)
-    assert {"hgda", "hgda-nes", "maml"} <= {row["name"] for row in rows}
-    assert all(row["title"] and row["paper"] and row["needs"] for row in rows)
-    assert "hgda-nes" in sound(call("methods")).out
+    rows = {row["name"]: row for row in json.loads(sound(call("methods", "--json")).out)}
+    assert {"hgda", "hgda-nes", "maml"} <= rows.keys()
+    fields = ["name", "title", "paper", "needs", "supports", "joint", "unlabelled"]
+    assert all(list(row) == fields for row in rows.values())
+    assert all(row[field] for row in rows.values() for field in fields[:5])
+    assert {n for n, row in rows.items() if row["joint"]} >= {"agg", "dann", "multitask"}
+    assert [n for n, row in rows.items() if row["unlabelled"]] == ["dann"]
+    assert not rows["hgda"]["joint"]
+    assert "sources' labels" in rows["d-shift"]["supports"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_list_of_methods_fits_the_terminal(
+    call: Call, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    from adaptner.cli.common import out
+    from adaptner.methods import methods
+
+    monkeypatch.setattr(out, "width", width)
+    lines = sound(call("methods")).out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in "".join(lines)
+    (header,) = (line for line in lines if "needs" in line.split())
+    assert header.split() == ["name", "title", "paper", "needs", "supports"]
+    firsts = [line.split()[0] for line in lines if line[1:2].strip() and line[1] != "─"]
+    assert firsts == ["name", *methods()]  # a row begins where its name stands
 
 
 def test_quiet_says_nothing(call: Call, base: Path, config: Path, tmp_path: Path) -> None:

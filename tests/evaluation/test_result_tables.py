@@ -79,6 +79,69 @@ def test_rich_table_prints_mean_and_sd_and_no_markup():
     assert "[b]x[/b]" in printed
 
 
+def test_shares_are_kept_apart_from_sizes_and_follow_them():
+    rows = [
+        row(size=130, share=100.0),
+        row(size=6, share=5.0),
+        row(size=6, share=None),
+        row(size=6, share=5.0, seed=1),
+        row(size=5),  # written before there were shares
+    ]
+    summary = summarise(rows)
+    assert [(s.get("share"), s["size"], s["n"]) for s in summary] == [
+        (None, 5, 1),
+        (None, 6, 1),
+        (5.0, 6, 2),
+        (100.0, 130, 1),
+    ]
+    assert ["share" in s for s in summary] == [False, False, True, True]
+
+
+def test_a_share_drawn_twice_is_refused():
+    with pytest.raises(BadUsage, match=r"row 2 repeats ncbi, share 2\.5, seed 0"):
+        summarise([row(share=2.5), row(share=2.5)])
+
+
+def test_markdown_with_shares():
+    lines = markdown_table(summarise([row(size=6, share=2.5), row(size=5)])).splitlines()
+    assert lines[0].startswith("| corpus | share | size | n | precision |")
+    assert lines[1].startswith("| --- | ---: | ---: |")
+    assert lines[2].startswith("| ncbi |  | 5 |")
+    assert lines[3].startswith("| ncbi | 2.5 % | 6 |")
+
+
+def test_no_column_where_nothing_is_to_say():
+    header = markdown_table(summarise([row(share=None, unlabelled=0)])).splitlines()[0]
+    assert "share" not in header
+    assert "unlabelled" not in header
+
+
+def test_unlabelled_text_is_told_where_it_was_used():
+    rows = [row(method="agg", unlabelled=0), row(method="dann", unlabelled=130)]
+    summary = summarise(rows)
+    assert ["unlabelled" in s for s in summary] == [False, True]
+    lines = markdown_table(summary).splitlines()
+    assert lines[0].startswith("| method | corpus | size | n | unlabelled | precision |")
+    assert lines[2].startswith("| agg | ncbi | 5 | 1 |  | ")
+    assert lines[3].startswith("| dann | ncbi | 5 | 1 | 130 | ")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_number_is_cut_in_a_narrow_terminal(width):
+    rows = [
+        row("a-corpus-with-a-name", 5432, seed, f1=0.25, method="metaner-zero", **more)
+        for seed in (0, 1)
+        for more in ({}, {"share": 100.0, "unlabelled": 5432})
+    ]
+    summary = summarise(rows)
+    console = Console(file=io.StringIO(), width=width, soft_wrap=True)
+    console.print(rich_table(summary))
+    printed = console.file.getvalue()
+    for cell in ("a-corpus-with-a-name", "metaner-zero", "0.2500 ± 0.0000", "100 %", "unlabelled"):
+        assert cell in printed
+
+
 def test_nothing_gives_an_empty_table():
     assert summarise([]) == []
     assert len(markdown_table([]).splitlines()) == 2
+    assert rich_table([]).row_count == 0

@@ -69,7 +69,7 @@ def joint_tune(
     )
     size = min(config.batch, len(target.sentences))
     own_batches = Batches(target.sentences, size, rng)
-    text_batches = Batches([_bare(s) for s in text], size, rng)
+    text_batches = Batches([s.bare() for s in text], size, rng)
     domains = list(sources)
     source_batches = [Batches(sources[d], size, rng) for d in domains]
     done = 0
@@ -149,7 +149,3 @@ def _joined(
         assert isinstance(last, CRF)
         keep_known_tags(last, [d for d in base.model.decoder if isinstance(d, CRF)])
     return model
-
-
-def _bare(sentence: Sentence) -> Sentence:
-    return Sentence(sentence.text, sentence.token_spans)

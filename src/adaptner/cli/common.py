@@ -25,7 +25,7 @@ out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 # Options that take several values after one mention: --sources A B C
-LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets")
+LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets", "--play")
 LISTS_OF = {"reproduce": ("--sizes",)}  # other verbs take a comma-separated value
 
 

@@ -19,7 +19,6 @@ from adaptner.evaluation.scorer import score_entities
 from adaptner.methods.method import Method, SourceDomain
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
-from adaptner.types import Sentence
 
 PROTOCOL = "few-shot/strict-micro-f1"
 
@@ -66,7 +65,7 @@ def few_shot(
     done. ``sources`` are for methods that learn from them when they adapt."""
     train, test = target.split("train"), target.split("test")[:limit]
     gold = [s.entities for s in test]
-    text = [_bare(s) for s in train if len(s)] if method.unlabelled else []
+    text = [s.bare() for s in train if len(s)] if method.unlabelled else []
     wanted = [
         *((None, partial(draw, train, size)) for size in sizes),
         *((share, partial(draw_share, train, share)) for share in shares),
@@ -104,7 +103,3 @@ def few_shot(
                 protocol=PROTOCOL,
                 data=target.sha256,
             )
-
-
-def _bare(sentence: Sentence) -> Sentence:
-    return Sentence(sentence.text, sentence.token_spans)

@@ -18,10 +18,9 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from adaptner import __version__
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
+from adaptner.corpora.overlap import without_overlap
 from adaptner.episodes import draw
 from adaptner.errors import (
     BadUsage,
@@ -135,6 +134,7 @@ class Plan:
     iterations: int = 1000
     seed: int = 0
     vectors: WordVectors | None = None
+    held_out: Sequence[Sentence] = ()  # of the true target's test: never learnt from nor scored
 
     def __post_init__(self) -> None:
         _refuse_nothing_to_choose(self.method)
@@ -171,7 +171,7 @@ class Plan:
 
     @cached_property
     def domains(self) -> list[Domain]:
-        return group_by_domain(without_test(corpus) for corpus in self.corpora)
+        return group_by_domain(without_test(corpus, self.held_out) for corpus in self.corpora)
 
     @cached_property
     def played(self) -> list[Played]:
@@ -199,7 +199,8 @@ class Plan:
             "method": self.method.name,
             "config": normal.config.model_dump(mode="json"),
             "sources": [[c.domain, c.name, c.sha256] for c in self.corpora],
-            "vectors": None if self.vectors is None else _digest(self.vectors),
+            "vectors": None if self.vectors is None else self.vectors.digest(),
+            "held_out": sorted({s.text for s in self.held_out}),
             "limit": self.limit,
             "seed": self.seed,
             "iterations": self.iterations,
@@ -352,10 +353,12 @@ def refuse_other_method(base: Base, method: str) -> None:
         )
 
 
-def without_test(corpus: Corpus) -> Corpus:
-    """Its train and dev splits, and the labels that these show."""
+def without_test(corpus: Corpus, held_out: Sequence[Sentence] = ()) -> Corpus:
+    """Its train and dev splits, less what stands in ``held_out``, and the labels that these show."""
     kept: dict[str, tuple[Sentence, ...]] = {
-        name: corpus.split(name) for name in ("train", "dev") if name in corpus.splits
+        name: tuple(without_overlap(corpus.split(name), held_out)[0])
+        for name in ("train", "dev")
+        if name in corpus.splits
     }
     labels = LabelSet.of(s for split in kept.values() for s in split)
     return replace(corpus, sentences=kept, labels=labels)
@@ -398,7 +401,7 @@ def _outcome(
 ) -> Row:
     target = cell.target
     scored = target.scored(support, plan.limit)
-    text = [_bare(s) for s in target.train if len(s)] if method.unlabelled else []
+    text = [s.bare() for s in target.train if len(s)] if method.unlabelled else []
     begun = time.perf_counter()
     try:
         tagger = method.adapt(
@@ -426,10 +429,6 @@ def _outcome(
         "entities": sum(len(s.entities) for s in support),
         "diverged": diverged,
     }
-
-
-def _bare(sentence: Sentence) -> Sentence:
-    return Sentence(sentence.text, sentence.token_spans)
 
 
 def _named(cell: Cell) -> Row:
@@ -466,9 +465,3 @@ def _earlier(path: Path, run: str, resume: bool) -> list[Row]:
 
 def _mean(rows: Sequence[Row], name: str, value: object) -> float:
     return statistics.fmean(row["f1"] for row in rows if row[name] == value)
-
-
-def _digest(vectors: WordVectors) -> str:
-    state = sha256("\n".join(vectors.words).encode())
-    state.update(np.ascontiguousarray(vectors.table).tobytes())
-    return state.hexdigest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,12 @@ class WordVectors:
         if found is None:
             found = rows.get(word.lower(), len(self.words))
         return found
+
+    def digest(self) -> str:
+        """SHA-256 of words and numbers."""
+        state = sha256("\n".join(self.words).encode())
+        state.update(np.ascontiguousarray(self.table).tobytes())
+        return state.hexdigest()
 
     @classmethod
     def random(

@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-
 from adaptner import __version__
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable
 from adaptner.files import atomic_file
 from adaptner.methods.method import Method, source_domains
-from adaptner.nn.vectors import WordVectors, read_vectors
+from adaptner.nn.vectors import read_vectors
 from adaptner.training import checkpoint
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -57,7 +55,7 @@ def pretrain(
         "seed": seed,
         "sources": {d.name: d.sha256 for d in sources},
         "held_out": [c.sha256 for c in held_out],
-        "vectors": None if table is None else _vectors_digest(table),
+        "vectors": None if table is None else table.digest(),
     }
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     if resume and (folder / MANIFEST).exists():
@@ -79,12 +77,6 @@ def _finished(folder: Path, settings: dict[str, object]) -> Base:
     if known != json.loads(json.dumps(settings)):
         raise RunNotResumable(file=folder, reason="it is a finished run of another configuration")
     return Base.load(folder)
-
-
-def _vectors_digest(vectors: WordVectors) -> str:
-    state = sha256("\n".join(vectors.words).encode())
-    state.update(np.ascontiguousarray(vectors.table).tobytes())
-    return state.hexdigest()
 
 
 def _check_folder(folder: Path, resume: bool) -> None:

@@ -1,0 +1,252 @@
+"""``adaptner tune``: the file it writes, the base it changes, resuming, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import OWN, Answer, Call, contents, listing
+
+DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene", "cellline"))
+QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
+# With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
+GRID = ("--rates", "0.05,0.1", "--epochs", "2,4", "--steps", 4)
+ROWS = 3 * 2 * 4  # played targets, sizes, settings
+
+
+def sound(answer: Answer) -> Answer:
+    assert answer.code == 0, answer.err
+    return answer
+
+
+def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "seconds": 0} for row in rows]
+
+
+@pytest.fixture
+def run(config: Path) -> tuple[object, ...]:
+    sources = ("--sources", DISEASE, f"Medicine={DRUG}", GENE)
+    return ("tune", "--method", "hgda", *sources, "--config", config, *QUICK, *GRID)
+
+
+def test_help_has_an_example(call: Call) -> None:
+    shown = " ".join(sound(call("tune", "--help")).out.replace("│", " ").split())
+    assert "Example: adaptner tune" in shown
+    assert "Each source domain in turn plays the target" in shown
+
+
+def test_the_file_holds_the_command_the_choice_and_the_table(
+    call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "tuned.toml"
+    answer = sound(call(*run, "-o", output, "--json"))
+    result = json.loads(answer.out)
+    assert listing(tmp_path) == ["tuned.rows.jsonl", "tuned.toml"]
+    rows = [json.loads(line) for line in (tmp_path / "tuned.rows.jsonl").read_text().splitlines()]
+    assert rows == result["rows"]
+    assert len(rows) == ROWS
+    assert {r["played"] for r in rows} == {"Disease", "Medicine", "Gene"}
+    assert {(r["size"], r["steps"]) for r in rows} == {(3, 4), (12, 4), (12, 8)}
+
+    text = output.read_text()
+    assert text.startswith("# adaptner tune --method hgda --sources ")
+    assert "--json" not in text
+    written = tomllib.loads(text)
+    given = tomllib.loads(config.read_text())
+    assert written["adaptation"] == result["adaptation"]
+    assert {**written, "adaptation": 0} == {**given, "adaptation": 0}  # the rest of --config
+    (chosen,) = [s for s in result["settings"] if s["chosen"]]
+    assert written["adaptation"]["optimiser"]["rate"] == chosen["rate"]
+    assert [written["adaptation"][n] for n in ("epochs", "steps", "encoder_scale")] == [
+        chosen[n] for n in ("epochs", "steps", "encoder_scale")
+    ]
+    notes = [line for line in text.splitlines() if line.startswith("# ")]
+    assert sum(line.startswith("# *") for line in notes) == 1
+    assert f"{chosen['mean_f1']:.4f}" in next(line for line in notes if line.startswith("# *"))
+    for setting in result["settings"]:
+        own = [r["f1"] for r in rows if all(r["setting"][n] == setting[n] for n in r["setting"])]
+        assert setting["mean_f1"] == pytest.approx(sum(own) / len(own))
+
+
+def test_the_file_is_taken_by_pretrain_adapt_and_evaluate(
+    call: Call, run: tuple[object, ...], base: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "tuned.toml"
+    only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--play", "Disease")
+    sound(call(*run[:-6], *only, "-o", output, "-q"))
+    made = tmp_path / "base"
+    sources = ("--sources", DISEASE, DRUG, "--iterations", 1, "-q", "-o", made)
+    sound(call("pretrain", "--config", output, *sources))
+    stored = json.loads((made / "manifest.json").read_text())["config"]
+    assert (stored["adaptation"]["steps"], stored["adaptation"]["epochs"]) == (5, 3)
+    assert stored["encoder"]["hidden"] == 12
+    target = ("--target", CELLS, "--sizes", "20", "--draws", 1, "--limit", 5, "--json")
+    result = json.loads(sound(call("evaluate", "--base", base, "--config", output, *target)).out)
+    assert [row["steps"] for row in result["rows"]] == [6]
+    adapted = ("adapt", CELLS / "dev.jsonl", "--base", base, "--config", output, "--json")
+    assert json.loads(sound(call(*adapted, "-o", tmp_path / "model")).out)["steps"] == 9
+
+
+def test_the_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
+    answer = sound(call(*run, "--play", "Disease"))  # without -o nothing is written
+    marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
+    assert len(marked) == 1
+    assert "F1@12" in answer.out
+    assert "played targets: Disease" in answer.err
+    quiet = sound(call(*run, "--play", "Disease", "--quiet"))
+    assert quiet.err == ""
+    assert quiet.out == answer.out
+
+
+def test_a_base_takes_the_choice_and_adapt_uses_it(call: Call, base: Path, tmp_path: Path) -> None:
+    """Its own settings are tuned: no --config."""
+    copy = tmp_path / "base"
+    shutil.copytree(base, copy)
+    sources = ("--sources", DISEASE, f"Medicine={DRUG}", GENE, "--play", "Disease")
+    grid = ("--rates", "0.07", "--epochs", "2", "--steps", "5")
+    result = json.loads(
+        sound(call("tune", *sources, *QUICK, *grid, "--base", copy, "--json", "-q")).out
+    )
+    before, after = contents(base), contents(copy)
+    assert {n for n in before if before[n] != after[n]} == {"manifest.json", "card.md"}
+    assert listing(copy) == listing(base)
+    manifest = json.loads(after["manifest.json"])
+    assert manifest["config"]["adaptation"] == result["adaptation"]
+    assert manifest["facts"]["tuning"] == result["tuning"]
+    assert manifest["config"]["encoder"]["hidden"] == 12
+
+    adapted = ("adapt", CELLS / "dev.jsonl", "--json", "-q", "-o", tmp_path / "model")
+    assert json.loads(sound(call(*adapted, "--base", copy)).out)["steps"] == 6  # 2 x 30 / 10
+    assert json.loads(sound(call(*adapted, "--base", base)).out)["steps"] == 30
+    target = ("--target", CELLS, "--sizes", "5", "--draws", 1, "--limit", 5, "--json")
+    rows = json.loads(sound(call("evaluate", "--base", copy, *target)).out)["rows"]
+    assert [row["steps"] for row in rows] == [5]
+
+
+def test_what_stands_in_the_test_splits_makes_no_difference(
+    call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
+) -> None:
+    """Another type, other words, other letters: not one number changes."""
+    sources = []
+    for name, folder in (("Disease", DISEASE), ("Medicine", DRUG), ("Gene", GENE)):
+        copy = tmp_path / name
+        shutil.copytree(folder, copy)
+        poison = {"text": "Ζeus Ωmega.", "entities": [{"start": 0, "end": 4, "label": "God"}]}
+        (copy / "test.jsonl").write_text(json.dumps(poison) + "\n")
+        sources.append(f"{name}={copy}")
+    play = ("--play", "Medicine", "--json", "-q")
+    clean = json.loads(sound(call(*run, *play)).out)
+    given = ("tune", "--sources", *sources, "--config", config, *QUICK, *GRID)
+    dirty = json.loads(sound(call(*given, *play)).out)
+    assert clean["settings"] == dirty["settings"]
+    for mine, other in zip(timeless(clean["rows"]), timeless(dirty["rows"]), strict=True):
+        assert mine.pop("run") != other.pop("run")  # it is another corpus, though
+        assert {**mine, "corpus": 0} == {**other, "corpus": 0}
+
+
+KILLED = """
+import os, signal, sys
+from adaptner.training.records import Records
+
+flush, flushed = Records.flush, []
+
+def flush_and_die(self):
+    flush(self)
+    flushed.append(1)
+    if len(flushed) == {rows}:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Records.flush = flush_and_die
+from adaptner.cli.main import main
+sys.argv = {arguments!r}
+main()
+"""
+
+
+def test_a_killed_run_goes_on_to_the_same_file(
+    call: Call, child, run: tuple[object, ...], tmp_path: Path
+) -> None:
+    output, rows = tmp_path / "tuned.toml", tmp_path / "tuned.rows.jsonl"
+    sound(call(*run, "-o", output, "-q"))
+    whole = output.read_bytes(), [json.loads(line) for line in rows.read_text().splitlines()]
+    output.unlink()
+    rows.unlink()
+
+    arguments = ["adaptner", *map(str, run), "-o", str(output)]
+    killed = child(KILLED.format(rows=5, arguments=arguments))
+    assert killed.returncode == -signal.SIGKILL
+    assert not output.exists()
+    assert len(rows.read_text().splitlines()) == 5
+
+    refused = call(*run, "-o", output)
+    assert refused.code == 2
+    assert "--resume" in refused.err
+    refused = call(*run, "-o", output, "--resume", "--seed", 1)
+    assert refused.code == 1
+    assert "cannot resume" in refused.err
+
+    answer = sound(call(*run, "-o", output, "--resume"))
+    assert "5 of 24 rows are there already" in answer.err
+    assert "learnt again" in answer.err
+    found = [json.loads(line) for line in rows.read_text().splitlines()]
+    assert timeless(found) == timeless(whole[1])
+    assert output.read_bytes() == whole[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--method", "d-shift"), 2, "nothing to choose"),
+        (("--method", "metaner-zero"), 2, "nothing to choose"),
+        (("--method", "nonsense"), 2, "no method is called 'nonsense'"),
+        (("--play", "Genes"), 2, "choose one of: Disease, Drug, Gene"),
+        (("--rates", "0.1,fast"), 2, "--rates 0.1,fast"),
+        (("--rates", "0.1,0.1"), 2, "different numbers"),
+        (("--rates", "nan"), 2, "--rates nan"),
+        (("--rates", "0"), 2, "adaptation.optimiser.rate"),
+        (("--epochs", "1.5"), 2, "different whole numbers"),
+        (("--steps", "0"), 2, "adaptation.steps"),
+        (("--encoder-scales", ""), 2, "--encoder-scales"),
+        (("--sizes", "0,5"), 2, "no sentence at all"),
+        (("--sizes", "200"), 1, "200 are needed"),
+        (("--resume",), 2, "give the -o of the run"),
+        (("-o", "mine.toml"), 1, "not overwritten"),
+        (("--base", "nowhere"), 1, "adaptner pretrain"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_calls_are_refused_before_any_work(
+    call: Call,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    def worked(*_: object, **__: object) -> None:
+        raise AssertionError("it has begun to learn")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("adaptner.methods.source_learner.SourceLearner.fit", worked)
+    (tmp_path / "mine.toml").write_text("k = 5\n")
+    output = () if arguments == ("--resume",) else ("-o", "tuned.toml")
+    answer = call("tune", "--sources", DISEASE, DRUG, GENE, *output, *arguments)
+    assert answer.code == code, answer.err
+    assert said in answer.err
+    assert "What to do" in answer.err
+    assert answer.out == ""
+    assert listing(tmp_path) == ["mine.toml"]
+    assert (tmp_path / "mine.toml").read_text() == "k = 5\n"
+
+
+def test_a_base_of_another_method_is_refused(call: Call, base: Path, tmp_path: Path) -> None:
+    before = contents(base)
+    answer = call("tune", "--method", "maml", "--base", base, "--sources", DISEASE, GENE, *QUICK)
+    assert answer.code == 2
+    assert "is a base of hgda, not of maml" in answer.err
+    assert contents(base) == before

@@ -1,0 +1,147 @@
+"""The few-shot protocol: what each draw gives to the method, and what its row says of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from adaptner.corpora.corpus import group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.episodes import draw, draw_share
+from adaptner.evaluation.protocol import PROTOCOL, few_shot
+from adaptner.evaluation.tables import summarise
+from adaptner.methods import method
+from adaptner.methods.method import SourceDomain, source_domains
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+
+TARGET = own_corpus("cellline")
+TRAIN, TEST = TARGET.split("train"), TARGET.split("test")
+TINY = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
+QUICK = {"adaptation": {"steps": 2, "epochs": 0}}
+
+
+class Recorder:
+    """Stands for a method and for the tagger it makes, which finds all and nothing else."""
+
+    name = "recorder"
+
+    def __init__(self, unlabelled: bool = False) -> None:
+        self.unlabelled = unlabelled
+        self.facts = {"steps": 7}
+        self.calls: list[dict[str, Any]] = []
+
+    def adapt(self, base: Any, support: Any, **given: Any) -> Recorder:
+        self.calls.append({"base": base, "support": support, **given})
+        return self
+
+    def predict_sentences(self, sentences: Any) -> list[Any]:
+        return [s.entities for s in sentences]
+
+
+BASE = SimpleNamespace(method="maker")
+
+
+def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[Any]:
+    return list(few_shot(recorder, BASE, TARGET, sizes, seeds, **options))  # type: ignore[arg-type]
+
+
+def test_sizes_then_shares_each_with_all_seeds() -> None:
+    recorder = Recorder()
+    rows = rows_of(recorder, [3, 5], [0, 1], shares=[5, 2.5])
+    drawn = [(r.size, r.share, r.seed) for r in rows]
+    sizes = [(3, None, 0), (3, None, 1), (5, None, 0), (5, None, 1)]
+    assert drawn == [*sizes, (6, 5, 0), (6, 5, 1), (3, 2.5, 0), (3, 2.5, 1)]  # of 130 sentences
+    support = [call["support"] for call in recorder.calls]
+    assert support[:2] == [draw(TRAIN, 3, 0), draw(TRAIN, 3, 1)]
+    assert support[4:6] == [draw_share(TRAIN, 5, 0), draw_share(TRAIN, 5, 1)]
+    assert [call["seed"] for call in recorder.calls] == [0, 1] * 4
+    assert [r.entities for r in rows] == [sum(len(s.entities) for s in own) for own in support]
+
+
+def test_the_whole_train_split_is_a_share_too() -> None:
+    recorder = Recorder()
+    (row,) = rows_of(recorder, [], [3], shares=[100])
+    assert (row.size, row.share) == (len(TRAIN), 100)
+    assert set(recorder.calls[0]["support"]) == set(TRAIN)
+
+
+def test_what_a_row_says() -> None:
+    (row,) = rows_of(Recorder(), [4], [2], limit=10)
+    facts = row.as_dict()
+    assert facts.pop("seconds") >= 0
+    assert facts.pop("entities") >= 0
+    assert facts == {
+        "corpus": "cellline",
+        "method": "recorder",
+        "base": "maker",
+        "size": 4,
+        "share": None,
+        "seed": 2,
+        "precision": 1.0,
+        "recall": 1.0,
+        "f1": 1.0,
+        "steps": 7,
+        "sentences": 10,
+        "unlabelled": 0,
+        "protocol": PROTOCOL,
+        "data": TARGET.sha256,
+    }
+    assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
+
+
+def test_unlabelled_text_is_the_train_split_without_labels_for_those_that_use_it() -> None:
+    user, other = Recorder(unlabelled=True), Recorder()
+    for recorder in (user, other):
+        rows_of(recorder, [3], [0])
+    text = user.calls[0]["unlabelled"]
+    assert [s.tokens for s in text] == [s.tokens for s in TRAIN]
+    assert not any(s.entities for s in text)
+    assert list(other.calls[0]["unlabelled"]) == []
+
+
+def test_sources_labels_and_budget_reach_the_method() -> None:
+    recorder, sources, budget = Recorder(), [object()], Budget(3)
+    rows_of(recorder, [3], [0], sources=sources, budget=budget)
+    (call,) = recorder.calls
+    assert call["base"] is BASE
+    assert call["sources"] is sources
+    assert call["budget"] is budget
+    assert call["labels"] == TARGET.labels
+
+
+# --- with methods that are there ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[SourceDomain]:
+    torch.set_num_threads(1)
+    return source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug")]))
+
+
+@pytest.fixture(scope="module")
+def base(sources: list[SourceDomain]) -> Base:
+    return method("finetuning")(encoder=TINY, k=3, tasks=2).fit(sources, Budget(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("dann", 130), ("agg", 0), ("multitask", 0), ("maml", 0), ("in-domain", 0)]
+)
+def test_rows_say_how_much_unlabelled_text_was_used(
+    base: Base, sources: list[SourceDomain], name: str, text: int
+) -> None:
+    chosen = method(name)(**QUICK)
+    rows = list(few_shot(chosen, base, TARGET, [3], [0], shares=[5], sources=sources, limit=3))
+    assert [r.unlabelled for r in rows] == [text, text]
+    assert {(r.method, r.base, r.steps) for r in rows} == {(name, "finetuning", 2)}
+    summary = summarise([r.as_dict() for r in rows])
+    assert [s.get("unlabelled", 0) for s in summary] == [text, text]
+
+
+def test_a_dann_without_its_adversary_uses_no_text(base: Base, sources: list[SourceDomain]) -> None:
+    chosen = method("dann")(adaptation={"steps": 1, "epochs": 0, "aux_weight": 0})
+    (row,) = few_shot(chosen, base, TARGET, [3], [0], sources=sources, limit=3)
+    assert row.unlabelled == 0
