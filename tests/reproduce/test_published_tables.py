@@ -296,6 +296,64 @@ def test_hgda_encoders_tell_the_starred_variants_apart():
     assert {(r.method, r.encoder) for r in rows} == {("HGDA", "bilstm"), ("HGDA*", "bert")}
 
 
+# Every results table that the papers print, and what the text alone states of their figures.
+WANTED = {
+    "hgda": {"1", "2", "3", "4", "5"},
+    "metabioner": {"2", "3", "4", "5"},
+    "metaner": {"1", "2", "3", "4", "crossing-homogeneous", "crossing-heterogeneous", "ablation",
+                "lambda"},
+    "pdaln": {"1", "2", "3", "4", "data"},
+    "jia2019": {"1", "2", "3", "4", "5", "target-data"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_table_that_we_mean_to_fill_is_missing(name):
+    assert {t.id for t in paper(name).tables} >= WANTED[name]
+
+
+def test_metaner_and_its_rivals_have_our_names():
+    rivals = {
+        "In-Domain": "in-domain", "D-Shift": "d-shift", "AGG": "agg", "FineTuning": "finetuning",
+        "MultiTask": "multitask", "DANN": "dann", "WPZ": "wpz", "MetaNER-Zero": "metaner-zero",
+        "MetaNER": "metaner",
+    }  # fmt: skip
+    homogeneous, heterogeneous = paper("metaner").table("2"), paper("metaner").table("3")
+    assert {r.method: r.method_id for r in homogeneous.rows} == rivals
+    zero_shot = {"D-Shift", "MetaNER-Zero"}  # they need the sources' labels
+    assert {r.method: r.method_id for r in heterogeneous.rows} == {
+        k: v for k, v in rivals.items() if k not in zero_shot
+    }
+    (multitask,) = paper("metabioner").table("5").select(method="Multi-task")
+    assert multitask.method_id == "multitask"
+
+
+def test_metaner_crosses_the_in_domain_bound_where_the_text_says():
+    p = paper("metaner")
+    for id, shares in {
+        "crossing-homogeneous": (31, 23, 19, 16, 2, 6),
+        "crossing-heterogeneous": (52, 41, 45, 31, 5),
+    }.items():
+        (row,) = p.table(id).select(method_id="metaner")
+        assert row.values == shares
+    assert p.table("crossing-homogeneous").columns == p.table("2").columns
+    assert p.table("crossing-heterogeneous").columns == p.table("3").columns
+
+
+def test_of_metaners_figure_8_only_what_the_text_states():
+    p = paper("metaner")
+    assert p.table("lambda").rows[0].values == (0.8,)
+    ablation = p.table("ablation")
+    assert len(ablation.rows) == 6
+    assert {v for row in ablation.rows for v in row.values} == {None}
+    assert "above MAML's" in ablation.protocol
+
+
+def test_jia2019_gains_most_with_the_fewest_target_sentences():
+    few, many = paper("jia2019").table("target-data").rows[0].values
+    assert (few, many) == (20.5, 3.3)
+
+
 def test_names_are_found_in_any_case_and_unknown_ones_get_the_nearest():
     assert paper("HGDA") is paper("hgda")
     with pytest.raises(UnknownName, match="did you mean 'metaner'"):

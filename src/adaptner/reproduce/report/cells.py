@@ -1,0 +1,78 @@
+"""One cell of the comparison: our draws, the published figure, and what that amounts to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from adaptner.evaluation.significance import Interval, mean_sd, t_interval
+from adaptner.reproduce.result import Result
+from adaptner.reproduce.tables import Slip
+
+WITHIN, ABOVE, BELOW = "within", "above", "below"
+NOT_COMPARABLE, MISSING = "not comparable", "missing"
+VERDICTS = (WITHIN, ABOVE, BELOW, NOT_COMPARABLE, MISSING)
+CONFIDENCE = 0.95
+_ROUNDING = 1e-9  # what binary fractions may add to a border; a printed digit is 1e-6 or more
+
+
+@dataclass(frozen=True)
+class Cell:
+    """``values`` are our draws by seed and ``published`` the paper's figure, both as fractions.
+
+    The verdict is about the published figure and the 95 % interval of our mean: ``within`` when it
+    lies inside or on a border, ``above`` when ours is higher, ``below`` when ours is lower.
+    """
+
+    column: str
+    values: Mapping[int, float] = field(default_factory=dict)
+    published: float | None = None
+    objection: str = ""  # why the two must not be compared
+    absence: str = ""  # why there are no values
+    slips: tuple[Slip, ...] = ()
+    results: tuple[Result, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def mean(self) -> float | None:
+        return mean_sd(list(self.values.values()))[0] if self.values else None
+
+    @cached_property
+    def sd(self) -> float | None:
+        """With n - 1; a single draw has none."""
+        if self.n < 2:
+            return None
+        sd = mean_sd(list(self.values.values()))[1]
+        return None if math.isnan(sd) else sd
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        return None if self.n < 2 else t_interval(list(self.values.values()), CONFIDENCE)
+
+    @property
+    def verdict(self) -> str:
+        if not self.values:
+            return MISSING
+        if self.reason or self.interval is None or self.published is None:
+            return NOT_COMPARABLE
+        if self.published < self.interval.low - _ROUNDING:
+            return ABOVE
+        if self.published > self.interval.high + _ROUNDING:
+            return BELOW
+        return WITHIN
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is missing or not comparable; nothing for the others."""
+        if not self.values:
+            return self.absence or "no result"
+        if self.objection:
+            return self.objection
+        if self.published is None:
+            return "the paper has no figure here"
+        return "one draw has no interval" if self.n < 2 else ""

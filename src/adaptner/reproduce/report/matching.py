@@ -1,0 +1,92 @@
+"""Which results belong into which published row and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+
+from adaptner.reproduce.report.levels import Level, result_level
+from adaptner.reproduce.report.request import ReportRequest
+from adaptner.reproduce.result import Result
+from adaptner.reproduce.tables import PublishedRow, PublishedTable
+
+Index = dict[tuple[str, str, Level, str], dict[int, Result]]  # method, variant, level, corpus; seed
+
+_MEASURES = {"f1": "f1", "precision": "precision", "recall": "recall", "mean": "f1"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: the corpus of ours and the measure that fill it, where there are any."""
+
+    name: str
+    corpus: str | None
+    metric: str | None
+    objection: str = ""  # why its figures must not be compared
+
+
+def column_of(table: PublishedTable, name: str, request: ReportRequest) -> Column:
+    """Some tables name the measure in the column: "SciTech precision"."""
+    subject, _, last = name.rpartition(" ")
+    metric = table.metric or (_MEASURES.get(last) if subject else None)
+    corpus = request.columns.get(name) or request.columns.get(subject)
+    named = (name, subject, corpus or "")
+    objection = next((why for n in named if (why := request.incomparable.get(n))), "")
+    if table.unit not in ("fraction", "percent"):
+        metric, objection = None, objection or "a count, which our results do not hold"
+    return Column(name, corpus, metric, objection)
+
+
+def own_columns(
+    table: PublishedTable, results: Iterable[Result], request: ReportRequest
+) -> list[Column]:
+    """Corpora that stand for no printed column: those asked for, then others that were run."""
+    if table.unit not in ("fraction", "percent") or table.columns == ("hardness",):
+        return []
+    printed = {request.columns.get(key) for key in request.columns}
+    every = dict.fromkeys((*request.targets, *(r.target for r in results)))
+    return [
+        Column(
+            name if name not in table.columns else f"{name} (ours)",
+            name,
+            table.metric or "f1",
+            request.incomparable.get(name) or "a corpus that the published table does not have",
+        )
+        for name in every
+        if name not in printed
+    ]
+
+
+def indexed(results: Iterable[Result], published: Set[Level]) -> tuple[Index, int]:
+    """Draws by method, variant, level, corpus and seed. A draw made twice (with other settings or
+    code) must not count twice: the newest stays, and the number of those dropped is returned."""
+    index: Index = {}
+    repeated = 0
+    for result in results:
+        where = result.method, result.variant, result_level(result, published), result.target
+        draws = index.setdefault(where, {})
+        known = draws.get(result.seed)
+        if known is not None and known.key != result.key:
+            repeated += 1
+            if known.finished > result.finished:
+                continue
+        draws[result.seed] = result
+    return index, repeated
+
+
+def fills(row: PublishedRow, method: str, variant: str) -> bool:
+    """Whether a run of ours is that row's: the method, with its encoder, and nothing else changed."""
+    words = {w for w in re.split(r"[^a-z0-9]+", variant.lower()) if w} - {"encoder"}
+    ours = "bert" if words & {"bert", "transformer"} else "bilstm"
+    return (
+        row.method_id == method
+        and (row.encoder or "bilstm") == ours
+        and not words - {"bert", "bilstm", "transformer"}
+    )
+
+
+def variant_for(row: PublishedRow, index: Index) -> str:
+    """The variant of ours that fills a row; where none was run, one that would."""
+    wanted = "" if row.encoder in (None, "bilstm") else row.encoder
+    return next((v for m, v, *_ in index if fills(row, m, v)), wanted)

@@ -1,0 +1,42 @@
+"""One measured cell of a table: what the runner stores and the report reads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """One draw of one method on one target. ``key`` addresses it by content: configuration, code and
+    data; equal keys are the same computation, whichever table asked for it."""
+
+    key: str
+    method: str  # our name, as in ``adaptner methods``
+    variant: str  # options that tell two runs of a method apart, "" for none
+    target: str  # our name of the corpus
+    size: int  # labelled target sentences
+    share: float | None  # percent of the train split, where the draw was asked for so
+    seed: int
+    f1: float
+    precision: float
+    recall: float
+    steps: int  # of adaptation
+    seconds: float  # of adaptation
+    iterations: int  # of the base
+    base_key: str
+    base_seconds: float
+    peak_mb: float  # largest resident memory of the worker
+    sentences: int  # of the test split that were scored
+    limited: bool  # not the whole test split
+    entities: int  # in the draw
+    unlabelled: int
+    protocol: str
+    profile: str  # quick, paper, or custom
+    data: dict[str, str] = field(default_factory=dict)  # corpus -> checksum, target and sources
+    settings: dict[str, Any] = field(default_factory=dict)  # of the method
+    code: str = ""  # version and checksum of the package's source
+    finished: str = ""  # UTC, ISO 8601
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
