@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from adaptner.bilevel import Objective
 from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
-from adaptner.nn.model import Losses, Parameters, TaggingModel, group_of
+from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
 from adaptner.nn.vectors import WordVectors
 from adaptner.types import LabelSet, Sentence
 
@@ -84,7 +84,7 @@ def tagger(aux_weight: float = 0.4, recurrent: str = "lstm") -> Case:
     )
     labels = {"gene": LabelSet(("G",)), "drug": LabelSet(("D", "E"))}
     encoder = RecurrentEncoder(config, batcher, g)
-    model = TaggingModel(encoder, labels, g, classifier=True).double()
+    model = TaggingModel(encoder, labels, g, ModelShape(head="mean")).double()
     domains = [0, 1]
 
     def objective(tasks: list[list[Sentence]]) -> Objective:

@@ -19,8 +19,9 @@ from adaptner.methods.configuration import configured
 from adaptner.methods.hgda import HGDA
 from adaptner.methods.hgda_nes import HGDANEs
 from adaptner.methods.maml import MAML
-from adaptner.methods.meta_learner import MetaLearner, build_model
+from adaptner.methods.meta_learner import MetaLearner
 from adaptner.methods.method import SourceDomain
+from adaptner.methods.source_learner import build_model
 from adaptner.nn.vectors import WordVectors
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
@@ -43,7 +44,7 @@ CONFIG: dict[str, Any] = {
     "inner_rate": 0.2,
     "outer_rate": 0.5,
     "encoder": ENCODER,
-    "optimiser": {"momentum": 0.9, "weight_decay": 0.02, "clip": 0.2},
+    "optimiser": {"name": "sgd", "momentum": 0.9, "weight_decay": 0.02, "clip": 0.2},
 }
 
 

@@ -56,7 +56,7 @@ def test_two_hash_seeds_one_result(tmp_path: Path) -> None:
         )
         for seed in ("1", "2")
     ]
-    one, two = (json.loads(p.communicate(timeout=120)[0]) for p in started)
+    one, two = (json.loads(p.communicate(timeout=600)[0]) for p in started)
     assert one.pop("hash") != two.pop("hash")  # the seeds did take effect
     assert one == two
     assert len(one["losses"]) == 2

@@ -45,6 +45,16 @@ def test_each_task_has_its_own_tag_numbers() -> None:
     assert batcher()([task]).tags is None
 
 
+def test_tags_are_numbered_in_the_scheme_of_the_labels() -> None:
+    task = [sentence("a", "B-X"), sentence("a bb ccc a bb", "B-Y I-Y I-Y B-X I-X")]
+    batch = batcher()([task, task], [LabelSet(("X", "Y"), "bioes"), LabelSet(("X", "Y"))])
+    assert batch.tags is not None
+    assert batch.tags.tolist() == [
+        [[5, 6, 7, 1, 3], [4, 0, 0, 0, 0]],
+        [[3, 4, 4, 1, 2], [1, 0, 0, 0, 0]],
+    ]
+
+
 def test_tasks_of_different_vocabularies_are_filled_up() -> None:
     rich = [sentence("a bb ccc acb"), sentence("cab bca a")]
     poor = [sentence("a a a a a"), sentence("a")]

@@ -1,8 +1,9 @@
-"""The CRF against enumeration of every tag path that BIO allows."""
+"""The CRF against enumeration of every tag path that its scheme allows."""
 
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 
 import pytest
 import torch
@@ -12,28 +13,32 @@ from torch import Tensor
 from torch.func import functional_call
 
 from adaptner.nn import crf as crf_module
-from adaptner.nn.crf import CRF, Limits, log_partition, viterbi
+from adaptner.nn.crf import CRF, FORBIDDEN, Limits, log_partition, viterbi
+from adaptner.text.schemes import Scheme, repair
 from adaptner.types import LabelSet
 
 ONE, TWO, FIVE = LabelSet(("X",)), LabelSet(("A", "B")), LabelSet(tuple("PQRST"))  # 3, 5, 11 tags
+NONE_S, ONE_S, TWO_S, THREE_S = (  # of BIOES: 1, 5, 9, 13 tags
+    LabelSet(tuple(labels), "bioes") for labels in ("", "X", "AB", "PQR")
+)
 WIDTH = 4
 
 
-def well_formed(path: tuple[str, ...]) -> bool:
-    before = "O"
-    for tag in path:
-        if tag[0] == "I" and (before == "O" or before[2:] != tag[2:]):
-            return False
-        before = tag
-    return True
+def named(labels: LabelSet) -> str:
+    return f"{labels.scheme}, {len(labels.tags)} tags"
 
 
+def well_formed(path: tuple[str, ...], labels: LabelSet) -> bool:
+    return not repair(path, Scheme(labels.scheme.upper()))[1]
+
+
+@lru_cache
 def paths_of(labels: LabelSet, length: int) -> list[tuple[int, ...]]:
     tags = labels.tags
     return [
         path
         for path in itertools.product(range(len(tags)), repeat=length)
-        if well_formed(tuple(tags[i] for i in path))
+        if well_formed(tuple(tags[i] for i in path), labels)
     ]
 
 
@@ -118,6 +123,10 @@ CASES = {
     "padded tree path": ([ONE, TWO, ONE], [[4, 1], [3, 3], [1, 1]]),
     "padded step path": ([FIVE, ONE, TWO], [[3, 1], [4, 2], [2, 2]]),
     "all of length one": ([TWO, ONE], [[1, 1], [1, 1]]),
+    "bioes, one task": ([ONE_S], [[5, 2, 1]]),
+    "bioes, padded tree path": ([ONE_S, TWO_S, NONE_S], [[4, 1], [3, 2], [3, 1]]),
+    "bioes, padded step path": ([THREE_S, ONE_S, TWO_S], [[3, 1], [4, 2], [2, 2]]),
+    "bioes, all of length one": ([TWO_S, ONE_S], [[1, 1], [1, 1]]),
 }
 
 
@@ -156,19 +165,21 @@ def test_tree_and_step_paths_agree_with_their_gradients(
     torch.testing.assert_close(results[0], results[1], atol=1e-10, rtol=0)
 
 
-def test_surplus_tags_of_a_padded_task_get_no_gradient() -> None:
-    parameters, states, tags, mask = made([ONE, FIVE], [[3, 2], [3, 1]], seed=5)
+@pytest.mark.parametrize(("few", "many"), [(ONE, FIVE), (ONE_S, THREE_S)], ids=["bio", "bioes"])
+def test_surplus_tags_of_a_padded_task_get_no_gradient(few: LabelSet, many: LabelSet) -> None:
+    parameters, states, tags, mask = made([few, many], [[3, 2], [3, 1]], seed=5)
     leaves = {n: p.requires_grad_() for n, p in parameters.items()}
-    losses = functional_call(decoder(ONE), leaves, (states, tags, mask, Limits([ONE, FIVE])))
+    losses = functional_call(decoder(few), leaves, (states, tags, mask, Limits([few, many])))
+    count = len(few.tags)
     for name, gradient in zip(
         leaves, torch.autograd.grad(losses.sum(), [*leaves.values()]), strict=True
     ):
-        assert gradient[0, 3:].abs().max() == 0, name
-        assert gradient[0, :3].abs().max() > 0, name
-        assert gradient[1, 3:].abs().max() > 0, name
+        assert gradient[0, count:].abs().max() == 0, name
+        assert gradient[0, :count].abs().max() > 0, name
+        assert gradient[1, count:].abs().max() > 0, name
 
 
-@pytest.mark.parametrize("labels", [ONE, TWO, FIVE], ids=lambda x: f"{len(x.tags)} tags")
+@pytest.mark.parametrize("labels", [ONE, TWO, FIVE, ONE_S, TWO_S, THREE_S], ids=named)
 def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
     lengths = [[3, 2, 1]]
     parameters, states, _, mask = made([labels], lengths, seed=6)
@@ -185,7 +196,7 @@ def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
         torch.testing.assert_close(crf.marginals(states, mask), found)
 
 
-@pytest.mark.parametrize("labels", [ONE, FIVE], ids=["tree", "steps"])
+@pytest.mark.parametrize("labels", [ONE, FIVE, ONE_S, THREE_S], ids=named)
 def test_gradient_by_the_bias_is_expected_minus_seen(labels: LabelSet) -> None:
     parameters, states, tags, mask = made([labels], [[4, 2]], seed=7)
     crf = decoder(labels)
@@ -196,9 +207,9 @@ def test_gradient_by_the_bias_is_expected_minus_seen(labels: LabelSet) -> None:
     torch.testing.assert_close(gradient, (expected - seen).sum((1, 2)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
-    labels=st.sampled_from([ONE, TWO, FIVE]),
+    labels=st.sampled_from([ONE, TWO, FIVE, ONE_S, TWO_S, THREE_S]),
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     seed=st.integers(0, 10_000),
 )
@@ -209,21 +220,63 @@ def test_no_forbidden_move_is_ever_decoded(labels: LabelSet, lengths: list[int],
     states = 200 * torch.randn(1, len(lengths), max(lengths), WIDTH, generator=g)
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None])[None]
     for row, length in zip(crf.decode(states, mask)[0].tolist(), lengths, strict=True):
-        assert well_formed(tuple(labels.tags[i] for i in row[:length]))
+        assert well_formed(tuple(labels.tags[i] for i in row[:length]), labels)
 
 
-def test_the_oracle_would_notice_forbidden_moves() -> None:
-    """Without limits the best path of such states is ill-formed: the test above can fail."""
+@pytest.mark.parametrize("lifted", ["moves", "starts", "ends"])
+@pytest.mark.parametrize("labels", [TWO, TWO_S], ids=named)
+def test_the_oracle_would_notice_forbidden_moves(labels: LabelSet, lifted: str) -> None:
+    """Without one of the limits the best path of such states is ill-formed: the test above can fail."""
     g = torch.Generator().manual_seed(1)
-    crf = CRF(WIDTH, TWO, g)
-    states, mask = 200 * torch.randn(1, 8, 7, WIDTH, generator=g), torch.ones(1, 8, 7).bool()
-    free = Limits([TWO])
-    free.moves, free.starts = torch.zeros_like(free.moves), torch.zeros_like(free.starts)
+    crf = CRF(WIDTH, labels, g)
+    states, mask = 200 * torch.randn(1, 40, 7, WIDTH, generator=g), torch.ones(1, 40, 7).bool()
+    free = Limits([labels])
+    setattr(free, lifted, torch.zeros_like(getattr(free, lifted)))
     rows = viterbi(*crf._scores(states, free), mask)[0].tolist()
-    assert not all(well_formed(tuple(TWO.tags[i] for i in row)) for row in rows)
+    kept = all(well_formed(tuple(labels.tags[i] for i in row), labels) for row in rows)
+    assert kept == (labels.scheme == "bio" and lifted == "ends")  # BIO may end as it likes
 
 
-@pytest.mark.parametrize("labels", [ONE, FIVE], ids=["tree", "steps"])
+@pytest.mark.parametrize("labels", [TWO, TWO_S, FIVE, THREE_S], ids=named)
+def test_limits_of_one_label_set_say_what_is_well_formed(labels: LabelSet) -> None:
+    """Every path of up to three tags is free of limits if well-formed and meets one if not."""
+    limits = Limits([labels])
+    moves, starts, ends = (x[0] != 0 for x in (limits.moves, limits.starts, limits.ends))
+    for length in (1, 2, 3):
+        allowed = set(paths_of(labels, length))
+        for path in itertools.product(range(len(labels.tags)), repeat=length):
+            met = starts[path[0]] or ends[path[-1]]
+            met = met or any(moves[a, b] for a, b in itertools.pairwise(path))
+            assert bool(met) == (path not in allowed), path
+    if labels.scheme == "bio":
+        assert not ends.any()
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 40])
+@pytest.mark.parametrize("labels", ["", "X", "AB", "PQRST"])
+def test_both_schemes_have_as_many_paths(labels: str, length: int) -> None:
+    """They write the same mentions down, so a CRF that scores nothing sums to the same."""
+    mask = torch.ones(1, 1, length).bool()
+    sums = []
+    for scheme in ("bio", "bioes"):
+        limits = Limits([LabelSet(tuple(labels), scheme)])  # type: ignore[arg-type]
+        scores = [x.double() for x in (limits.moves, limits.starts, limits.ends)]
+        emissions = torch.zeros(1, 1, length, limits.starts.shape[1], dtype=torch.float64)
+        sums.append(log_partition(emissions, *scores, mask))
+    torch.testing.assert_close(sums[0], sums[1], atol=1e-9, rtol=1e-12)
+
+
+def test_limits_are_remembered_unspoilt() -> None:
+    """Whatever is done to one, and wherever it was first made, the next is as it should be."""
+    labels = LabelSet(("seen", "nowhere", "else"), "bioes")
+    with torch.inference_mode():
+        Limits([labels]).moves.fill_(7)
+    limits = Limits([labels])
+    assert set(limits.moves.unique().tolist()) == {FORBIDDEN, 0}
+    assert not any(x.is_inference() for x in (limits.moves, limits.starts, limits.ends))
+
+
+@pytest.mark.parametrize("labels", [ONE, FIVE, ONE_S, THREE_S], ids=named)
 def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
     g = torch.Generator().manual_seed(2)
     crf = CRF(WIDTH, labels, g)
@@ -238,10 +291,11 @@ def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
     torch.testing.assert_close(marginals.sum(-1), mask.float(), atol=1e-3, rtol=0)
 
 
-def test_what_stands_in_the_padding_does_not_matter() -> None:
-    parameters, states, tags, mask = made([ONE, FIVE], [[4, 2], [3, 1]], seed=8)
-    limits = Limits([ONE, FIVE])
-    crf = decoder(ONE)
+@pytest.mark.parametrize("sets", [[ONE, FIVE], [ONE_S, THREE_S]], ids=["bio", "bioes"])
+def test_what_stands_in_the_padding_does_not_matter(sets: list[LabelSet]) -> None:
+    parameters, states, tags, mask = made(sets, [[4, 2], [3, 1]], seed=8)
+    limits = Limits(sets)
+    crf = decoder(sets[0])
     before = functional_call(crf, parameters, (states, tags, mask, limits))
     states = torch.where(mask[..., None], states, 77.0)
     tags = torch.where(mask, tags, 2)
@@ -261,6 +315,7 @@ def test_partition_can_be_differentiated_twice() -> None:
 
 
 def test_a_fresh_decoder_keeps_the_width_and_takes_the_labels() -> None:
+    assert decoder(ONE).fresh(TWO_S, torch.Generator()).weight.shape == (1, 9, WIDTH)
     fresh = decoder(ONE).fresh(FIVE, torch.Generator().manual_seed(1))
     assert fresh.weight.shape == (1, 11, WIDTH)
     assert fresh.labels == FIVE

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from adaptner.nn.gru_scan import gru_scan, plain_gru_scan
 from adaptner.nn.lstm_scan import lstm_scan, plain_scan
 from adaptner.nn.packing import Packing
 from adaptner.nn.recurrent import BiGRU, BiLSTM
@@ -20,75 +24,117 @@ def random(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def scan_inputs(lengths: Tensor = LENGTHS) -> tuple[Tensor, Tensor, Packing]:
-    packing = Packing.of(lengths, int(lengths.max()))
-    scans = 2 * len(lengths)
-    gates = random(scans, sum(packing.sizes), 4 * HIDDEN, seed=1).requires_grad_()
-    recurrent = random(scans, 4 * HIDDEN, HIDDEN, seed=2).requires_grad_()
-    return gates, recurrent, packing
+@dataclass(frozen=True)
+class Scan:
+    quick: Callable[..., Tensor]
+    plain: Callable[..., Tensor]
+    gates: int
+    biased: bool  # has a bias of its own inside the recursion
+
+    def inputs(self, packing: Packing, hidden: int = HIDDEN) -> list[Tensor]:
+        scans, rows = 2 * len(packing.lengths), self.gates * hidden
+        shapes = [(scans, sum(packing.sizes), rows), (scans, rows, hidden), (scans, rows)]
+        return [
+            random(*shape, seed=number + 1).requires_grad_()
+            for number, shape in enumerate(shapes[: 2 + self.biased])
+        ]
 
 
-def test_scan_equals_plain_scan_in_values_and_gradients() -> None:
-    gates, recurrent, packing = scan_inputs()
-    quick, plain = lstm_scan(gates, recurrent, packing), plain_scan(gates, recurrent, packing)
+LSTM = Scan(lstm_scan, plain_scan, gates=4, biased=False)
+GRU = Scan(gru_scan, plain_gru_scan, gates=3, biased=True)
+both_scans = pytest.mark.parametrize("scan", [LSTM, GRU], ids=["lstm", "gru"])
+
+
+def packing_of(lengths: Tensor) -> Packing:
+    return Packing.of(lengths, int(lengths.max()))
+
+
+@both_scans
+@pytest.mark.parametrize(
+    "lengths",
+    [LENGTHS, LENGTHS[:1], LENGTHS[1:2], torch.tensor([[7, 1], [1, 1]]), torch.ones(2, 3).long()],
+    ids=["ragged tasks", "one task", "equal lengths", "one long sequence", "one step"],
+)
+def test_scan_equals_plain_scan_in_values_and_gradients(scan: Scan, lengths: Tensor) -> None:
+    packing = packing_of(lengths)
+    inputs = scan.inputs(packing)
+    quick, plain = scan.quick(*inputs, packing), scan.plain(*inputs, packing)
     torch.testing.assert_close(quick, plain, atol=1e-12, rtol=0)
-    pull = random(*quick.shape, seed=3)
+    pull = random(*quick.shape, seed=4)
     torch.testing.assert_close(
-        torch.autograd.grad(quick, (gates, recurrent), pull),
-        torch.autograd.grad(plain, (gates, recurrent), pull),
+        torch.autograd.grad(quick, inputs, pull),
+        torch.autograd.grad(plain, inputs, pull, materialize_grads=True),
         atol=1e-11,
         rtol=0,
     )
 
 
-def small_scan() -> tuple[Tensor, Tensor, Packing]:
-    packing = Packing.of(torch.tensor([[3, 1]]), 3)
-    gates = random(2, 4, 4 * 2, seed=1).requires_grad_()
-    return gates, random(2, 4 * 2, 2, seed=2).requires_grad_(), packing
+@both_scans
+def test_scan_passes_gradcheck_and_gradgradcheck(scan: Scan) -> None:
+    packing = packing_of(torch.tensor([[3, 1]]))
+    inputs = scan.inputs(packing, hidden=2)
+    assert torch.autograd.gradcheck(lambda *x: scan.quick(*x, packing), inputs)
+    assert torch.autograd.gradgradcheck(lambda *x: scan.quick(*x, packing), inputs)
 
 
-def test_scan_passes_gradcheck_and_gradgradcheck() -> None:
-    gates, recurrent, packing = small_scan()
-    assert torch.autograd.gradcheck(lambda g, r: lstm_scan(g, r, packing), (gates, recurrent))
-    assert torch.autograd.gradgradcheck(lambda g, r: lstm_scan(g, r, packing), (gates, recurrent))
-
-
-def test_gradient_is_the_same_whether_or_not_it_will_be_differentiated() -> None:
-    gates, recurrent, packing = scan_inputs()
+@both_scans
+def test_gradient_is_the_same_whether_or_not_it_will_be_differentiated(scan: Scan) -> None:
+    packing = packing_of(LENGTHS)
+    inputs = scan.inputs(packing)
     pull = random(6, sum(packing.sizes), HIDDEN, seed=4)
-    once = torch.autograd.grad(lstm_scan(gates, recurrent, packing), (gates, recurrent), pull)
-    again = torch.autograd.grad(
-        lstm_scan(gates, recurrent, packing), (gates, recurrent), pull, create_graph=True
-    )
+    once = torch.autograd.grad(scan.quick(*inputs, packing), inputs, pull)
+    again = torch.autograd.grad(scan.quick(*inputs, packing), inputs, pull, create_graph=True)
     torch.testing.assert_close(once, again, atol=1e-11, rtol=0)
     assert all(not x.requires_grad for x in once)
     assert all(x.requires_grad for x in again)
 
 
-def test_sequences_of_one_step_can_be_differentiated_twice() -> None:
+@both_scans
+def test_backward_leaves_its_inputs_and_what_it_saved_alone(scan: Scan) -> None:
+    """It works in place: a second backward through the same graph must find the same gradient."""
+    packing = packing_of(LENGTHS)
+    inputs = scan.inputs(packing)
+    kept = [x.detach().clone() for x in inputs]
+    states = scan.quick(*inputs, packing)
+    pull = random(*states.shape, seed=4)
+    pull_kept = pull.clone()
+    once = torch.autograd.grad(states, inputs, pull, retain_graph=True)
+    again = torch.autograd.grad(states, inputs, pull)
+    torch.testing.assert_close(once, again, atol=0, rtol=0)
+    torch.testing.assert_close([x.detach() for x in inputs], kept, atol=0, rtol=0)
+    torch.testing.assert_close(pull, pull_kept, atol=0, rtol=0)
+
+
+@both_scans
+def test_sequences_of_one_step_can_be_differentiated_twice(scan: Scan) -> None:
     """The recurrent weights then play no part: their gradient is zero, not an error."""
-    gates, recurrent, packing = scan_inputs(torch.ones(2, 3, dtype=torch.long))
-    states = lstm_scan(gates, recurrent, packing)
-    by_gates, by_recurrent = torch.autograd.grad(
-        states.sum(), (gates, recurrent), create_graph=True
-    )
+    packing = packing_of(torch.ones(2, 3, dtype=torch.long))
+    inputs = scan.inputs(packing)
+    states = scan.quick(*inputs, packing)
+    by_gates, by_recurrent, *_ = torch.autograd.grad(states.sum(), inputs, create_graph=True)
     assert by_recurrent.abs().max() == 0
-    (second,) = torch.autograd.grad(by_gates.square().sum(), gates)
+    (second,) = torch.autograd.grad(by_gates.square().sum(), inputs[0])
     assert second.abs().max() > 0
 
 
-@pytest.mark.parametrize("frozen", ["gates", "recurrent"])
-def test_one_input_may_be_frozen(frozen: str) -> None:
-    gates, recurrent, packing = scan_inputs()
-    expected = torch.autograd.grad(plain_scan(gates, recurrent, packing).sum(), (gates, recurrent))
-    if frozen == "gates":
-        gates, wanted, truth = gates.detach(), recurrent, expected[1]
-    else:
-        recurrent, wanted, truth = recurrent.detach(), gates, expected[0]
+@pytest.mark.parametrize(
+    ("scan", "learning"),
+    [
+        *((LSTM, chosen) for chosen in [(0,), (1,)]),
+        *((GRU, chosen) for chosen in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]),
+    ],
+)
+def test_inputs_may_be_frozen(scan: Scan, learning: tuple[int, ...]) -> None:
+    """All but the ``learning`` ones, whether or not the gradient will be differentiated."""
+    packing = packing_of(LENGTHS)
+    inputs = scan.inputs(packing)
+    expected = torch.autograd.grad(scan.plain(*inputs, packing).sum(), inputs)
+    mixed = [x if n in learning else x.detach() for n, x in enumerate(inputs)]
     for through in (False, True):
-        states = lstm_scan(gates, recurrent, packing)
-        (found,) = torch.autograd.grad(states.sum(), [wanted], create_graph=through)
-        torch.testing.assert_close(found, truth)
+        states = scan.quick(*mixed, packing)
+        wanted = [mixed[n] for n in learning]
+        found = torch.autograd.grad(states.sum(), wanted, create_graph=through)
+        torch.testing.assert_close(found, tuple(expected[n] for n in learning))
 
 
 def references(layer: BiLSTM | BiGRU) -> list[nn.LSTM | nn.GRU]:

@@ -8,7 +8,7 @@ import torch
 
 from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
-from adaptner.nn.model import TaggingModel, group_of
+from adaptner.nn.model import ModelShape, TaggingModel, group_of
 from adaptner.nn.vectors import WordVectors
 from adaptner.types import LabelSet, Sentence
 
@@ -24,12 +24,12 @@ DRUG = [
 ]
 
 
-def made(classifier: bool = True) -> tuple[TaggingModel, Batcher]:
+def made(head: str = "mean") -> tuple[TaggingModel, Batcher]:
     batcher = Batcher(VECTORS, "abc")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(char_embedding=2, char_cnn_filters=2, char_lstm=2, hidden=2)
     encoder = RecurrentEncoder(config, batcher, g)
-    return TaggingModel(encoder, DOMAINS, g, classifier).double(), batcher
+    return TaggingModel(encoder, DOMAINS, g, ModelShape(head=head)).double(), batcher
 
 
 def batch_of(batcher: Batcher, tasks: list[list[Sentence]], domains: list[int]) -> Batch:
@@ -40,7 +40,7 @@ def batch_of(batcher: Batcher, tasks: list[list[Sentence]], domains: list[int]) 
 def test_names_fall_into_the_three_groups() -> None:
     model, _ = made()
     assert {group_of(n) for n in model.stacked([0])} == {"encoder", "decoder", "head"}
-    assert {group_of(n) for n in made(classifier=False)[0].stacked([0])} == {"encoder", "decoder"}
+    assert {group_of(n) for n in made(head="none")[0].stacked([0])} == {"encoder", "decoder"}
 
 
 def test_stacked_repeats_theta_and_pads_phi() -> None:
@@ -88,7 +88,7 @@ def test_tasks_together_cost_what_they_cost_alone(per_token: bool) -> None:
 
 
 def test_without_a_classifier_the_total_is_the_label_loss() -> None:
-    model, batcher = made(classifier=False)
+    model, batcher = made(head="none")
     losses = model.losses(model.stacked([0]), batch_of(batcher, [GENE], [0]), [0])
     assert losses.aux is None
     assert torch.equal(losses.total, losses.label)

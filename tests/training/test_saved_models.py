@@ -179,12 +179,24 @@ def refuse(folder: Path, error: type[Exception], saying: str = ".") -> str:
 @EVERY
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"null", b"{}", b"\xff\xfe", b'{"format": "one"}', b'{"format": 1}'],
+    [b"", b"{", b"[]", b"null", b"{}", b"\xff\xfe", b'{"format": "one"}', b'{"format": 2}'],
 )
 def test_unreadable_manifest(copy_of, name, content):
     folder = copy_of(name)
     (folder / "manifest.json").write_bytes(content)
     refuse(folder, ModelUnreadable, "damaged manifest.json")
+
+
+@EVERY
+@pytest.mark.parametrize("found", [0, 1])
+def test_older_format(copy_of, name, found):
+    """Format 1 spoke of a classifier where a shape stands now: made again, not guessed at."""
+    folder = copy_of(name)
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["shape"]
+    path.write_text(json.dumps({**manifest, "format": found, "classifier": True}))
+    refuse(folder, ModelUnreadable, rf"written by an older version \(format {found}\)")
 
 
 @EVERY

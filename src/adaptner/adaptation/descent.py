@@ -30,7 +30,8 @@ class Batches:
         size = self._size
         if len(self._queue) < size:
             fresh = self._rng.sample(self._sentences, len(self._sentences))
-            self._queue = [*self._queue, *self._by_length(fresh)]
+            begun = -len(self._queue) % size  # sentences that complete the batch in hand
+            self._queue = [*self._queue, *fresh[:begun], *self._by_length(fresh[begun:])]
         chosen, self._queue = self._queue[:size], self._queue[size:]
         return chosen
 
@@ -42,8 +43,10 @@ class Batches:
         for at in range(0, len(shuffled), POOL * size):
             pool = sorted(shuffled[at : at + POOL * size], key=len)
             batches += [pool[i : i + size] for i in range(0, len(pool), size)]
+        # A short one in between would shift all that follow off their lengths.
+        short = batches.pop() if len(batches[-1]) < size else []
         self._rng.shuffle(batches)
-        return [s for batch in batches for s in batch]
+        return [s for batch in (*batches, short) for s in batch]
 
 
 def descend(fill: Callable[[], float], optimiser: Optimiser, budget: Budget, watch: Watch) -> int:

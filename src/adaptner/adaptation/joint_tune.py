@@ -10,6 +10,8 @@ import copy
 import math
 import random
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
+from typing import Literal
 
 import torch
 from pydantic import Field
@@ -24,7 +26,7 @@ from adaptner.nn.crf import CRF
 from adaptner.nn.model import Losses, ModelShape, TaggingModel
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
 from adaptner.training.base import Base
-from adaptner.training.budget import Budget
+from adaptner.training.budget import Budget, Clock
 from adaptner.training.progress import Watch, silent
 from adaptner.types import LabelSet, Sentence
 
@@ -33,6 +35,8 @@ TEXT = 1  # the discriminator's class of target text; 0 is that of source text
 
 
 class JointConfig(FineTuneConfig):
+    decoder: Literal["fresh"] = "fresh"
+    freeze_decoder: Literal[False] = False
     source_tasks: int = Field(3, ge=1, description="source batches beside each target batch")
     source_weight: float = Field(1.0, ge=0, description="of the mean source loss")
     aux_weight: float = Field(0.0, ge=0, description="λ, DANN's adversary; 0 leaves it out")
@@ -72,7 +76,7 @@ def joint_tune(
     text_batches = Batches([s.bare() for s in text], size, rng)
     domains = list(sources)
     source_batches = [Batches(sources[d], size, rng) for d in domains]
-    done = 0
+    clock, done = Clock(), 0
 
     def fill() -> float:
         nonlocal done
@@ -86,9 +90,8 @@ def joint_tune(
             tasks.append(text_batches.next())
             numbers, weights = [*numbers, goal], [*weights, 0.0]
             classes, says = [*classes, TEXT], [*says, 0.5]
-        if len({len(task) for task in tasks}) > 1:  # a source with fewer sentences than a batch
-            least = min(map(len, tasks))
-            tasks = [task[:least] for task in tasks]
+        # Tasks run side by side: one with fewer sentences than a batch has them more than once.
+        tasks = [list(islice(cycle(task), size)) for task in tasks]
         batch = table.batcher(tasks, [model.labels_of(n) for n in numbers])
         rows = rows_of(model.encoder, [batch])
         start = {n: p.requires_grad_() for n, p in model.stacked(numbers, rows).items()}
@@ -98,7 +101,7 @@ def joint_tune(
             shares = Losses(label, None, label)
         else:
             aux = losses.aux * torch.tensor(says)
-            scale = config.aux_weight * ramp(done / budget.steps)
+            scale = config.aux_weight * ramp(clock.share_spent(budget, done))
             shares = Losses(label, aux, label + scale * aux)
         done += 1
         gradients = group_gradients(shares, start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -27,6 +28,14 @@ from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.progress import Watch, silent
 from adaptner.types import LabelSet, Sentence
+
+
+class PrototypeTuneConfig(FineTuneConfig):
+    """There is no φ to start or freeze."""
+
+    decoder: Literal["fresh"] = "fresh"
+    freeze_decoder: Literal[False] = False
+
 
 ENCODED_AT_ONCE = 64  # sentences; a target may have thousands
 
@@ -95,7 +104,7 @@ def episode_loss(
     assert query.tags is not None
     means, seen = class_means(*class_sums(support_states, support.tags, support.mask, classes))
     scores = prototype_scores(query_states, means, seen, outside)
-    return token_losses(scores, query.tags, query.mask).mean(1)
+    return token_losses(scores, query.tags, query.mask, seen).mean(1)
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from pydantic import Field
 
-from adaptner.adaptation.prototype_tune import episode_loss, prototype_tune
+from adaptner.adaptation.prototype_tune import PrototypeTuneConfig, episode_loss, prototype_tune
 from adaptner.adaptation.tagger import Tagger
 from adaptner.bilevel import uniform
 from adaptner.episodes import TaskSource
@@ -25,6 +25,7 @@ from adaptner.training.loop import Report
 
 
 class WPZConfig(SourceConfig):
+    adaptation: PrototypeTuneConfig = PrototypeTuneConfig()
     retrain: bool = Field(True, description="False: the target's sentences give means only")
 
     def shape(self) -> ModelShape:

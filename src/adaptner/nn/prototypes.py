@@ -38,7 +38,7 @@ class Prototypes(nn.Module):
         self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
-        return token_losses(self.scores(states), tags, mask)
+        return token_losses(self.scores(states), tags, mask, self.seen)
 
     def scores(self, states: Tensor) -> Tensor:
         return prototype_scores(states, self.means, self.seen, self.outside)
@@ -77,9 +77,9 @@ def prototype_scores(states: Tensor, means: Tensor, seen: Tensor, outside: Tenso
     return torch.cat([first, scores[..., 1:]], -1).view(*states.shape[:3], -1)
 
 
-def token_losses(scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+def token_losses(scores: Tensor, tags: Tensor, mask: Tensor, seen: Tensor) -> Tensor:
     """(G, B): cross-entropy summed over the tokens whose class can be chosen at all."""
-    chosen = scores.gather(-1, tags[..., None])[..., 0]
-    counted = mask & (chosen > FORBIDDEN)
-    losses = scores.logsumexp(-1) - chosen
+    possible = seen.expand(len(tags), -1).gather(1, tags.flatten(1)).view_as(tags)
+    counted = mask & (possible | (tags == OUTSIDE))
+    losses = scores.logsumexp(-1) - scores.gather(-1, tags[..., None])[..., 0]
     return torch.where(counted, losses, 0.0).sum(2)

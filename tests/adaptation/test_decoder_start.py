@@ -1,0 +1,223 @@
+"""Where φ starts at adaptation: fresh, as the mean of the sources, or with what is known already."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from adaptner.adaptation.decoder_start import keep_known_tags, set_to_mean, starting_decoder
+from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.nn.batch import Batcher
+from adaptner.nn.crf import CRF
+from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.model import ModelShape, TaggingModel
+from adaptner.nn.vectors import WordVectors
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.types import LabelSet, Sentence
+
+WIDTH = 4
+schemes = pytest.mark.parametrize("scheme", ["bio", "bioes"])
+PREFIXES = {"bio": "BI", "bioes": "BIES"}
+
+
+def crf(labels: tuple[str, ...], scheme: str, seed: int) -> CRF:
+    g = torch.Generator().manual_seed(seed)
+    found = CRF(WIDTH, LabelSet(labels, scheme), g)  # type: ignore[arg-type]
+    with torch.no_grad():
+        for p in found.parameters():
+            p.copy_(torch.randn(p.shape, generator=g))
+    return found
+
+
+def of_tag(decoder: CRF, name: str, tag: str) -> Tensor:
+    return getattr(decoder, name)[0, decoder.labels.index[tag]].detach()
+
+
+def move(decoder: CRF, before: str, after: str) -> float:
+    index = decoder.labels.index
+    return decoder.transition[0, index[before], index[after]].item()
+
+
+def average(values: list) -> Tensor:
+    return sum(torch.as_tensor(v) for v in values) / len(values)
+
+
+SIMPLE = ("weight", "bias", "start", "end")
+
+
+# --- mean -----------------------------------------------------------------------------------------
+
+
+@schemes
+@pytest.mark.parametrize("wanted", [("New",), ("A", "New", "Z")], ids=["one", "three"])
+def test_the_mean_of_the_sources(scheme: str, wanted: tuple[str, ...]) -> None:
+    """Over every label of every source, so that one with two labels counts twice, for O as well."""
+    sources = [crf(("X",), scheme, 1), crf(("P", "Q"), scheme, 2)]
+    pairs = [(sources[0], "X"), (sources[1], "P"), (sources[1], "Q")]
+    decoder = crf(wanted, scheme, 3)
+    before = copy.deepcopy(decoder)
+    kept = copy.deepcopy(sources)
+    set_to_mean(decoder, sources)
+
+    def theirs(tag: str, label: str) -> str:
+        return "O" if tag == "O" else f"{tag[0]}-{label}"
+
+    for tag in decoder.labels.tags:
+        for name in SIMPLE:
+            expected = average([of_tag(s, name, theirs(tag, x)) for s, x in pairs])
+            torch.testing.assert_close(of_tag(decoder, name, tag), expected, msg=f"{name} {tag}")
+    for a in decoder.labels.tags:
+        for b in decoder.labels.tags:
+            if "O" in (a, b) or a[2:] == b[2:]:
+                expected = average([move(s, theirs(a, x), theirs(b, x)) for s, x in pairs])
+                assert move(decoder, a, b) == pytest.approx(expected.item(), abs=1e-6), (a, b)
+            else:  # between two labels: nothing to go by
+                assert move(decoder, a, b) == move(before, a, b), (a, b)
+    assert len(decoder.labels.tags) == 1 + len(wanted) * len(PREFIXES[scheme])
+    for source, old in zip(sources, kept, strict=True):
+        assert all(
+            torch.equal(a, b) for a, b in zip(source.parameters(), old.parameters(), strict=True)
+        )
+
+
+def test_a_mean_of_nothing_leaves_the_noise() -> None:
+    decoder = crf(("X",), "bio", 0)
+    before = copy.deepcopy(decoder)
+    set_to_mean(decoder, [])
+    assert all(
+        torch.equal(a, b) for a, b in zip(decoder.parameters(), before.parameters(), strict=True)
+    )
+
+
+# --- known tags -----------------------------------------------------------------------------------
+
+
+@schemes
+def test_known_tags_are_kept_one_by_one(scheme: str) -> None:
+    source = crf(("Gene", "Drug", "Odd"), scheme, 1)
+    decoder = crf(("Amount", "Gene", "Odd", "Zeal"), scheme, 2)
+    before = copy.deepcopy(decoder)
+    keep_known_tags(decoder, [source])
+    known = {"O", *(f"{p}-{x}" for p in PREFIXES[scheme] for x in ("Gene", "Odd"))}
+    assert len(known) < len(decoder.labels.tags)
+    for tag in decoder.labels.tags:
+        origin = source if tag in known else before
+        for name in SIMPLE:
+            found = of_tag(decoder, name, tag)
+            assert torch.equal(found, of_tag(origin, name, tag)), (name, tag)
+            assert not torch.equal(found, of_tag(before, name, tag)) or tag not in known
+    for a in decoder.labels.tags:
+        for b in decoder.labels.tags:
+            origin = source if {a, b} <= known else before
+            assert move(decoder, a, b) == move(origin, a, b), (a, b)
+
+
+def test_the_last_that_knows_a_tag_is_heard() -> None:
+    first, last = crf(("A", "B"), "bio", 1), crf(("B", "C"), "bio", 2)
+    decoder = crf(("A", "B", "C"), "bio", 3)
+    before = copy.deepcopy(decoder)
+    keep_known_tags(decoder, [first, last])
+    by = {"O": last, "B-A": first, "I-A": first, "B-B": last, "I-B": last, "B-C": last}
+    for tag, origin in by.items():
+        assert torch.equal(of_tag(decoder, "weight", tag), of_tag(origin, "weight", tag)), tag
+    assert move(decoder, "I-A", "O") == move(first, "I-A", "O")
+    assert move(decoder, "B-A", "B-B") == move(first, "B-A", "B-B")
+    assert move(decoder, "B-B", "I-B") == move(last, "B-B", "I-B")
+    assert move(decoder, "B-A", "B-C") == move(before, "B-A", "B-C")  # nobody knows both
+
+
+def test_an_unknown_label_set_takes_o_alone() -> None:
+    source, decoder = crf(("A",), "bio", 1), crf(("B",), "bio", 2)
+    before = copy.deepcopy(decoder)
+    keep_known_tags(decoder, [source])
+    assert torch.equal(of_tag(decoder, "weight", "O"), of_tag(source, "weight", "O"))
+    assert torch.equal(decoder.weight[:, 1:], before.weight[:, 1:])
+    assert move(decoder, "O", "O") == move(source, "O", "O")
+    assert torch.equal(decoder.transition[:, 1:], before.transition[:, 1:])
+
+
+# --- which of them, when --------------------------------------------------------------------------
+
+VECTORS = WordVectors(("a", "b"), np.array([[1, -1], [0.5, 2]], dtype=np.float32))
+SENTENCES = [
+    Sentence.from_tokens(["a", "b", "c"], ["O", "B-G", "I-G"]),
+    Sentence.from_tokens(["b"], ["B-N"]),
+]
+
+
+def base(shared: bool, scheme: str = "bioes") -> Base:
+    batcher = Batcher(VECTORS, "abc")
+    g = torch.Generator().manual_seed(0)
+    config = EncoderConfig(char_cnn_filters=0, char_lstm=0, hidden=2)
+    domains = {"gene": LabelSet(("G",), scheme), "drug": LabelSet(("D", "E"), scheme)}  # type: ignore[arg-type]
+    encoder = RecurrentEncoder(config, batcher, g)
+    model = TaggingModel(encoder, domains, g, ModelShape(shared=shared))
+    return Base(model, batcher, "metaner", {}, {"vectors": "given", "iterations": 1})
+
+
+def same(decoder: CRF, other: CRF) -> bool:
+    return all(
+        torch.equal(a, b) for a, b in zip(decoder.parameters(), other.parameters(), strict=True)
+    )
+
+
+@schemes
+def test_own_decoders_start_fresh(scheme: str) -> None:
+    given = base(shared=False, scheme=scheme)
+    labels = LabelSet(("G", "N"), scheme)  # type: ignore[arg-type]
+    found = starting_decoder(given, labels, "fresh", torch.Generator().manual_seed(5))
+    assert same(found, CRF(WIDTH, labels, torch.Generator().manual_seed(5)))
+    mean = starting_decoder(given, labels, "mean", torch.Generator().manual_seed(5))
+    expected = CRF(WIDTH, labels, torch.Generator().manual_seed(5))
+    set_to_mean(expected, list(given.model.decoder))
+    assert same(mean, expected)
+    assert not same(mean, found)
+
+
+@schemes
+@pytest.mark.parametrize("start", ["fresh", "mean"])
+def test_one_decoder_for_all_is_kept(scheme: str, start) -> None:
+    """Tags it does not know start as they would without it."""
+    given = base(shared=True, scheme=scheme)
+    (source,) = given.model.decoder
+    assert source.labels.labels == ("D", "E", "G")
+    labels = LabelSet(("G", "N"), scheme)  # type: ignore[arg-type]
+    found = starting_decoder(given, labels, start, torch.Generator().manual_seed(5))
+    without = CRF(WIDTH, labels, torch.Generator().manual_seed(5))
+    if start == "mean":
+        set_to_mean(without, [source])
+    for tag in labels.tags:
+        origin = without if tag.endswith("-N") else source
+        for name in SIMPLE:
+            assert torch.equal(of_tag(found, name, tag), of_tag(origin, name, tag)), (name, tag)
+    assert move(found, "O", "B-G") == move(source, "O", "B-G")
+    assert move(found, "O", "B-N") == move(without, "O", "B-N")
+    assert not torch.equal(of_tag(without, "weight", "B-G"), of_tag(source, "weight", "B-G"))
+    # the very labels of the base: the very decoder
+    again = starting_decoder(given, source.labels, start, torch.Generator().manual_seed(5))
+    assert same(again, source)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_fine_tuning_starts_there(shared: bool) -> None:
+    """Seen with no step taken: the homogeneous setting keeps φ, the heterogeneous one makes it new."""
+    given = base(shared)
+    config = FineTuneConfig()
+    known = SENTENCES[:1]
+    tagger = fine_tune(given, known, config, labels=given.labels, budget=Budget(0), seed=7)
+    fresh = CRF(WIDTH, given.labels, torch.Generator().manual_seed(7))
+    assert same(tagger.decoder, given.model.decoder[0] if shared else fresh)
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(tagger.encoder.parameters(), given.model.encoder.parameters(), strict=True)
+    )
+    # and a step leaves the base's own alone
+    before = copy.deepcopy(given.model.decoder)
+    moved = fine_tune(given, known, config, labels=given.labels, budget=Budget(1), seed=7)
+    assert not same(moved.decoder, tagger.decoder)
+    assert all(same(a, b) for a, b in zip(before, given.model.decoder, strict=True))

@@ -1,0 +1,479 @@
+"""MetaNER's bilevel step, and a whole iteration of it, against its equations written out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from bilevel_cases import random as noise
+from bilevel_cases import toy
+from naive_metaner import Found, Task, chain
+from naive_tagger import (
+    Lexicon,
+    Values,
+    domain_loss,
+    gradient,
+    label_loss,
+    leaves,
+    under,
+    values_of,
+)
+
+from adaptner.bilevel import Chosen, DomainSplit, Objective, SplitStep
+from adaptner.episodes import TaskSource
+from adaptner.methods.metaner import MetaNER
+from adaptner.methods.method import SourceDomain
+from adaptner.methods.source_learner import Scene, build_model
+from adaptner.nn.gradient_reversal import reverse_gradient
+from adaptner.nn.model import Losses, Parameters, TaggingModel
+from adaptner.nn.vectors import WordVectors
+from adaptner.training.checkpoint import TrainingState
+from adaptner.training.optimiser import Optimiser
+from adaptner.types import LabelSet, Sentence
+
+CLOSE = {"atol": 1e-9, "rtol": 0.0}
+steps = pytest.mark.parametrize("steps", [1, 2, 3])
+variants = pytest.mark.parametrize(
+    ("new_only", "maml"), [(False, False), (True, False), (False, True), (True, True)]
+)
+with_and_without = pytest.mark.parametrize("adversary", [True, False])
+
+
+def assert_found(step: SplitStep, chains: Sequence[Found], theta_moves: float = 1e-3) -> None:
+    """``step`` is what each chain alone finds. ``theta_moves``: how much any of θ must, at least."""
+    for g, alone in enumerate(chains):
+        assert step.losses.label[g].item() == pytest.approx(alone.label, abs=1e-9)
+        total = alone.label
+        if alone.dis is None:
+            assert step.losses.aux is None
+        else:
+            assert step.losses.aux is not None
+            assert step.losses.aux[g].item() == pytest.approx(alone.dis, abs=1e-9)
+            total += alone.dis
+        assert step.losses.total[g].item() == pytest.approx(total, abs=1e-9)
+        expected = {**alone.theta, **alone.phi, **alone.gamma}
+        assert set(step.gradients) == set(expected)
+        for name, value in expected.items():
+            ours = step.gradients[name][g]
+            inside = tuple(slice(0, n) for n in value.shape)  # φ is padded to the largest label set
+            torch.testing.assert_close(ours[inside], value, **CLOSE, msg=name)
+            assert ours.abs().sum().item() == pytest.approx(ours[inside].abs().sum().item())
+        for part in (alone.theta, alone.phi, alone.gamma):
+            assert not part or max(v.abs().max() for v in part.values()) > theta_moves
+
+
+# --- the smooth toy -------------------------------------------------------------------------------
+
+CHAINS = 3
+
+
+def reversed_(plain: Objective) -> Objective:
+    """θ reaches the toy's second loss through the reversal only, as states reach a discriminator."""
+
+    def losses(p: Parameters) -> Losses:
+        aux = plain({**p, "encoder.a": reverse_gradient(p["encoder.a"])}).aux
+        label = plain(p).label
+        assert aux is not None
+        return Losses(label, aux, label + aux)
+
+    return losses
+
+
+def toy_tasks(adversary: bool, count: int) -> list[tuple[Objective, Parameters]]:
+    """Plain objectives of ``count`` tasks a chain, each with its own φ and γ to be told apart by."""
+    found = []
+    for number in range(count):
+        first, second, _ = toy(0.4 if adversary else None, CHAINS, curvature=0.1 * number)
+        fixed = {"decoder.b": noise(CHAINS, 1, 2, seed=40 + number)}
+        if adversary:
+            fixed["head.c"] = noise(CHAINS, 2, seed=50 + number)
+        found.append(((first, second)[number % 2], fixed))
+    return found
+
+
+def toy_task_of(g: int, plain: Objective, fixed: Parameters) -> Task:
+    """The g-th chain's task alone: the other chains' places hold numbers that must not matter."""
+
+    def alone(p: Values) -> Losses:
+        filled = {
+            n: torch.stack([v if i == g else 0 * v for i in range(CHAINS)]) for n, v in p.items()
+        }
+        return plain(filled)
+
+    gamma = {n: v[g] for n, v in fixed.items() if n.startswith("head.")}
+    phi = {n: v[g] for n, v in fixed.items() if n.startswith("decoder.")}
+    blank_gamma = {n: 0 * v for n, v in gamma.items()}
+    blank_phi = {n: 0 * v for n, v in phi.items()}
+    return Task(
+        lambda theta, phi: alone({**theta, **phi, **blank_gamma}).label[g],
+        phi,
+        (lambda theta, gamma: alone({**theta, **blank_phi, **gamma}).aux[g]) if gamma else None,
+        gamma or None,
+    )
+
+
+@steps
+@with_and_without
+@variants
+def test_the_smooth_toy(steps: int, adversary: bool, new_only: bool, maml: bool) -> None:
+    tasks = toy_tasks(adversary, steps + 1)
+    theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
+    rate, weight = 0.3, 0.7
+    split = DomainSplit(rate, weight, new_only, maml)
+    chosen = [Chosen(reversed_(f) if adversary else f, fixed) for f, fixed in tasks]
+    found = split(chosen[1:], chosen[0], theta)
+    chains = []
+    for g in range(CHAINS):
+        own = [toy_task_of(g, f, fixed) for f, fixed in tasks]
+        start = {n: v[g] for n, v in theta.items()}
+        chains.append(chain(own[1:], own[0], start, rate, weight, new_only, maml))
+    assert_found(found, chains)
+
+
+def test_the_variants_and_the_number_of_steps_differ_on_the_toy() -> None:
+    """Else the tests above would hold for one and the same update."""
+    tasks = toy_tasks(True, 4)
+    chosen = [Chosen(reversed_(f), fixed) for f, fixed in tasks]
+    theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
+    seen: list[SplitStep] = []
+    for new_only, maml, count in (
+        (False, False, 1),
+        (True, False, 1),
+        (False, True, 1),
+        (False, False, 2),
+        (False, False, 3),
+    ):
+        found = DomainSplit(0.3, 0.7, new_only, maml)(chosen[1 : 1 + count], chosen[0], theta)
+        for other in seen:
+            assert any(
+                (found.gradients[n] - other.gradients[n]).abs().max() > 1e-3
+                for n in found.gradients
+            )
+        seen.append(found)
+    plain, new_only_, maml_ = seen[:3]
+    name = {"theta": "encoder.a", "phi": "decoder.b", "gamma": "head.c"}
+    # θ(new) in place of θ(old) concerns φ0 alone, the MAML update θ0 alone
+    for key, other in (
+        ("theta", new_only_),
+        ("gamma", new_only_),
+        ("phi", maml_),
+        ("gamma", maml_),
+    ):
+        assert torch.equal(plain.gradients[name[key]], other.gradients[name[key]])
+
+
+def test_nothing_given_is_changed() -> None:
+    tasks = toy_tasks(True, 3)
+    theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
+    chosen = [Chosen(reversed_(f), fixed) for f, fixed in tasks]
+    before = [{n: v.clone() for n, v in p.items()} for p in (theta, *(fixed for _, fixed in tasks))]
+    found = DomainSplit(0.3, 0.7)(chosen[1:], chosen[0], theta)
+    after = (theta, *(fixed for _, fixed in tasks))
+    for b, a in zip(before, after, strict=True):
+        assert all(torch.equal(b[n], a[n]) and not a[n].requires_grad for n in a)
+    assert not any(g.requires_grad for g in found.gradients.values())
+    assert not found.losses.total.requires_grad
+
+
+# --- a real tagging model -------------------------------------------------------------------------
+
+WORDS = ("the", "of", "gene", "dose", "cell", "never")
+TABLE = np.random.default_rng(3).normal(size=(6, 3)).astype(np.float32)
+VECTORS = WordVectors(WORDS, TABLE)
+ENCODER = {
+    "char_embedding": 3,
+    "char_cnn_widths": (2, 3),
+    "char_cnn_filters": 2,
+    "hidden": 2,
+    "dropout": 0.0,
+}
+# Far from the defaults, so that each has its effect on the numbers compared.
+CONFIG: dict[str, Any] = {
+    "k": 2,
+    "tasks": 3,
+    "inner_rate": 0.3,
+    "aux_weight": 0.6,
+    "encoder": ENCODER,
+    "optimiser": {
+        "name": "sgd",
+        "rate": 0.5,
+        "momentum": 0.0,
+        "weight_decay": 0.0,
+        "clip": 1e9,
+        "schedule": "constant",
+    },
+}
+
+
+def corpus(labels: tuple[str, ...], seed: int, size: int = 9) -> list[Sentence]:
+    rng = random.Random(seed)
+    found = []
+    for number in range(size):
+        length = rng.randint(1, 4)
+        tokens = [rng.choice((*WORDS[:-1], "Gene", "p53", "Ras")) for _ in range(length)]
+        tokens[-1] = f"s{seed}{number}"  # all distinct
+        tags = ["O"] * length
+        if number % 4:
+            at = rng.randrange(length)
+            label = rng.choice(labels)
+            tags[at] = f"B-{label}"
+            for i in range(at + 1, min(length, at + rng.randint(1, 3))):
+                tags[i] = f"I-{label}"
+        found.append(Sentence.from_tokens(tokens, tags))
+    return found
+
+
+SOURCES = [
+    SourceDomain("gene", LabelSet(("G",)), {"g1": corpus(("G",), 1), "g2": corpus(("G",), 2)}, {}),
+    SourceDomain("drug", LabelSet(("D", "E")), {"d": corpus(("D", "E"), 3)}, {}),
+    SourceDomain("species", LabelSet(("S",)), {"s": corpus(("S",), 4)}, {}),
+]
+
+
+def set_up(method: MetaNER, seed: int) -> tuple[Scene, Lexicon]:
+    config = method.config
+    generator = torch.Generator().manual_seed(seed)
+    model, batcher = build_model(SOURCES, config, VECTORS, seed, generator)
+    optimiser = Optimiser(model.double().parameters(), config.outer_optimiser())
+    state = TrainingState(model, optimiser, random.Random(seed), generator)
+    return Scene(model, batcher, SOURCES, state), Lexicon(WORDS, TABLE, batcher.alphabet)
+
+
+class NaiveModel:
+    """The parameters of a model, and the losses of its tasks, in the naive tagger's terms."""
+
+    def __init__(self, model: TaggingModel, lexicon: Lexicon, per_token: bool = False) -> None:
+        self.values = values_of(model)
+        self.lexicon = lexicon
+        self.shared = model.shape.shared
+        self.tags = [d.labels.tags for d in model.decoder]
+        self.per_token = per_token
+
+    def number(self, domain: int) -> int:
+        return 0 if self.shared else domain
+
+    def theta(self) -> Values:
+        return {n: v for n, v in self.values.items() if n.startswith("encoder.")}
+
+    def phi(self, domain: int) -> Values:
+        return under(self.values, f"decoder.{self.number(domain)}.")
+
+    def gamma(self) -> Values:
+        return under(self.values, "head.")
+
+    def task(self, sentences: Sequence[Sentence], domain: int) -> Task:
+        tags = self.tags[self.number(domain)]
+        share = len(sentences) / sum(map(len, sentences)) if self.per_token else 1.0
+
+        def label(theta: Values, phi: Values) -> torch.Tensor:
+            return share * label_loss(theta, phi, tags, self.lexicon, sentences)
+
+        def dis(theta: Values, gamma: Values) -> torch.Tensor:
+            return domain_loss(theta, gamma, domain, self.lexicon, sentences)
+
+        gamma = self.gamma()
+        return Task(label, self.phi(domain), dis if gamma else None, gamma or None)
+
+    def descend(self, name: str, rate: float, slope: torch.Tensor) -> None:
+        self.values[name] = self.values[name] - rate * slope
+
+    def algorithm_1(
+        self,
+        held: int,
+        validation: Sequence[Sequence[Sentence]],
+        training: Sequence[Sequence[tuple[int, Sequence[Sentence]]]],
+        config: Any,
+    ) -> list[Found]:
+        """Lines 5 to 22, sums over the meta batch read as means."""
+        found = []
+        for j, sentences in enumerate(validation):
+            found.append(
+                chain(
+                    [self.task(own, domain) for domain, own in training[j]],
+                    self.task(sentences, held),
+                    self.theta(),
+                    config.inner_rate,
+                    config.aux_weight,
+                    config.new_only,
+                    config.maml_update,
+                )
+            )
+        beta = config.optimiser.rate / len(found)
+        for alone in found:
+            for name, slope in alone.theta.items():
+                self.descend(name, beta, slope)
+            for name, slope in alone.phi.items():
+                self.descend(f"decoder.{self.number(held)}.{name}", beta, slope)
+            for name, slope in alone.gamma.items():
+                self.descend(f"head.{name}", beta, slope)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("steps", "adversary", "new_only", "maml"),
+    [
+        (1, True, False, False),
+        (2, True, False, False),
+        (3, True, False, False),
+        (2, True, True, False),
+        (2, True, False, True),
+        (2, False, False, False),
+        (2, False, False, True),
+    ],
+)
+def test_a_tagging_model(steps: int, adversary: bool, new_only: bool, maml: bool) -> None:
+    """Chains of different domains side by side, some with more labels than others."""
+    method = MetaNER(**{**CONFIG, "adversary": adversary})
+    scene, lexicon = set_up(method, seed=0)
+    model, naive = scene.model, NaiveModel(scene.model, lexicon)
+    rng = random.Random(1)
+    domains = [[rng.randrange(3) for _ in range(3)] for _ in range(steps + 1)]
+    domains[0] = [1, 0, 2]
+    groups = [[rng.sample(SOURCES[d].sentences, 2) for d in own] for own in domains]
+
+    def chosen(sentences: list[list[Sentence]], own: list[int]) -> Chosen:
+        batch = scene.batcher(sentences, [model.labels_of(d) for d in own])
+        fixed = {n: p for n, p in model.stacked(own).items() if not n.startswith("encoder.")}
+        return Chosen(lambda p: model.losses(p, batch, own), fixed)
+
+    tasks = [chosen(s, d) for s, d in zip(groups, domains, strict=True)]
+    theta = {n: p for n, p in model.stacked([0, 0, 0]).items() if n.startswith("encoder.")}
+    found = DomainSplit(0.3, 0.6, new_only, maml)(tasks[1:], tasks[0], theta)
+    chains = []
+    for g in range(3):
+        own = [naive.task(s[g], d[g]) for s, d in zip(groups, domains, strict=True)]
+        alone = chain(own[1:], own[0], naive.theta(), 0.3, 0.6, new_only, maml)
+        alone = replace(
+            alone,
+            phi={f"decoder.{n}": v for n, v in alone.phi.items()},
+            gamma={f"head.{n}": v for n, v in alone.gamma.items()},
+        )
+        chains.append(alone)
+    assert_found(found, chains)
+
+
+# --- a whole iteration ----------------------------------------------------------------------------
+
+
+def tasks_drawn(method: MetaNER, rng: random.Random) -> tuple[int, list, list[list]]:
+    """D_val's number, a meta-validation task a chain, and each chain's meta-training tasks."""
+    config = method.config
+    source = TaskSource([d.corpora for d in SOURCES], config.k)
+    held = rng.randrange(len(SOURCES))
+    rest = [d for d in range(len(SOURCES)) if d != held]
+    chosen = [[rng.choice(rest) for _ in range(config.tasks)] for _ in range(config.inner_steps)]
+    validation = [source.sample_of(held, rng) for _ in range(config.tasks)]
+    training = [[(d, source.sample_of(d, rng)) for d in own] for own in chosen]
+    return held, validation, [list(own) for own in zip(*training, strict=True)]
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "as published": {},
+    "two steps": {"inner_steps": 2},
+    "one decoder": {"decoders": "shared", "inner_steps": 2},
+    "bio, one decoder": {"decoders": "shared", "scheme": "bio"},
+    "loss per token": {"per_token": True},
+    "no adversary": {"adversary": False, "inner_steps": 2},
+    "theta(new) only": {"new_only": True},
+    "MAML update": {"maml_update": True},
+    "no character CNN": {"encoder": {**ENCODER, "char_cnn_filters": 0}},
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "tuned"),
+    [*((case, True) for case in CASES), ("as published", False), ("one decoder", False)],
+)
+def test_an_iteration_is_algorithm_1(case: str, tuned: bool) -> None:
+    options = {**CONFIG, **CASES[case]}
+    options["encoder"] = {**options["encoder"], "tune_words": tuned}
+    method = MetaNER(**options)
+    scene, lexicon = set_up(method, seed=2)
+    model, naive = scene.model, NaiveModel(scene.model, lexicon, method.config.per_token)
+    iterate = method.iteration(scene)
+    rng = random.Random(2)
+    shared = method.config.decoders == "shared"
+    held_out = set()
+    for iteration in (1, 2):
+        held, validation, training = tasks_drawn(method, rng)
+        held_out.add(held)
+        start = values_of(model)
+        chains = naive.algorithm_1(held, validation, training, method.config)
+
+        report = iterate(iteration)
+        # the inner loop leaves θ0, φ0 and γ0 alone
+        between = values_of(model)
+        assert all(torch.equal(between[n], start[n]) for n in start)
+        mean = sum(alone.label for alone in chains) / len(chains)
+        assert report.metrics["label"] == pytest.approx(mean, abs=1e-9)
+        if method.config.adversary:
+            aux = sum(alone.dis or 0.0 for alone in chains) / len(chains)
+            assert report.metrics["aux"] == pytest.approx(aux, abs=1e-9)
+            assert report.loss == pytest.approx(mean + aux, abs=1e-9)
+        assert report.metrics["held_out"] == held
+        untaught = {
+            n
+            for n, p in model.named_parameters()
+            if n.startswith("decoder.") and not (shared or n.startswith(f"decoder.{held}."))
+        }
+        assert {n for n, p in model.named_parameters() if p.grad is None} == untaught
+
+        scene.state.optimiser.step(0.0)
+        after = values_of(model)
+        assert set(after) == set(naive.values)
+        for name, value in after.items():
+            torch.testing.assert_close(value, naive.values[name], **CLOSE, msg=name)
+            moved = (value - start[name]).abs().max().item()
+            assert (moved == 0) if name in untaught else (moved > 1e-7), name
+        if tuned:  # no sentence has this word
+            row = WORDS.index("never")
+            name = "encoder.words.table"
+            assert torch.equal(after[name][row], start[name][row])
+    assert len(held_out) == 2  # two decoders had their turn
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+@pytest.mark.parametrize("adversary", [True, False])
+def test_without_meta_learning_the_adversary_pulls_the_same_way(
+    shared: bool, adversary: bool
+) -> None:
+    """Plain learning: θ by L_tr - λ L_dis, φ by L_tr, γ by L_dis, each at the parameters as they are."""
+    decoders = "shared" if shared else "own"
+    method = MetaNER(**{**CONFIG, "meta": False, "adversary": adversary, "decoders": decoders})
+    scene, lexicon = set_up(method, seed=3)
+    naive = NaiveModel(scene.model, lexicon)
+    source, rng = TaskSource([d.corpora for d in SOURCES], 2), random.Random(3)
+    drawn = [source.sample(rng) for _ in range(3)]
+    slopes: Values = {}
+
+    def add(name: str, slope: torch.Tensor) -> None:
+        slopes[name] = slopes.get(name, 0) + slope / len(drawn)
+
+    for chosen in drawn:
+        task = naive.task([*chosen.support, *chosen.query], chosen.domain)
+        theta, phi = leaves(naive.theta()), leaves(task.phi)
+        label = task.label(theta, phi)
+        by_label = gradient(label, theta)
+        for name, slope in by_label.items():
+            add(name, slope)
+        for name, slope in gradient(label, phi).items():
+            add(f"decoder.{naive.number(chosen.domain)}.{name}", slope)
+        if task.dis is not None:
+            gamma = leaves(task.gamma)
+            dis = task.dis(theta, gamma)
+            for name, slope in gradient(dis, theta).items():
+                add(name, -CONFIG["aux_weight"] * slope)
+            for name, slope in gradient(dis, gamma).items():
+                add(f"head.{name}", slope)
+    method.iteration(scene)(1)
+    for name, p in scene.model.named_parameters():
+        if name in slopes:
+            torch.testing.assert_close(p.grad[0], slopes[name], **CLOSE, msg=name)
+        else:
+            assert p.grad is None
+    assert any(name.startswith("head.") for name in slopes) == adversary
