@@ -308,7 +308,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "θ(new) only": {"new_only": True},
     "MAML update": {"maml_update": True},
     "no character CNN": {"encoder": {**METANER_ENCODER, "char_cnn_filters": 0}},
-    **{f"λ = {weight}": {"aux_weight": weight} for weight in (0.2, 0.5, 1.0)},
+    **{f"λ = {weight}": {"aux_weight": weight} for weight in (0.2, 1.0)},
 }
 
 

@@ -82,7 +82,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=280,
+                timeout=850,
             )
             assert result.returncode == 0, f"README.md:{block.line}: {result.stderr}"
             outputs[block.line] = result.stdout

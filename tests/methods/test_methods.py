@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+import typer
 
 import adaptner
-from adaptner.corpora.corpus import group_by_domain
+from adaptner.adaptation.tagger import Tagger
+from adaptner.cli.common import spread
+from adaptner.cli.main import app
+from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.own import own_corpus
-from adaptner.errors import BadConfiguration, TooFewDomains, TooFewSentences, UnknownName
+from adaptner.errors import (
+    BadConfiguration,
+    HeterogeneousTarget,
+    MethodDoesNotFit,
+    SourcesNeeded,
+    TooFewDomains,
+    TooFewSentences,
+    UnknownName,
+)
 from adaptner.methods import method, methods
 from adaptner.methods.configuration import configured
+from adaptner.methods.joint import Joint
+from adaptner.methods.meta_learner import MetaLearner
+from adaptner.methods.metaner import MetaNER
 from adaptner.methods.method import Method, SourceDomain, source_domains
+from adaptner.methods.unadapted import Unadapted
+from adaptner.nn.vectors import WordVectors
 from adaptner.reproduce.tables import papers
+from adaptner.training.base import Base
 from adaptner.training.budget import Budget
-from adaptner.types import LabelSet
+from adaptner.training.pretraining import pretrain
+from adaptner.types import LabelSet, Sentence
 
-NAMES = ["hgda", "hgda-nes", "maml"]  # a new method adds its name here, in order
+NAMES = [  # a new method adds its name here, in order
+    "agg",
+    "d-shift",
+    "dann",
+    "finetuning",
+    "hgda",
+    "hgda-nes",
+    "in-domain",
+    "maml",
+    "metaner",
+    "metaner-zero",
+    "multitask",
+    "wpz",
+]
 
 TINY = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
 QUICK = {"encoder": TINY, "k": 3, "tasks": 2, "adaptation": {"steps": 3, "epochs": 0}}
@@ -27,6 +62,18 @@ PACKAGE = Path(adaptner.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 
 every_method = pytest.mark.parametrize("name", sorted(methods()))
+
+
+def those(kind: type[Method]) -> pytest.MarkDecorator:
+    names = sorted(n for n, m in methods().items() if issubclass(m, kind))
+    assert names
+    return pytest.mark.parametrize("name", names)
+
+
+every_meta_learner = those(MetaLearner)
+every_metaner = those(MetaNER)
+every_joint = those(Joint)
+every_unadapted = those(Unadapted)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,6 +84,25 @@ def _one_thread() -> None:
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
     return source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug", "gene")]))
+
+
+def target_of(chosen: Method) -> Corpus:
+    """A target that the method takes: one of the sources' labels where it must be."""
+    return own_corpus("gene" if isinstance(chosen, Unadapted) else "cellline")
+
+
+def adapted(
+    chosen: Method, base: Base, sources: list[SourceDomain], seed: int = 1, size: int = 5
+) -> Tagger:
+    target = target_of(chosen)
+    given = sources if chosen.joint else ()
+    support = target.split("train")[:size]
+    return chosen.adapt(base, support, labels=target.labels, sources=given, seed=seed)
+
+
+def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    mine, theirs = one.state_dict(), other.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
 
 
 # --- the registry ---------------------------------------------------------------------------------
@@ -54,12 +120,20 @@ def test_a_method_says_what_it_is(name):
     assert found.title
     assert found.paper
     assert found.needs
+    assert found.supports
     assert found.__module__ == f"adaptner.methods.{name.replace('-', '_')}"
 
 
 @pytest.mark.parametrize(
     ("given", "near"),
-    [("hdga", "hgda"), ("HGDA-NES", ""), ("hgda_nes", "hgda-nes"), ("mamI", "maml")],
+    [
+        ("hdga", "hgda"),
+        ("HGDA-NES", ""),
+        ("hgda_nes", "hgda-nes"),
+        ("mamI", "maml"),
+        ("fine-tuning", "finetuning"),
+        ("metaner_zero", "metaner-zero"),
+    ],
 )
 def test_an_unknown_method_names_the_nearest(given, near):
     with pytest.raises(UnknownName) as error:
@@ -86,12 +160,8 @@ def test_a_name_that_resembles_none():
         ({"k": 0}, "k"),
         ({"k": "many"}, "k"),
         ({"tasks": -1}, "tasks"),
-        ({"sampling": "some"}, "sampling"),
-        ({"outer": "third"}, "outer"),
-        ({"weighting": "softness"}, "weighting"),
-        ({"base_rate": 0}, "base_rate"),
-        ({"inner_rate": -1.0}, "inner_rate"),
-        ({"aux_weight": float("nan")}, "aux_weight"),
+        ({"decoders": "several"}, "decoders"),
+        ({"scheme": "iob1"}, "scheme"),
         ({"no_such_field": 1}, "no_such_field"),
         ({"encoder": {"hidden": 0}}, "encoder.hidden"),
         ({"encoder": {"dropout": 1.0}}, "encoder.dropout"),
@@ -114,6 +184,50 @@ def test_a_bad_setting_is_named(name, settings, field):
     assert str(error.value).startswith(f"{field}: ")
 
 
+@every_meta_learner
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"sampling": "some"}, "sampling"),
+        ({"outer": "third"}, "outer"),
+        ({"weighting": "softness"}, "weighting"),
+        ({"base_rate": 0}, "base_rate"),
+        ({"inner_rate": -1.0}, "inner_rate"),
+        ({"aux_weight": float("nan")}, "aux_weight"),
+    ],
+)
+def test_a_bad_setting_of_a_meta_learner_is_named(name, settings, field):
+    test_a_bad_setting_is_named(name, settings, field)
+
+
+@every_metaner
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"inner_rate": 0}, "inner_rate"),
+        ({"inner_steps": 0}, "inner_steps"),
+        ({"aux_weight": -0.1}, "aux_weight"),
+        ({"adversary": "fierce"}, "adversary"),
+        ({"sampling": "entities"}, "sampling"),  # HGDA's, not MetaNER's
+    ],
+)
+def test_a_bad_setting_of_metaner_is_named(name, settings, field):
+    test_a_bad_setting_is_named(name, settings, field)
+
+
+@every_joint
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"source_tasks": 0}, "adaptation.source_tasks"),
+        ({"source_weight": -1}, "adaptation.source_weight"),
+        ({"aux_weight": -1}, "adaptation.aux_weight"),
+    ],
+)
+def test_a_bad_setting_of_joint_steps_is_named(name, settings, field):
+    test_a_bad_setting_is_named(name, {"adaptation": settings}, field)
+
+
 @every_method
 def test_settings_survive_a_trip_through_json(name):
     first = method(name)(**QUICK)
@@ -128,12 +242,21 @@ def test_overrides_change_a_configuration_and_leave_the_rest(name):
     assert second.config == first.config.model_copy(update={"k": 4})
 
 
+@every_method
+def test_part_of_a_table_leaves_the_rest_of_it(name):
+    plain = method(name)().config
+    part = {"encoder": {"hidden": 7}, "optimiser": {"clip": 2.5}, "adaptation": {"batch": 9}}
+    told = method(name)(**part).config
+    for table, (field, value) in ((t, *f.items()) for t, f in part.items()):
+        before = getattr(plain, table)
+        assert getattr(told, table) == before.model_copy(update={field: value})
+
+
 def test_what_tells_the_methods_apart():
     """HGDA 3.2 and 3.3, MetaBioNER's Table 2: classifier, sampling, weighting."""
     told = {
         n: (c.classifier, c.sampling, c.weighting)
-        for n, c in ((n, m().config) for n, m in methods().items())
-        if n in ("hgda", "hgda-nes", "maml")
+        for n, c in ((n, m().config) for n, m in methods().items() if issubclass(m, MetaLearner))
     }
     assert told == {
         "hgda": (True, "all", "hardness"),
@@ -148,6 +271,26 @@ def test_rates_follow_equation_3():
     assert config.outer_optimiser().rate == 0.5
 
 
+@every_metaner
+def test_metaner_has_the_papers_values(name):
+    """Section 5.1.2; GloVe's 300 numbers are the width of vectors drawn where none are given."""
+    config = method(name)().config
+    assert (config.inner_rate, config.optimiser.rate, config.aux_weight) == (1e-4, 1e-3, 0.8)
+    assert (config.optimiser.weight_decay, config.optimiser.clip) == (1e-6, 5.0)
+    assert config.scheme == "bioes"
+    encoder = config.encoder
+    assert (encoder.word_width, encoder.tune_words) == (300, True)
+    assert (encoder.char_embedding, encoder.char_cnn_widths) == (100, (2, 3, 4, 5))
+    assert encoder.char_cnn_filters * len(encoder.char_cnn_widths) == 100
+    assert (encoder.char_lstm, encoder.recurrent, encoder.hidden) == (0, "gru", 128)
+    assert encoder.dropout == 0.5
+
+
+def test_one_decoder_where_the_method_says_so():
+    shared = {n for n, m in methods().items() if m().config.shape().shared}
+    assert shared == {"agg", "d-shift", "metaner-zero", "wpz"}
+
+
 # --- at work --------------------------------------------------------------------------------------
 
 
@@ -157,18 +300,105 @@ def test_fits_and_adapts(name, sources):
     untrained = chosen.fit(sources, Budget(0))
     base = chosen.fit(sources, Budget(5))
     assert base.method == name
-    assert base.facts["iterations"] == 5
+    assert base.facts["iterations"] == (5 if chosen.learns else 0)
+    assert base.facts["vectors"] == "random"
     assert [s["domain"] for s in base.facts["sources"]] == ["Disease", "Drug", "Gene"]
-    before, after = untrained.model.encoder.state_dict(), base.model.encoder.state_dict()
-    assert any(not torch.equal(before[n], after[n]) for n in after)
-    target = own_corpus("cellline")
-    tagger = chosen.adapt(base, target.split("train")[:5], labels=target.labels, seed=1)
-    assert tagger.labels == target.labels
-    assert tagger.facts["steps"] == 3
+    assert same(untrained.model.encoder, base.model.encoder) != chosen.learns
+    tagger = adapted(chosen, base, sources)
+    assert tagger.method == name
+    labels = target_of(chosen).labels.labels
+    if isinstance(chosen, Unadapted) or name == "agg":  # one decoder over the labels of all
+        assert set(tagger.labels.labels) == {"Disease", "Drug", "Gene", *labels}
+    else:
+        assert tagger.labels.labels == labels
+    assert tagger.labels.scheme == chosen.config.scheme
+    assert tagger.facts["steps"] == (0 if isinstance(chosen, Unadapted) else 3)
+    assert same(tagger.encoder, base.model.encoder) == isinstance(chosen, Unadapted)
     assert len(tagger.predict(["HeLa cells grew.", ""])) == 2
 
 
 @every_method
+def test_the_same_seed_gives_the_same(name, sources):
+    chosen = method(name)(**QUICK)
+    one, two, other = (chosen.fit(sources, Budget(2), seed=s) for s in (4, 4, 5))
+    assert same(one.model, two.model)
+    assert not same(one.model, other.model)
+    first, again, third = (adapted(chosen, one, sources, seed=s) for s in (4, 4, 5))
+    assert same(first, again)
+    assert same(first, third) == isinstance(chosen, Unadapted)  # nothing is drawn
+
+
+@every_method
+def test_adapting_leaves_the_base_alone(name, sources):
+    chosen = method(name)(**QUICK)
+    base, untouched = (chosen.fit(sources, Budget(1)) for _ in range(2))
+    adapted(chosen, base, sources)
+    assert same(base.model, untouched.model)
+
+
+@every_method
+def test_a_saved_base_is_adapted_alike(name, sources, tmp_path):
+    chosen = method(name)(**QUICK)
+    base = chosen.fit(sources, Budget(2))
+    base.save(tmp_path)
+    loaded = Base.load(tmp_path)
+    assert (loaded.method, loaded.facts, loaded.model.shape) == (
+        name,
+        base.facts,
+        chosen.config.shape(),
+    )
+    assert same(loaded.model, base.model)
+    assert same(adapted(chosen, loaded, sources), adapted(chosen, base, sources))
+
+
+@every_method
+def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
+    chosen = method(name)(**QUICK)
+    tagger = adapted(chosen, chosen.fit(sources, Budget(2)), sources)
+    tagger.save(tmp_path / "model")
+    loaded = Tagger.load(tmp_path / "model")
+    assert loaded.method == name
+    texts = [s.text for s in own_corpus("gene").split("test")]
+    assert loaded.predict(texts) == tagger.predict(texts)
+
+
+@every_method
+@pytest.mark.parametrize("tune", [False, True])
+def test_given_vectors(name, tune, sources):
+    """Frozen ones, and tuned ones of which the sources and the target read only some."""
+    words = [s.tokens for d in sources for s in d.sentences]
+    words += [s.tokens for s in own_corpus("species").split("train")]
+    vectors = WordVectors.random(words, 16, np.random.default_rng(0))
+    chosen = method(name)(**{**QUICK, "encoder": {**TINY, "tune_words": tune}})
+    base = chosen.fit(sources, Budget(2), vectors=vectors)
+    assert base.facts["vectors"] == "given"
+    assert base.batcher.vectors.words == vectors.words
+    tagger = adapted(chosen, base, sources)
+    assert tagger.batcher.vectors.words == vectors.words
+    assert len(tagger.predict(["HeLa cells grew."])) == 1
+
+
+@every_method
+def test_a_whole_run_in_a_folder(name, tmp_path):
+    """Also where nothing is learnt: a finished run is known as one, and may be made again."""
+    chosen = method(name)(**QUICK)
+    corpora = [own_corpus(n) for n in ("disease", "drug")]
+    first = pretrain(chosen, corpora, Budget(2), tmp_path / "run")
+    for resume in (True, False):
+        again = pretrain(chosen, corpora, Budget(2), tmp_path / "run", resume=resume)
+        assert same(again.model, first.model)
+
+
+@every_method
+def test_bioes_inside_and_plain_entities_outside(name, sources):
+    chosen = method(name)(**{**QUICK, "scheme": "bioes"})
+    tagger = adapted(chosen, chosen.fit(sources, Budget(1)), sources)
+    assert tagger.labels.scheme == "bioes"
+    found = tagger.predict([s.text for s in own_corpus("gene").split("test")])
+    assert {e.label for entities in found for e in entities} <= set(tagger.labels.labels)
+
+
+@every_meta_learner
 @pytest.mark.parametrize("outer", ["first", "second", "implicit"])
 def test_every_outer_gradient_runs(name, outer, sources):
     chosen = method(name)(**{**QUICK, "outer": outer, "inner_steps": 2})
@@ -181,14 +411,14 @@ def test_every_encoder_part_may_be_left_out(name, sources):
     bare = {**TINY, "char_cnn_filters": 0, "char_lstm": 0, "recurrent": "gru"}
     chosen = method(name)(**{**QUICK, "encoder": bare})
     base = chosen.fit(sources, Budget(1))
-    tagger = chosen.adapt(base, own_corpus("cellline").split("train")[:5])
-    assert len(tagger.predict(["HeLa cells grew."])) == 1
+    assert len(adapted(chosen, base, sources).predict(["HeLa cells grew."])) == 1
 
 
 @every_method
 def test_too_few_domains(name, sources):
     chosen = method(name)(**QUICK)
-    least = 2 if chosen.config.classifier else 1
+    least = chosen.least_domains()
+    assert least == (2 if name in ("hgda", "hgda-nes", "metaner", "metaner-zero") else 1)
     with pytest.raises(TooFewDomains) as error:
         chosen.fit(sources[: least - 1], Budget(1))
     assert ("at least two" if least == 2 else "at least one") in str(error.value)
@@ -197,8 +427,169 @@ def test_too_few_domains(name, sources):
 
 @every_method
 def test_too_few_sentences(name, sources):
+    chosen = method(name)(**{**QUICK, "k": 500})
+    if not chosen.learns:  # it draws no tasks
+        chosen.fit(sources, Budget(1))
+        return
     with pytest.raises(TooFewSentences, match="--k"):
-        method(name)(**{**QUICK, "k": 500}).fit(sources, Budget(1))
+        chosen.fit(sources, Budget(1))
+
+
+@every_method
+def test_a_target_without_a_sentence(name, sources):
+    chosen = method(name)(**QUICK)
+    base = chosen.fit(sources, Budget(0))
+    given = {"labels": own_corpus("gene").labels, "sources": sources if chosen.joint else ()}
+    if isinstance(chosen, Unadapted):
+        assert chosen.adapt(base, [], **given).facts["sentences"] == 0
+        return
+    with pytest.raises(TooFewSentences):
+        chosen.adapt(base, [], **given)
+
+
+@every_method
+def test_one_sentence_is_enough(name, sources):
+    chosen = method(name)(**QUICK)
+    tagger = adapted(chosen, chosen.fit(sources, Budget(0)), sources, size=1)
+    assert all(bool(p.isfinite().all()) for p in tagger.parameters())
+
+
+# --- which bases and targets a method takes -------------------------------------------------------
+
+
+@every_unadapted
+def test_a_heterogeneous_target_is_refused(name, sources):
+    chosen = method(name)(**QUICK)
+    base = chosen.fit(sources, Budget(0))
+    target = own_corpus("cellline")
+    for support, labels in ((target.split("train")[:5], None), ([], target.labels)):
+        with pytest.raises(HeterogeneousTarget) as error:
+            chosen.adapt(base, support, labels=labels)
+        assert "CellLine" in str(error.value)
+        assert "Disease, Drug, Gene" in str(error.value)
+
+
+@every_unadapted
+def test_decoders_of_each_domain_cannot_be_used_as_they_are(name, sources):
+    chosen = method(name)(**{**QUICK, "decoders": "own"})
+    with pytest.raises(HeterogeneousTarget, match="a decoder for each of its domains"):
+        adapted(chosen, chosen.fit(sources, Budget(0)), sources)
+
+
+@every_joint
+def test_joint_methods_need_their_sources(name, sources):
+    chosen = method(name)(**QUICK)
+    base = chosen.fit(sources[:2], Budget(0))
+    for given, found in ((), "none"), (sources, "Gene"):
+        with pytest.raises(SourcesNeeded) as error:
+            chosen.adapt(base, own_corpus("cellline").split("train")[:5], sources=given)
+        assert f"sources given: {found}" in str(error.value)
+        assert "(Disease, Drug)" in str(error.value)
+    assert adapted(chosen, base, sources[:1]).facts["source_sentences"] == 160
+
+
+@every_joint
+def test_joint_methods_start_from_the_base_that_finetuning_makes(name, sources):
+    base = method("finetuning")(**QUICK).fit(sources, Budget(1))
+    tagger = adapted(method(name)(**QUICK), base, sources)
+    assert (tagger.method, tagger.facts["base"]) == (name, "finetuning")
+
+
+@every_method
+def test_a_base_with_another_decoder_is_refused(name, sources):
+    chosen = method(name)(**QUICK)
+    other = method("finetuning" if name == "wpz" else "wpz")(**QUICK)
+    with pytest.raises(MethodDoesNotFit, match=f"{name} cannot adapt a base made by {other.name}"):
+        adapted(chosen, other.fit(sources, Budget(0)), sources)
+
+
+def test_in_domain_takes_nothing_of_the_sources(sources):
+    """One base or another, the tagger is the same: words and letters are the target's own."""
+    chosen = method("in-domain")(**QUICK)
+    first, second = (adapted(chosen, chosen.fit(s, Budget(3)), s) for s in (sources, sources[:1]))
+    assert same(first, second)
+    support = own_corpus("cellline").split("train")[:5]
+    assert set(first.batcher.vectors.words) <= {
+        w for s in support for t in s.tokens for w in (t, t.lower())
+    }
+
+
+def test_in_domain_refuses_vectors_that_know_the_sources(sources):
+    vectors = WordVectors.random(
+        (s.tokens for d in sources for s in d.sentences), 16, np.random.default_rng(0)
+    )
+    chosen = method("in-domain")(**QUICK)
+    tuned = method("finetuning")(**{**QUICK, "encoder": {**TINY, "tune_words": True}})
+    with pytest.raises(MethodDoesNotFit, match="know the sources"):
+        adapted(chosen, tuned.fit(sources, Budget(1), vectors=vectors), sources)
+    frozen = method("finetuning")(**QUICK)
+    adapted(chosen, frozen.fit(sources, Budget(1), vectors=vectors), sources)
+    adapted(chosen, tuned.fit(sources, Budget(0), vectors=vectors), sources)
+
+
+def test_dann_reads_unlabelled_text_and_none_of_its_labels(sources):
+    chosen = method("dann")(**QUICK)
+    base = chosen.fit(sources, Budget(1))
+    train = own_corpus("cellline").split("train")
+
+    def tagger(text: Any) -> Tagger:
+        return chosen.adapt(base, train[:5], sources=sources, unlabelled=text, seed=1)
+
+    labelled, bare = tagger(train), tagger([Sentence(s.text, s.token_spans) for s in train])
+    assert same(labelled, bare)
+    assert labelled.facts["unlabelled"] == 130
+    without = tagger(())
+    assert without.facts["unlabelled"] == 5  # the labelled sentences serve
+    assert not same(labelled, without)
+    assert same(tagger([Sentence("", ()), *train]), labelled)
+
+
+def test_without_its_adversary_dann_is_multitask(sources):
+    base = method("finetuning")(**QUICK).fit(sources, Budget(1))
+    quiet = {**QUICK, "adaptation": {**QUICK["adaptation"], "aux_weight": 0.0}}
+    dann, multitask = (
+        adapted(method(name)(**settings), base, sources)
+        for name, settings in (("dann", quiet), ("multitask", QUICK))
+    )
+    assert same(dann, multitask)
+
+
+def test_wpz_without_retraining_takes_means_only(sources):
+    chosen = method("wpz")(**QUICK, retrain=False)
+    base = chosen.fit(sources, Budget(1))
+    tagger = adapted(chosen, base, sources)
+    assert tagger.facts["steps"] == 0
+    assert same(tagger.encoder, base.model.encoder)
+    assert bool(tagger.decoder.seen.any())
+
+
+@pytest.mark.parametrize(
+    "ablation",
+    [
+        {"adversary": False},
+        {"meta": False},
+        {"meta": False, "adversary": False},
+        {"new_only": True},
+        {"maml_update": True},
+        {"encoder": {**TINY, "char_cnn_filters": 0}},
+        {"inner_steps": 3},
+        {"aux_weight": 0.2},
+    ],
+)
+def test_every_ablation_of_metaner_learns_and_differs(ablation, sources):
+    full = method("metaner")(**QUICK).fit(sources, Budget(3))
+    base = method("metaner")(**{**QUICK, **ablation}).fit(sources, Budget(3))
+    assert all(bool(p.isfinite().all()) for p in base.model.parameters())
+    assert not same(base.model.encoder, full.model.encoder)
+    assert (base.model.head is None) == (ablation.get("adversary") is False)
+
+
+def test_metaner_without_meta_learning_and_adversary_is_plain_learning(sources):
+    """The same draws, the same steps as FineTuning's in MetaNER's settings."""
+    bare = method("metaner")(**QUICK, meta=False, adversary=False)
+    told = bare.config.model_dump(include=set(method("finetuning").Config.model_fields))
+    plain = method("finetuning")(**told)
+    assert same(*(m.fit(sources, Budget(3)).model for m in (bare, plain)))
 
 
 def test_held_out_sentences_are_left_out():
@@ -220,15 +611,57 @@ def test_its_file(name):
     assert (PACKAGE / "methods" / f"{name.replace('-', '_')}.py").is_file()
 
 
+RECIPES = sorted((PACKAGE / "reproduce" / "recipes").iterdir())
+
+
+def method_of(recipe: Path) -> str:
+    """``hgda-nes.toml`` is that of hgda-nes, ``metaner-ace2005.toml`` one more of metaner."""
+    fitting = [n for n in methods() if recipe.stem == n or recipe.stem.startswith(f"{n}-")]
+    assert fitting, f"{recipe.name} names no method"
+    return max(fitting, key=len)
+
+
+def commands(recipe: Path) -> list[str]:
+    """The calls a recipe opens with; a backslash leads on to the next line."""
+    lines = recipe.read_text(encoding="utf-8").replace("\\\n#", " ").splitlines()
+    return [line[2:] for line in lines if line.startswith("# adaptner ")]
+
+
 @every_method
 def test_its_recipe(name):
     recipe = PACKAGE / "reproduce" / "recipes" / f"{name}.toml"
-    assert recipe.is_file()
+    assert recipe in RECIPES
+    assert method_of(recipe) == name
     assert tomllib.loads(recipe.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_a_recipe_opens_with_its_command_and_is_taken(recipe):
+    name = method_of(recipe)
     assert configured(name, recipe).name == name
     opening = recipe.read_text(encoding="utf-8").splitlines()[0]
-    assert opening.startswith("# adaptner ")  # the command that runs it
-    assert f"--method {name}" in opening
+    assert opening.startswith(f"# adaptner pretrain --method {name} --config {recipe.name} ")
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for call in commands(recipe):
+        verb, *arguments = shlex.split(call)[1:]
+        verbs[verb].make_context(verb, spread(arguments))  # refuses options it does not know
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
+    """What its command reads is in the shared folder, or the recipe says how it comes to be there."""
+    words = [w for call in commands(recipe) for w in shlex.split(call) if "/" in w]
+    absent = {w.partition("/")[0] for w in words if not (shared_data / w).is_dir()}
+    text = recipe.read_text(encoding="utf-8")
+    for place in absent:
+        assert f"{place}/" in text.partition("Put each")[2], f"{recipe.name}: {place}"
+        assert "licensed" in text
+
+
+@every_metaner
+def test_the_recipe_of_metaner_has_its_defaults(name):
+    recipe = PACKAGE / "reproduce" / "recipes" / f"{name}.toml"
+    assert configured(name, recipe).config == method(name)().config
 
 
 @every_method
