@@ -7,7 +7,7 @@ target it is retrained by episodes of the target's sentences.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -25,6 +25,8 @@ from adaptner.training.loop import Report
 
 
 class WPZConfig(SourceConfig):
+    decoders: Literal["shared"] = "shared"  # its one learned number
+    per_token: Literal[False] = False
     adaptation: PrototypeTuneConfig = PrototypeTuneConfig()
     retrain: bool = Field(True, description="False: the target's sentences give means only")
 

@@ -1,0 +1,70 @@
+"""Label sets: their tags, tag numbers and schemes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptner.text.schemes import Scheme, from_bio
+from adaptner.types import LabelSet, Sentence, TagScheme
+
+SCHEMES: tuple[TagScheme, ...] = ("bio", "bioes")
+
+
+@st.composite
+def bio_tags(draw: st.DrawFn) -> list[str]:
+    """Well-formed BIO, mentions side by side included; labels that look like tags too."""
+    pieces = st.tuples(st.sampled_from(["", "X", "Y", "I-Z", "S"]), st.integers(1, 3))
+    tags: list[str] = []
+    for label, length in draw(st.lists(pieces, max_size=6)):
+        tags += [f"B-{label}", *[f"I-{label}"] * (length - 1)] if label else ["O"] * length
+    return tags
+
+
+def test_tags_of_both_schemes() -> None:
+    assert LabelSet(("Y", "X", "Y")).tags == ("O", "B-X", "I-X", "B-Y", "I-Y")
+    bioes = LabelSet(("Y", "X", "Y"), "bioes")
+    assert bioes.labels == ("X", "Y")
+    assert bioes.tags == ("O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y", "E-Y", "S-Y")
+    assert [bioes.index[tag] for tag in bioes.tags] == list(range(9))
+    assert LabelSet((), scheme="bioes").tags == ("O",)
+
+
+@settings(max_examples=200, deadline=None)
+@given(bio_tags(), st.sampled_from(SCHEMES))
+def test_numbers_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: TagScheme) -> None:
+    sentence = Sentence.from_tokens(["x"] * len(tags), tags)
+    labels = LabelSet(("A", "I-Z", "S", "X", "Y"), scheme)
+    written = from_bio(tags, Scheme(scheme.upper()))
+    assert [labels.tags[n] for n in labels.numbers(sentence)] == written
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("tags", ["B-Z", "O B-Z I-Z"])
+def test_a_label_the_set_does_not_know_is_an_error(tags: str, scheme: TagScheme) -> None:
+    sentence = Sentence.from_tokens(["x"] * len(tags.split()), tags.split())
+    with pytest.raises(KeyError):
+        LabelSet(("X",), scheme).numbers(sentence)
+
+
+def test_labels_of_sentences_are_bio() -> None:
+    found = LabelSet.of([Sentence.from_tokens(["a", "b"], ["B-Y", "B-X"])])
+    assert found == LabelSet(("X", "Y"), "bio")
+
+
+def test_the_scheme_makes_a_difference_and_goes_with_other_labels() -> None:
+    bio, bioes = (LabelSet(("X",), scheme) for scheme in SCHEMES)
+    assert bio != bioes
+    assert len({bio, bioes, LabelSet(("X",), "bioes")}) == 2
+    assert bioes.with_labels(iter(["Z", "Y", "Z"])) == LabelSet(("Y", "Z"), "bioes")
+    assert bio.with_labels([]) == LabelSet(())
+
+
+def test_covers_looks_at_labels_only() -> None:
+    one, two = LabelSet(("X",)), LabelSet(("X", "Y"), "bioes")
+    assert two.covers(one)
+    assert not one.covers(two)
+    assert one.covers(LabelSet(("X",), "bioes"))
+    assert one.covers(LabelSet(()))
+    assert not LabelSet(()).covers(one)
