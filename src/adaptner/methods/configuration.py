@@ -32,7 +32,13 @@ def for_base(name: str | None, base: Base, file: Path | None = None) -> Method:
     if kind.name == base.method:
         return _overridden(kind(**base.config), file, {})
     told = base.config.get("adaptation", {})
-    common = {field: told[field] for field in FineTuneConfig.model_fields if field in told}
+    own = type(kind().config.adaptation).model_fields
+    common = {
+        name: told[name]
+        for name, field in FineTuneConfig.model_fields.items()
+        # where a method has narrowed a field (it has no φ to freeze, say), there is no choice
+        if name in told and own[name].annotation == field.annotation
+    }
     return _overridden(kind(adaptation=common), file, {})
 
 
