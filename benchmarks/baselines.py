@@ -73,7 +73,7 @@ FULL = Setting(
     "full",
     "glove-6b-100d.npy",
     300,
-    3,
+    5,
     {"scheme": "bioes", "optimiser": {"rate": 2e-3}, "encoder": METANER_ENCODER},
     {"batch": 32, "epochs": 10, "optimiser": {"rate": 3e-2}},
 )
@@ -385,8 +385,11 @@ def main() -> None:
     parser.add_argument("--variants", nargs="+")
     parser.add_argument("--sizes", nargs="+", type=int)
     parser.add_argument("--base-seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--seeds", type=int, default=5, help="draws or seeds a cell")
     options = parser.parse_args()
     prepare_process()
+    global FEW_SHOT, FULL
+    FEW_SHOT, FULL = (replace(s, seeds=options.seeds) for s in (FEW_SHOT, FULL))
     verbs[options.table](options)
 
 

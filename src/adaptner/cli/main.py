@@ -19,8 +19,11 @@ from adaptner.cli import (
     hardness,
     methods,
     pretrain,
+    reproduce,
+    results,
     score,
     tag,
+    tune,
 )
 from adaptner.errors import AdaptnerError
 
@@ -40,7 +43,10 @@ for verb in (
     adapt.adapt,
     tag.tag,
     pretrain.pretrain,
+    tune.tune,
     evaluate.evaluate,
+    reproduce.reproduce,
+    results.results,
     score.score,
     check.check,
     convert.convert,

@@ -1,0 +1,184 @@
+"""A table as a grid of jobs: bases, and draws that adapt them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+
+from adaptner.errors import AdaptnerError, FileMissing
+from adaptner.files import digest
+from adaptner.methods import methods
+from adaptner.methods.unadapted import Unadapted
+from adaptner.reproduce.data import Known, checksum
+from adaptner.reproduce.job import Job, Places, Spec
+from adaptner.reproduce.profiles import Profile
+from adaptner.reproduce.protocol import Group, Protocol, Target
+from adaptner.reproduce.settings import configured, learner_of
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What part of a table is asked for."""
+
+    methods: Sequence[str]
+    targets: Sequence[Target]
+    sizes: Sequence[int] = ()
+    shares: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    protocol: Protocol
+    profile: Profile
+    selection: Selection
+    jobs: tuple[Job, ...]
+    checksums: dict[str, str]  # corpus -> of its files
+    skipped: dict[str, str] = field(default_factory=dict)  # what is asked for and cannot run: why
+
+    @property
+    def bases(self) -> tuple[Job, ...]:
+        return tuple(job for job in self.jobs if job.kind == "base")
+
+    @property
+    def draws(self) -> tuple[Job, ...]:
+        return tuple(job for job in self.jobs if job.kind == "draw")
+
+
+def plan(
+    protocol: Protocol, profile: Profile, selection: Selection, places: Places, code: str
+) -> Plan:
+    """Jobs in the order in which they are best done. A target whose data is missing is skipped with
+    the reason; if that leaves none, it is an error."""
+    vectors = _vectors_checksum(protocol, places)
+    sums = _Checksums(places.data)
+    jobs: dict[str, Job] = {}
+    skipped: dict[str, str] = {}
+    missing: AdaptnerError | None = None
+    wanted = set(selection.targets)
+    for group in protocol.groups:
+        if not (targets := [t for t in group.targets if t in wanted]):
+            continue
+        try:
+            sources = [sums.known(place) for place in group.sources]
+            held_out = [sums.known(t.corpus) for t in group.targets]
+        except AdaptnerError as error:
+            missing = error
+            skipped |= {t.name: str(error).splitlines()[0] for t in targets}
+            continue
+        common = {"sources": sources, "held_out": held_out, "code": code}
+        for name in selection.methods:
+            if reason := _unfit(name, protocol):
+                skipped[name] = reason
+                continue
+            for job in _method_jobs(
+                name, protocol, profile, selection, group, targets, {**common, "vectors": vectors}
+            ):
+                jobs.setdefault(job.key, job)
+    if missing is not None and not jobs:
+        raise missing
+    return Plan(protocol, profile, selection, tuple(jobs.values()), sums.found, skipped)
+
+
+def _method_jobs(
+    name: str,
+    protocol: Protocol,
+    profile: Profile,
+    selection: Selection,
+    group: Group,
+    targets: Sequence[Target],
+    common: Spec,
+) -> list[Job]:
+    jobs: list[Job] = []
+    cells: list[tuple[int | None, float | None]] = [
+        *((size, None) for size in selection.sizes),
+        *((None, share) for share in selection.shares),
+    ]
+    if protocol.hardness:
+        cells = [(None, None)]
+    variants = ("", *protocol.variants.get(name, ()))
+    for variant, (size, share) in product(variants, cells):
+        chosen = configured(name, protocol, profile, size, variant)
+        learner = learner_of(chosen)
+        base = Job(
+            "base",
+            {
+                **common,
+                "learner": learner.name,
+                "settings": learner.config.model_dump(mode="json", exclude={"adaptation"}),
+                "iterations": profile.iterations if getattr(learner, "learns", True) else 0,
+                "seed": profile.seed,
+            },
+        )
+        jobs.append(base)
+        if protocol.hardness:
+            continue
+        held = dict(common["held_out"])
+        # What a draw depends on beside its base; joint methods read the sources again.
+        again = {n: common[n] for n in ("sources", "held_out")} if chosen.joint else {}
+        for target in targets:
+            for seed in _seeds(chosen, protocol, profile):
+                spec = {
+                    **again,
+                    "base": base.key,
+                    "vectors": common["vectors"],
+                    "method": name,
+                    "variant": variant,
+                    "settings": chosen.config.model_dump(mode="json"),
+                    "target": (target.corpus, held[target.corpus]),
+                    "size": size,
+                    "share": share,
+                    "seed": seed,
+                    "limit": profile.limit,
+                    "code": common["code"],
+                }
+                jobs.append(Job("draw", spec, base.key))
+    return jobs
+
+
+def _seeds(chosen: object, protocol: Protocol, profile: Profile) -> range:
+    # A method that uses no sentence of the target gives the same for every draw.
+    draws = 1 if isinstance(chosen, Unadapted) else profile.draws
+    return range(profile.seed, profile.seed + draws)
+
+
+def _unfit(name: str, protocol: Protocol) -> str:
+    shared = protocol.settings.get("decoders") == "shared"
+    if issubclass(methods()[name], Unadapted) and not shared:
+        return "it uses the base as it is, and the sources have other labels than the targets"
+    return ""
+
+
+class _Checksums:
+    """Each corpus is read once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.found: dict[str, str] = {}
+
+    def known(self, place: str) -> Known:
+        if place not in self.found:
+            if not (self._root / place).is_dir():
+                raise FileMissing(
+                    file=self._root / place,
+                    hint="`adaptner corpora list` says where each corpus comes from",
+                )
+            self.found[place] = checksum(self._root, place)
+        return place, self.found[place]
+
+
+def _vectors_checksum(protocol: Protocol, places: Places) -> str | None:
+    if protocol.vectors is None:
+        return None
+    path = places.vectors
+    if path is None or not path.is_file():
+        raise FileMissing(
+            file=path or protocol.vectors,
+            hint="--vectors is a folder with that file, or a file of word vectors to use instead",
+        )
+    sums = [digest(path)]
+    if (vocabulary := path.with_suffix(".vocab.txt")).is_file():
+        sums.append(digest(vocabulary))
+    return sha256(" ".join(sums).encode()).hexdigest()

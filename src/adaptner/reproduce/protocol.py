@@ -1,0 +1,128 @@
+"""How a published table is filled: which corpora stand for its columns, which methods for its rows.
+
+The protocols themselves are in ``protocols.py``. A row that we cannot fill yet has a reason instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adaptner.errors import UnknownName, nearest
+from adaptner.reproduce.report.request import row_label
+from adaptner.reproduce.tables import Paper, PublishedRow, PublishedTable, papers
+
+Variants = Mapping[str, Mapping[str, Any]]  # name -> settings
+
+
+@dataclass(frozen=True)
+class Target:
+    """A corpus that is adapted to: ``corpus`` is its folder below the data folder. ``note`` says why
+    figures on it do not compare with the column's; it is empty where they do."""
+
+    corpus: str
+    column: str | None = None
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.corpus.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Targets that share their sources, and so a base. No source is learnt from with a sentence that
+    stands in the test split of one of the targets."""
+
+    name: str
+    targets: tuple[Target, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What fills a table. ``settings`` are those of all methods; ``quick`` and, for one method each,
+    ``quick_own`` go on top of them where a profile does not follow recipes. ``rows`` names our
+    method where the table's row does not; ``variants`` are settings on top of a method's, by the
+    row's name; ``extra`` are methods worth a row that the paper does not have."""
+
+    table: str
+    groups: tuple[Group, ...] = ()
+    vectors: str | None = None
+    sizes: tuple[int, ...] = ()
+    shares: tuple[float, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    quick_own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, Variants] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    hardness: bool = False  # filled from the records of a base; nothing is drawn
+    quick_draws: int | None = None
+    reason: str = ""  # why nothing fills it, where nothing does
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(target for group in self.groups for target in group.targets)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The paper's column -> our corpus, where one stands for it."""
+        return {t.column: t.name for t in self.targets if t.column is not None}
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A row of a published table and our method for it, or the reason why there is none."""
+
+    row: PublishedRow
+    method: str | None
+    reason: str = ""
+
+    @property
+    def label(self) -> str:
+        return row_label(self.row)
+
+
+def fillings(protocol: Protocol, table: PublishedTable) -> list[Filling]:
+    """One for each printed row."""
+    return [_filling(protocol, row) for row in table.rows]
+
+
+def _filling(protocol: Protocol, row: PublishedRow) -> Filling:
+    from adaptner.methods import methods
+
+    known = methods()
+    if protocol.reason:
+        return Filling(row, None, protocol.reason)
+    if protocol.hardness:
+        return Filling(row, "hgda")
+    if row.encoder == "bert":
+        return Filling(row, None, "a transformer encoder is to come")
+    varied = [name for name, own in protocol.variants.items() if row.method in own]
+    named = row.method_id or protocol.rows.get(row.method or "") or next(iter(varied), None)
+    if named is None:
+        titles = {m.title.lower(): name for name, m in known.items()}
+        named = titles.get((row.method or "").lower())
+    if named is None:
+        return Filling(row, None, f"{row.method} is not among our methods")
+    if named not in known:
+        return Filling(row, None, f"{named} is to come")
+    if protocol.sizes and row.size is not None and row.size not in protocol.sizes:
+        return Filling(row, None, f"size {row.size} is not run")
+    return Filling(row, named)
+
+
+def find_table(name: str) -> tuple[Paper, PublishedTable]:
+    """``hgda/3``, ``HGDA 3``, ``HGDA Table 3``: the published table of that name."""
+    every = {f"{p.name}/{t.id}": (p, t) for p in papers() for t in p.tables}
+    spelled = "/".join(
+        part for part in name.lower().replace("/", " ").split() if part not in ("table", "tab.")
+    )
+    if spelled not in every:
+        raise UnknownName(
+            kind="table", name=name, near=nearest(spelled, list(every)), known=", ".join(every)
+        )
+    return every[spelled]

@@ -1,0 +1,68 @@
+"""From the store to the report's request: what was asked, what is there, what does not compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adaptner.reproduce.plan import Plan
+from adaptner.reproduce.protocol import fillings
+from adaptner.reproduce.runner import Request, hardness_records
+from adaptner.reproduce.store import STORE, Store
+from adaptner.reproduce.tables import paper
+
+
+def report(wanted: Plan, request: Request) -> list[Path]:
+    """The pages written; none where this version has no report yet."""
+    try:
+        from adaptner.reproduce.report import write_report  # type: ignore[attr-defined]
+        from adaptner.reproduce.report.request import ReportRequest
+    except ImportError:
+        return []
+    protocol = wanted.protocol
+    with Store(request.output / STORE) as store:
+        keys = {job.key for job in wanted.draws}
+        results = [r for r in store.results() if r.key in keys]
+    name = f"{protocol.table.replace('/', '-')}-{wanted.profile.name}"
+    folder = request.output / "reports" / name
+    told = ReportRequest(
+        table=protocol.table,
+        profile=wanted.profile.name,
+        command=request.command,
+        methods=tuple(wanted.selection.methods),
+        targets=tuple(t.name for t in wanted.selection.targets),
+        sizes=tuple(wanted.selection.sizes),
+        draws=wanted.profile.draws,
+        notes=notes(wanted),
+        skipped=skipped(wanted),
+        columns=protocol.columns,
+        incomparable={t.column or t.name: t.note for t in wanted.selection.targets if t.note},
+        hardness=hardness_records(request.output, wanted),
+    )
+    return list(write_report(results, told, folder))
+
+
+def notes(wanted: Plan) -> tuple[str, ...]:
+    """What keeps our numbers from comparing with the paper's."""
+    profile, protocol = wanted.profile, wanted.protocol
+    own = [n for n in protocol.notes if not (profile.recipes and n.startswith("quick: "))]
+    budget = (
+        f"Profile {profile.name}: {profile.iterations:,} iterations a base, {profile.draws} draws"
+    )
+    if profile.limit is not None:
+        budget += f", the first {profile.limit:,} test sentences of a corpus at most"
+    budget += ", the settings of the recipes." if profile.recipes else ", our default settings."
+    columns = [
+        f"Not comparable: {t.column or t.name}: {t.note}."
+        for t in wanted.selection.targets
+        if t.note
+    ]
+    return (budget, *own, *dict.fromkeys(columns))
+
+
+def skipped(wanted: Plan) -> dict[str, str]:
+    """Rows of the paper and parts of the request that were not run, and why."""
+    name, _, table = wanted.protocol.table.partition("/")
+    found = {
+        f.label: f.reason for f in fillings(wanted.protocol, paper(name).table(table)) if f.reason
+    }
+    return {**found, **wanted.skipped}

@@ -1,0 +1,48 @@
+"""What a method is told in a run: its defaults or recipe, the table's settings, the profile's K."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Any
+
+from adaptner.methods import method
+from adaptner.methods.method import Method
+from adaptner.reproduce.profiles import Profile
+from adaptner.reproduce.protocol import Protocol
+
+# These learn from the sources what another method learns: one base serves them all.
+LEARNS_AS = {
+    **dict.fromkeys(("agg", "multitask", "dann", "d-shift"), "finetuning"),
+    "metaner-zero": "metaner",
+}
+
+
+def configured(
+    name: str, protocol: Protocol, profile: Profile, size: int | None, variant: str = ""
+) -> Method:
+    """The method as it runs in a cell; ``size`` is None where a share is drawn."""
+    found = method(name)()
+    layers: list[Any] = [recipe(name)] if profile.recipes else []
+    layers.append(protocol.settings)
+    if not profile.recipes:
+        layers += [protocol.quick, protocol.quick_own.get(name, {})]
+    if variant:
+        layers.append(protocol.variants[name][variant])
+    if (k := profile.k or size) is not None:
+        layers.append({"k": k})
+    for layer in layers:
+        found = type(found)(found.config, **layer)
+    return found
+
+
+def recipe(name: str) -> dict[str, Any]:
+    """The settings of the paper's run; a method without a recipe has them as its defaults."""
+    file = resources.files("adaptner.reproduce") / "recipes" / f"{name}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def learner_of(chosen: Method) -> Method:
+    """The method that learns the base which ``chosen`` adapts, told the same about learning."""
+    told = chosen.config.model_dump(mode="json", exclude={"adaptation"})
+    return method(LEARNS_AS.get(chosen.name, chosen.name))(**told)

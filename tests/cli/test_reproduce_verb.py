@@ -1,0 +1,209 @@
+"""``adaptner reproduce`` and ``adaptner results`` as a user calls them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_kit import OWN, Call, listing
+
+# The package's own corpora in the places of HGDA's.
+PLACES = {
+    "ncbi-disease": "disease",
+    "bc5cdr-disease": "disease",
+    "bc5cdr-chem": "drug",
+    "bc4chemd-sub": "drug",
+    "jnlpba": "gene",
+    "bc2gm": "gene",
+    "linnaeus": "species",
+    "s800": "species",
+}
+SMALL = ("--targets", "NCBI", "--sizes", "5", "--draws", 2, "--iterations", 2, "--limit", 10)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("reproduce")
+    for place, own in PLACES.items():
+        shutil.copytree(OWN / own, root / "data" / "bio8" / place)
+    (root / "vectors").mkdir()
+    words = ["cells", "patients", "the", "of", "disease"]
+    table = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
+    np.save(root / "vectors" / "pubmed-w2v-200d.npy", table)
+    (root / "vectors" / "pubmed-w2v-200d.vocab.txt").write_text("".join(f"{w}\n" for w in words))
+    return root / "data"
+
+
+def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
+    answer = call("reproduce", "--list", "--json")
+    assert answer.code == 0
+    tables = {row["table"]: row for row in json.loads(answer.out)}
+    assert {"hgda/1", "hgda/3", "metabioner/5", "metaner/2", "pdaln/1", "jia2019/3"} <= set(tables)
+    assert tables["hgda/3"]["filled"]["HGDA-NEs"] == "hgda-nes"
+    assert "transformer" in tables["hgda/3"]["missing"]["HGDA*"]
+    assert "a tenth" in tables["hgda/3"]["not_comparable"]["bc4chemd-sub"]
+    assert not tables["pdaln/1"]["filled"]
+    plain = call("reproduce", "--list")
+    assert plain.code == 0
+    assert "metaner/3" in plain.out
+
+
+def test_dry_run_prints_the_grid_and_the_hours_and_writes_nothing(
+    call: Call, data: Path, tmp_path: Path
+) -> None:
+    output = ("-o", tmp_path / "out")
+    dry = ("reproduce", "HGDA 3", "--data", data, "--profile", "paper", "--dry-run", *output)
+    facts = json.loads(call(*dry, "--json").out)
+    assert (facts["bases"], facts["draws"], facts["iterations"]) == (64, 2560, 10_000)
+    assert facts["hours"] > 0
+    plain = call(*dry)
+    assert plain.code == 0
+    assert "2560 draws" in plain.out
+    assert "bio8/ncbi-disease" in plain.out
+    assert listing(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("hgda/9",), "did you mean 'hgda/"),
+        (("hgda/3", "--methods", "hgda", "mamll"), "did you mean 'maml'"),
+        (("hgda/3", "--targets", "LINEUS"), "did you mean 'linnaeus'"),
+        (("hgda/3", "--profile", "papers"), "did you mean 'paper'"),
+        (("hgda/3", "--sizes", "x"), "--sizes 5 20 50"),
+        ((), "for example hgda/3"),
+    ],
+)
+def test_wrong_names_are_wrong_calls_with_the_nearest(
+    call: Call, data: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    answer = call("reproduce", *arguments, "--data", data, "-o", tmp_path / "out")
+    assert answer.code == 2
+    assert said in answer.err
+    assert listing(tmp_path) == []
+
+
+def test_missing_data_is_named_with_the_remedy(call: Call, tmp_path: Path) -> None:
+    answer = call("reproduce", "hgda/3", "--data", tmp_path / "none", "-o", tmp_path / "out")
+    assert answer.code == 1
+    assert "corpora list" in answer.err
+    assert listing(tmp_path) == []
+
+
+def test_a_table_that_nothing_fills_yet_says_why(call: Call, tmp_path: Path) -> None:
+    answer = call("reproduce", "pdaln/1", "-o", tmp_path / "out", "--json")
+    assert answer.code == 0
+    facts = json.loads(answer.out)
+    assert facts["jobs"] == 0
+    assert "to come" in " ".join(facts["rows_not_run"].values())
+
+
+def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: Path) -> None:
+    """One method through the whole path; then what was stored, by every door."""
+    output = tmp_path / "out"
+    asked = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "-o", output)
+    answer = call(*asked, "--json")
+    assert answer.code == 0, answer.err
+    facts = json.loads(answer.out)
+    assert (facts["jobs"], facts["done"], facts["computed"], facts["failed"]) == (3, 3, 3, [])
+    again = json.loads(call(*asked, "--json").out)
+    assert (again["done"], again["computed"]) == (3, 0)
+    assert again["report"] == facts["report"]
+    assert json.loads(call(*asked, "--report-only", "--json").out)["report"] == facts["report"]
+    assert all(Path(page).is_file() for page in facts["report"])
+
+    rows = json.loads(call("results", output, "--json").out)
+    assert [(r["method"], r["target"], r["size"], r["seed"]) for r in rows] == [
+        ("maml", "ncbi-disease", 5, 0),
+        ("maml", "ncbi-disease", 5, 1),
+    ]
+    shown = call("results", output / "results.sqlite", "--table", "HGDA 3")
+    assert "ncbi-disease" in shown.out
+    assert "2 results" in shown.err
+    assert json.loads(call("results", output, "--size", 20, "--json").out) == []
+    assert json.loads(call("results", output, "--table", "hgda/5", "--json").out) == []
+    wrong = call("results", output, "--method", "malm")
+    assert (wrong.code, "did you mean 'maml'" in wrong.err) == (2, True)
+
+    assert call("results", output, "--csv", tmp_path / "r.csv").code == 0
+    with open(tmp_path / "r.csv", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [float(r["f1"]) for r in found] == [r["f1"] for r in rows]
+    assert json.loads(found[0]["data"]) == rows[0]["data"]
+    none = call("results", output, "--failures")
+    assert (none.code, none.out) == (0, "")
+
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    assert call("results", output, "--parquet", tmp_path / "r.parquet").code == 0
+    table = parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    assert [r["f1"] for r in table] == [r["f1"] for r in rows]
+    assert json.loads(table[0]["settings"]) == rows[0]["settings"]
+
+
+def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) -> None:
+    """K = T', the recipe's settings, the whole test split; only the iterations are cut."""
+    cell = ("--targets", "S800", "--methods", "hgda", "--sizes", 4, "--draws", 1)
+    asked = ("reproduce", "hgda/3", "--data", data, "--profile", "paper", *cell)
+    answer = call(*asked, "--iterations", 1, "-o", tmp_path, "--json")
+    assert answer.code == 0, answer.err
+    (row,) = json.loads(call("results", tmp_path, "--json").out)
+    assert (row["settings"]["k"], row["size"], row["iterations"]) == (4, 4, 1)
+    assert row["settings"]["optimiser"]["name"] == "sgd"
+    assert row["settings"]["weighting"] == "hardness"
+    assert not row["limited"]
+
+
+def test_a_failed_job_ends_in_code_1_and_names_its_log(
+    call: Call, data: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    asked = ("--methods", "maml", *SMALL[:2], "--sizes", "99999", *SMALL[4:], "--draws", 1)
+    answer = call("reproduce", "hgda/3", "--data", data, *asked, "-o", output)
+    assert answer.code == 1
+    assert "1 of 2 jobs failed" in answer.err
+    assert "Traceback" not in answer.err
+    (log,) = (output / "logs").glob("*[0-9a-f].log")
+    assert str(log) in answer.err
+    failures = json.loads(call("results", output, "--failures", "--json").out)
+    assert [f["log"] for f in failures] == [str(log)]
+    assert "size 99999" in call("results", output, "--failures").out
+
+
+def test_parquet_without_pyarrow_names_the_extra(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    from adaptner.reproduce.store import STORE, Store
+
+    Store(tmp_path / STORE).close()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    answer = call("results", tmp_path, "--parquet", tmp_path / "r.parquet")
+    assert answer.code == 1
+    assert "adaptner[parquet]" in answer.err
+
+
+def test_ray_without_ray_names_the_extra(
+    call: Call, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    asked = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "--ray", "local")
+    answer = call(*asked, "-o", tmp_path / "out")
+    assert answer.code == 1
+    assert "adaptner[cluster]" in answer.err
+
+
+@pytest.mark.parametrize("content", [None, b"not a database at all, by any means" * 30])
+def test_results_of_something_else(call: Call, tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "results.sqlite"
+    if content is not None:
+        path.write_bytes(content)
+    answer = call("results", path)
+    assert answer.code == 1
+    assert "results.sqlite" in answer.err

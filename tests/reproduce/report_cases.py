@@ -1,0 +1,81 @@
+"""Results and requests for the tests of the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adaptner.reproduce.report.request import ReportRequest
+from adaptner.reproduce.result import Result
+
+BIO8 = {
+    "NCBI": "ncbi-disease",
+    "BC5CDR-disease": "bc5cdr-disease",
+    "BC5CDR-drug": "bc5cdr-chem",
+    "BC4CHEMD": "bc4chemd-sub",
+    "JNLPBA": "jnlpba",
+    "BC2GM": "bc2gm",
+    "LINNAEUS": "linnaeus",
+    "S800": "s800",
+}
+TARGETS5 = {
+    "BioNLP13PC": "bionlp13pc",
+    "MIT Movie": "mit-movie",
+    "MIT Restaurant": "mit-restaurant",
+    "Re3d": "re3d",
+    "SEC": "sec",
+}
+
+
+def result(method="hgda", target="ncbi-disease", size=5, seed=0, f1=0.3, **facts: Any) -> Result:
+    given: dict[str, Any] = {
+        "key": f"{method}/{target}/{size}/{seed}/{sorted(facts.items())}",
+        "method": method,
+        "variant": "",
+        "target": target,
+        "size": size,
+        "share": None,
+        "seed": seed,
+        "f1": f1,
+        "precision": f1,
+        "recall": f1,
+        "steps": 20,
+        "seconds": 1.5,
+        "iterations": 600,
+        "base_key": "b" * 8,
+        "base_seconds": 240.0,
+        "peak_mb": 800.0,
+        "sentences": 940,
+        "limited": False,
+        "entities": 7,
+        "unlabelled": 0,
+        "protocol": "few-shot/strict-micro-f1",
+        "profile": "quick",
+        "data": {target: "ab" * 32},
+        "settings": {"k": 10},
+        "code": "0.1.0+abc",
+        "finished": "2026-11-17T12:00:00Z",
+    }
+    return Result(**{**given, **facts})
+
+
+def draws(values, method="hgda", target="ncbi-disease", size=5, **facts: Any) -> list[Result]:
+    """One result per value, seeds from 0."""
+    return [result(method, target, size, seed, value, **facts) for seed, value in enumerate(values)]
+
+
+def request(table="hgda/3", columns=BIO8, **facts: Any) -> ReportRequest:
+    given: dict[str, Any] = {"profile": "quick", "command": f"adaptner reproduce {table}"}
+    return ReportRequest(table=table, columns=columns, **{**given, **facts})
+
+
+def many(methods=("hgda", "hgda-nes", "metaner", "maml"), sizes=(5, 10, 20, 50), seeds=3):
+    """A whole table, made up but varied."""
+    return [
+        result(
+            m, t, size, seed, 0.2 + 0.03 * i + 0.01 * j + 0.004 * size + 0.02 * (seed * (i + 1) % 3)
+        )
+        for i, m in enumerate(methods)
+        for j, t in enumerate(BIO8.values())
+        for size in sizes
+        for seed in range(seeds)
+    ]

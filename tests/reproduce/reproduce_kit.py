@@ -1,0 +1,65 @@
+"""A table that runs in seconds: the package's own corpora, a tiny encoder, a few iterations."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import adaptner.corpora
+from adaptner.reproduce.protocol import Group, Protocol, Target, find_table
+from adaptner.reproduce.runner import Ended, Request, run
+from adaptner.training.settings import prepare_process
+
+prepare_process()  # one thread, as in the workers
+OWN = Path(adaptner.corpora.__file__).parent / "own"
+TABLE = find_table("hgda/3")[1]
+
+SMALL: dict[str, Any] = {
+    "k": 4,
+    "tasks": 2,
+    "record_every": 2,
+    "encoder": {
+        "word_width": 16,
+        "char_embedding": 8,
+        "char_cnn_filters": 8,
+        "char_lstm": 8,
+        "hidden": 12,
+    },
+    "adaptation": {"steps": 10, "epochs": 0, "optimiser": {"rate": 5e-3}},
+}
+TINY = Protocol(
+    "hgda/3",
+    (
+        Group("CellLine", (Target("cellline", "NCBI"),), ("disease", "drug")),
+        Group("Gene", (Target("gene", "JNLPBA"), Target("species", "S800")), ("disease", "drug")),
+    ),
+    sizes=(5,),
+    settings=SMALL,
+)
+ONE = replace(TINY, groups=TINY.groups[:1])
+
+
+def request(output: Path, **changes: Any) -> Request:
+    told: dict[str, Any] = {
+        "data": OWN,
+        "output": output,
+        "methods": ("hgda", "maml"),
+        "draws": 2,
+        "iterations": 4,
+        "limit": 15,
+        "jobs": 1,
+    }
+    return Request(**{**told, **changes})
+
+
+def ran(protocol: Protocol, asked: Request) -> tuple[Ended, list[str]]:
+    """Run, and what was told."""
+    told: list[str] = []
+    return run(protocol, TABLE, asked, told.append, quiet=True), told
+
+
+def copied_data(folder: Path) -> Path:
+    shutil.copytree(OWN, folder / "data", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder / "data"

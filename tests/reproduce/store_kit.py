@@ -1,0 +1,69 @@
+"""What tests of the store share. Light: processes that import it start at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from adaptner.reproduce.job import Job
+from adaptner.reproduce.result import Result
+from adaptner.reproduce.store import Claim, Store
+from adaptner.reproduce.worker_identity import WorkerIdentity
+
+PATIENCE = 240.0  # for whatever is waited for: it ends long before, even on a busy machine
+ASK = "ask"
+
+
+def jobs(bases: int, draws: int) -> list[Job]:
+    found: list[Job] = []
+    for b in range(bases):
+        base = Job("base", {"number": b})
+        found.append(base)
+        found += [Job("draw", {"base": base.key, "number": d}, base.key) for d in range(draws)]
+    return found
+
+
+def result(key: str, **changes: object) -> Result:
+    facts = Result(
+        key=key,
+        method="hgda",
+        variant="",
+        target="ncbi-disease",
+        size=5,
+        share=None,
+        seed=0,
+        f1=0.5,
+        precision=0.25,
+        recall=1.0,
+        steps=20,
+        seconds=1.5,
+        iterations=600,
+        base_key="b",
+        base_seconds=200.0,
+        peak_mb=800.0,
+        sentences=940,
+        limited=False,
+        entities=3,
+        unlabelled=0,
+        protocol="few-shot",
+        profile="quick",
+        data={"ncbi": "abc", "é": "def"},
+        settings={"k": 10, "encoder": {"hidden": 128}},
+        code="0.1.0",
+        finished="2026-11-17T00:00:00+00:00",
+    )
+    return replace(facts, **changes)  # type: ignore[arg-type]
+
+
+def finish(store: Store, claim: Claim, me: WorkerIdentity) -> None:
+    made = result(claim.key) if claim.kind == "draw" else None
+    store.finish(claim.key, me, 1.0, {"seconds": 2.0}, made)
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.05)
