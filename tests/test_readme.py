@@ -26,7 +26,6 @@ from adaptner.cli.main import app
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TO_COME = {"reproduce"}  # named in the README as not there yet
 
 
 @dataclass(frozen=True)
@@ -178,8 +177,6 @@ def test_an_impossible_call_would_be_noticed(call: str) -> None:
 def test_verbs_and_options_named_in_the_text_exist(page: Path) -> None:
     for span in re.findall(r"`adaptner ([^`]+)`", prose(page)):
         words = span.split()
-        if words[0] in TO_COME:
-            continue
         command, rest = verb_command(words)
         known = {name for parameter in command.params for name in parameter.opts} | {"--help"}
         assert {w for w in rest if w.startswith("-") and w != "-"} <= known, span
