@@ -60,7 +60,7 @@ def load_corpus(spec: str | Path) -> Corpus:
     domain, folder = _parted(spec)
     if not folder.is_dir():
         raise FileMissing(file=folder, hint="a corpus is a folder with train, dev and test files")
-    files = _split_files(folder)
+    files = split_files(folder)
     sentences = {name: _read(path) for name, path in files.items()}
     labels = LabelSet.of(s for split in sentences.values() for s in split)
     name = folder.resolve().name
@@ -68,7 +68,7 @@ def load_corpus(spec: str | Path) -> Corpus:
         name=name,
         domain=domain or (labels.labels[0] if len(labels) == 1 else name),
         labels=labels,
-        sha256=_combined_digest(files),
+        sha256=combined_digest(files),
         folder=folder,
         sentences=MappingProxyType(sentences),
     )
@@ -90,7 +90,7 @@ def _parted(spec: str | Path) -> tuple[str, Path]:
     return domain.strip(), Path(folder)
 
 
-def _split_files(folder: Path) -> dict[str, Path]:
+def split_files(folder: Path) -> dict[str, Path]:
     endings = [ending for f in FORMATS.values() if f.name != "text" for ending in f.endings]
     files: dict[str, Path] = {}
     for name in SPLITS:
@@ -113,7 +113,7 @@ def _read(path: Path) -> tuple[Sentence, ...]:
     )
 
 
-def _combined_digest(files: Mapping[str, Path]) -> str:
+def combined_digest(files: Mapping[str, Path]) -> str:
     """Of the splits' names and contents in their fixed order, wherever the folder is."""
     state = sha256()
     for name, path in files.items():

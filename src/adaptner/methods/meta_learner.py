@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.bilevel import OUTER, WEIGHTING, InnerLoop, Objective, Step, bilevel_step
+from adaptner.bilevel import OUTER, WEIGHTING, InnerLoop, Step, bilevel_step
 from adaptner.episodes import Sampling, Task, TaskSource
 from adaptner.methods.method import MethodConfig, SourceDomain
 from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
-from adaptner.nn.batch import Batch
 from adaptner.nn.model import ModelShape, Parameters
 from adaptner.training.loop import Report
 from adaptner.training.optimiser import OptimiserConfig
@@ -69,19 +68,12 @@ class MetaLearner(SourceLearner):
                 ([task.support for task in batch], domains),
                 ([task.query for task in batch], domains),
             )
-
-            def losses(data: Batch) -> Objective:
-                return lambda parameters: model.losses(
-                    parameters,
-                    data,
-                    domains,
-                    aux_weight=config.aux_weight,
-                    per_token=config.per_token,
-                    noise=scene.state.noise,
-                )
-
+            on_support, on_query = (
+                scene.objective(data, domains, config, config.aux_weight)
+                for data in (support, query)
+            )
             start: Parameters = model.stacked(domains, rows)
-            step = bilevel_step(losses(support), losses(query), start, inner, outer, weighting)
+            step = bilevel_step(on_support, on_query, start, inner, outer, weighting)
             model.add_gradients(domains, step.gradients, step.weights, rows)  # lines 10 to 12
             recorded = iteration == 1 or iteration % config.record_every == 0
             return _report(step, batch, sources, recorded)

@@ -11,12 +11,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adaptner.bilevel import Chosen, DomainSplit, Objective, uniform
+from adaptner.bilevel import Chosen, DomainSplit, uniform
 from adaptner.episodes import TaskSource
 from adaptner.methods.method import MethodConfig
 from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
 from adaptner.methods.supervised import joint_iteration
-from adaptner.nn.batch import Batch
 from adaptner.nn.encoder import EncoderConfig
 from adaptner.nn.model import ModelShape, Parameters
 from adaptner.training.loop import Report
@@ -96,19 +95,11 @@ class MetaNER(SourceLearner):
             ]
             drawn = [([tasks.sample_of(d, rng) for d in own], own) for own in domains]
             batches, rows = scene.batches(*drawn)
-
-            def objective(batch: Batch, own: list[int]) -> Objective:
-                return lambda parameters: model.losses(
-                    parameters,
-                    batch,
-                    own,
-                    aux_weight=config.aux_weight,
-                    per_token=config.per_token,
-                    noise=scene.state.noise,
-                )
-
             chosen = [
-                Chosen(objective(batch, own), _without_theta(model.stacked(own, rows)))
+                Chosen(
+                    scene.objective(batch, own, config, config.aux_weight),
+                    _without_theta(model.stacked(own, rows)),
+                )
                 for batch, own in zip(batches, domains, strict=True)
             ]
             theta = {n: p for n, p in model.stacked(domains[0], rows).items() if _is_theta(n)}

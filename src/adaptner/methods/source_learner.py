@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from pydantic import Field
 
+from adaptner.bilevel import Objective
 from adaptner.errors import TooFewDomains
 from adaptner.methods.method import Method, MethodConfig, SourceDomain
 from adaptner.nn.batch import Batch, Batcher, alphabet_of
@@ -73,6 +74,19 @@ class Scene:
         ]
         rows = rows_of(self.model.encoder, made)
         return [narrow(batch, rows) for batch in made], rows
+
+    def objective(
+        self, batch: Batch, domains: Sequence[int], config: SourceConfig, aux_weight: float
+    ) -> Objective:
+        """The losses of a batch as a function of the parameters, with dropout."""
+        return lambda parameters: self.model.losses(
+            parameters,
+            batch,
+            domains,
+            aux_weight=aux_weight,
+            per_token=config.per_token,
+            noise=self.state.noise,
+        )
 
 
 class SourceLearner(Method):

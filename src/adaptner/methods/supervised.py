@@ -32,14 +32,7 @@ def joint_iteration(scene: Scene, config: SourceConfig, aux_weight: float = 0.0)
         sentences = [(*task.support, *task.query) for task in drawn]
         (batch,), rows = scene.batches((sentences, domains))
         start = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
-        losses = model.losses(
-            start,
-            batch,
-            domains,
-            aux_weight=aux_weight,
-            per_token=config.per_token,
-            noise=scene.state.noise,
-        )
+        losses = scene.objective(batch, domains, config, aux_weight)(start)
         model.add_gradients(domains, group_gradients(losses, start), uniform(losses), rows)
         loss = float(losses.total.detach().mean())
         metrics = {"label": float(losses.label.detach().mean())}

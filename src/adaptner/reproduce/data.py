@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from adaptner.corpora.corpus import Corpus, _combined_digest, _split_files, load_corpus
+from adaptner.corpora.corpus import Corpus, combined_digest, load_corpus, split_files
 from adaptner.errors import DataChanged
 from adaptner.types import Sentence
 
@@ -24,7 +24,7 @@ _SEED, _SHARE = 13, 0.7
 
 def checksum(root: Path, place: str) -> str:
     """As ``Corpus.sha256``, without reading the sentences."""
-    return _combined_digest(_split_files(root / place))
+    return combined_digest(split_files(root / place))
 
 
 def load(root: Path, known: Known) -> Corpus:
