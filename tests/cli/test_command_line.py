@@ -165,12 +165,22 @@ def test_ctrl_c_while_a_run_learns(
 @pytest.mark.parametrize(
     "verb", ["check own.jsonl", "check own.jsonl --json", "convert own.jsonl -"]
 )
-def test_standard_output_on_a_full_disk(tmp_path: Path, verb: str) -> None:
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "not"])
+def test_standard_output_on_a_full_disk(
+    tmp_path: Path, verb: str, unbuffered: dict[str, str]
+) -> None:
     (tmp_path / "own.jsonl").write_text('{"text": "TP53 fell."}\n')
     arguments = [*verb.split(), "--to", "jsonl"] if "convert" in verb else verb.split()
+    # Buffered, as users have it, and not: then the write itself fails.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | unbuffered
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+            [PROGRAM, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
         )
     assert result.returncode == 1
     assert "no space left" in result.stderr

@@ -5,6 +5,7 @@ Nothing heavy is imported before a verb runs, so that ``--help`` answers at once
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -62,7 +63,10 @@ def main() -> None:
     from adaptner.cli.common import complain, spread, system_error
 
     try:
-        app(args=spread(sys.argv[1:]))
+        try:
+            app(args=spread(sys.argv[1:]))
+        finally:
+            sys.stdout.flush()  # a full disk is to be met here, not when the interpreter ends
     except AdaptnerError as error:
         complain(str(error))
         sys.exit(error.exit_code)
@@ -74,12 +78,24 @@ def main() -> None:
     except KeyboardInterrupt:
         complain("stopped by you")
         sys.exit(1)
+    except BrokenPipeError:  # whoever read our output has had enough
+        _give_up_output()
+        sys.exit(1)
     except OSError as error:
         complain(system_error(error))
+        _give_up_output()
         sys.exit(1)
     except MemoryError:
         complain("out of memory\n  What to do: give smaller files")
         sys.exit(1)
+
+
+def _give_up_output() -> None:
+    """What cannot be written must not be tried again when the interpreter ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
