@@ -62,6 +62,11 @@ class LoneCarriageReturn(AdaptnerError):
     remedy = "convert the line ends, for example with: tr '\\r' '\\n' < IN > OUT"
 
 
+class DamagedArchive(AdaptnerError):
+    problem = "the compressed file is damaged or cut off ({reason})"
+    remedy = "get it again; `{tool} -t FILE` says whether a file is whole"
+
+
 class UnknownFormat(AdaptnerError):
     problem = "cannot tell the format {given}"
     remedy = "use one of these names or endings: {known}"
@@ -215,6 +220,16 @@ class BadUsage(AdaptnerError):
     exit_code = 2
 
 
+class EmptyVocabulary(AdaptnerError):
+    problem = "too few words occur {least} times or more in the text ({tokens} words)"
+    remedy = "give more text, or ask for less with --least"
+
+
+class VectorTrainingFailed(AdaptnerError):
+    problem = "training the word vectors ended early: {reason}"
+    remedy = "{remedy}"
+
+
 class TrainingDiverged(AdaptnerError):
     problem = "the loss became {loss} at iteration {iteration}; training stopped"
     remedy = "lower the rates (now {rates}); {kept}"
@@ -251,7 +266,10 @@ class VectorsMissing(AdaptnerError):
 
 class BadVectors(AdaptnerError):
     problem = "not usable as word vectors: {reason}"
-    remedy = "give text or word2vec (.txt, .vec, .bin) or a .npy with its .vocab.txt beside it"
+    remedy = (
+        "give text or word2vec (.txt, .vec, .bin), a .npy with its .vocab.txt beside it, or a "
+        ".safetensors of `adaptner vectors train`"
+    )
 
 
 class DiskFull(AdaptnerError):

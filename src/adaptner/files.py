@@ -86,6 +86,20 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def scratch_folder(target: str | Path) -> Iterator[Path]:
+    """A hidden neighbour of ``target`` for the work on it, gone when the block ends, however it does."""
+    target = Path(target)
+    with plain_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _neighbour(target)
+        temporary.mkdir()
+        try:
+            yield temporary
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
 def digest(path: str | Path) -> str:
     """SHA-256 of a file, read in pieces."""
     state = sha256()

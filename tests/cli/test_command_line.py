@@ -31,11 +31,12 @@ VERBS = (
     "hardness",
     "methods",
     "corpora",
+    "vectors",
 )
-CORPORA = ("list", "fetch", "convert", "stats")
+GROUPS = {"corpora": ("list", "fetch", "convert", "stats"), "vectors": ("train", "near")}
 CALLS = [
-    *((verb,) for verb in VERBS if verb != "corpora"),
-    *(("corpora", verb) for verb in CORPORA),
+    *((verb,) for verb in VERBS if verb not in GROUPS),
+    *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),
 ]
 PROGRAM = Path(sys.executable).parent / "adaptner"
 
@@ -43,7 +44,8 @@ PROGRAM = Path(sys.executable).parent / "adaptner"
 def test_the_verbs_are_these() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert tuple(commands) == VERBS
-    assert list(commands["corpora"].commands) == list(CORPORA)
+    for group, verbs in GROUPS.items():
+        assert tuple(commands[group].commands) == verbs
 
 
 @pytest.mark.parametrize("verb", CALLS, ids=" ".join)

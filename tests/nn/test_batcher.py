@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from adaptner.nn import batch as batch_module
 from adaptner.nn.batch import LONGEST_WORD, UNKNOWN_CHAR, Batcher, alphabet_of
+from adaptner.nn.four_bit import FourBit
+from adaptner.nn.grams import Grams
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.words import FrozenWords
 from adaptner.types import LabelSet, Sentence
 
 VECTORS = WordVectors(("a", "bb", "ccc"), np.eye(3, dtype=np.float32))
@@ -172,3 +175,75 @@ def test_threads_may_meet_new_words_at_once() -> None:
     assert not failures
     for tokens in words.values():
         checked(own, tokens)
+
+
+# --- words made up of n-grams ---------------------------------------------------------------------
+
+RNG = np.random.default_rng(5)
+SUBWORDS = WordVectors(
+    ("a", "bb", "ccc"),
+    FourBit.of(RNG.normal(size=(3, 4))),
+    Grams(FourBit.of(RNG.normal(size=(40, 4))), 2, 3),
+)
+
+
+def looked_up(own: Batcher, tasks: list[list[Sentence]]) -> list[list[list[np.ndarray]]]:
+    """The vector of every token, task by task and sentence by sentence, through a batch."""
+    batch = own(tasks)
+    found = FrozenWords(own.vectors)(batch.rows, batch.pieces)
+    placed = [found[g][batch.index[g]].numpy() for g in range(len(tasks))]
+    return [
+        [placed[g][batch.order[g].index(i)][: len(s)] for i, s in enumerate(task)]
+        for g, task in enumerate(tasks)
+    ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
+def test_every_token_has_its_own_vector(tasks: list[list[Sentence]]) -> None:
+    for task, rows in zip(tasks, looked_up(Batcher(SUBWORDS, "abc"), tasks), strict=True):
+        for own, found in zip(task, rows, strict=True):
+            for word, vector in zip(own.tokens, found, strict=True):
+                expected = SUBWORDS.vector(word)
+                assert expected is not None
+                np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_neighbours_do_not_change_a_made_up_word() -> None:
+    alone = looked_up(Batcher(SUBWORDS, "abc"), [[sentence("cab")]])[0][0][0]
+    among = looked_up(
+        Batcher(SUBWORDS, "abc"), [[sentence("bca cabc cab a")], [sentence("ab cab")]]
+    )
+    assert np.array_equal(alone, among[0][0][2])
+    assert np.array_equal(alone, among[1][0][1])
+
+
+def test_pieces_are_only_of_words_without_a_row() -> None:
+    own = Batcher(SUBWORDS, "abc")
+    assert own([[sentence("a BB ccc")]]).pieces is None
+    batch = own([[sentence("a cab"), sentence("a")], [sentence("bca bb"), sentence("cab bca")]])
+    assert batch.pieces is not None
+    assert len(batch.pieces.starts) == 3  # cab; bca, cab: each once a task
+    unknown = (batch.rows == 3).flatten().nonzero()[:, 0]
+    assert batch.pieces.places.tolist() == unknown.tolist()
+    assert own([[sentence("a bb")]]).pieces is None  # though it remembers words that have some
+    assert batcher()([[sentence("cab")]]).pieces is None
+
+
+def test_words_too_short_for_an_n_gram_stay_zero() -> None:
+    assert SUBWORDS.grams is not None
+    long = WordVectors(SUBWORDS.words, SUBWORDS.table, Grams(SUBWORDS.grams.table, 9, 9))
+    found = looked_up(Batcher(long, "abc"), [[sentence("cab bb cabcabcabcab")]])[0][0]
+    assert found[0].tolist() == [0, 0, 0, 0]
+    assert np.array_equal(found[1], SUBWORDS.table[1])
+    assert found[2].any()
+
+
+def test_pieces_are_forgotten_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_module, "REMEMBERED", 1000)
+    own = Batcher(SUBWORDS, "abc")
+    for start in range(0, 5000, 500):
+        tokens = [f"w{i}" for i in range(start, start + 500)]
+        found = looked_up(own, [[Sentence.from_tokens(tokens)]])[0][0]
+        np.testing.assert_allclose(found[7], SUBWORDS.vector(tokens[7]), rtol=1e-5, atol=1e-6)
+        assert len(own._words.pieces) <= 1500

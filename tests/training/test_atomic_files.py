@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adaptner.errors import DiskFull, OutputExists
-from adaptner.files import atomic_file, atomic_folder, digest
+from adaptner.files import atomic_file, atomic_folder, digest, scratch_folder
 
 
 class Crash(Exception):
@@ -277,3 +277,26 @@ def test_a_disk_that_is_full(tmp_path, frozen_base_folder):
     assert "/." not in left  # no temporary file
     assert lines[3].startswith("records [")
     assert names(disk) == []
+
+
+# --- a folder for the work -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [Crash(), KeyboardInterrupt(), SystemExit(1), None])
+def test_a_scratch_folder_goes_however_the_work_ends(tmp_path, error):
+    try:
+        with scratch_folder(tmp_path / "deep" / "result") as folder:
+            (folder / "text").write_text("much")
+            assert folder.parent == tmp_path / "deep"
+            assert folder.name.startswith(".")
+            if error is not None:
+                raise error
+    except (Crash, KeyboardInterrupt, SystemExit):
+        assert error is not None
+    assert names(tmp_path / "deep") == []
+
+
+def test_a_full_disk_while_working(tmp_path):
+    with pytest.raises(DiskFull), scratch_folder(tmp_path / "result"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert names(tmp_path) == []

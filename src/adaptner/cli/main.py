@@ -25,6 +25,7 @@ from adaptner.cli import (
     score,
     tag,
     tune,
+    vectors,
 )
 from adaptner.errors import AdaptnerError
 
@@ -56,6 +57,7 @@ for verb in (
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(corpora.app, name="corpora")
+app.add_typer(vectors.app, name="vectors")
 
 
 def main() -> None:

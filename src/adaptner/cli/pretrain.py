@@ -30,7 +30,8 @@ def pretrain(
         int | None, typer.Option("--k", min=1, help="Support and query sentences a task.")
     ] = None,
     vectors: Annotated[
-        Path | None, typer.Option(help="Word vectors: .npy + .vocab.txt, .vec, .txt or .bin.")
+        Path | None,
+        typer.Option(help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),
     ] = None,
     held_out: Annotated[
         list[str] | None,

@@ -48,7 +48,8 @@ def tune(
     ] = None,
     iterations: Annotated[int, typer.Option(min=0, help="Of learning each base.")] = 1000,
     vectors: Annotated[
-        Path | None, typer.Option(help="Word vectors: .npy + .vocab.txt, .vec, .txt or .bin.")
+        Path | None,
+        typer.Option(help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),
     ] = None,
     held_out: Annotated[
         list[str] | None,

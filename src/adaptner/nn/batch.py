@@ -23,6 +23,15 @@ REMEMBERED = 200_000  # words; bounded, whatever a user tags
 
 
 @dataclass(frozen=True)
+class Pieces:
+    """The n-grams of the words that have no row in the word vectors, one word after another."""
+
+    rows: Tensor  # (P,) in the table of n-grams
+    starts: Tensor  # (U,) where each word's begin in ``rows``
+    places: Tensor  # (U,) where the word is in the flattened (G, W)
+
+
+@dataclass(frozen=True)
 class Batch:
     """G tasks of B sentences each. ``order[g][i]`` is the place, in the list given, of the i-th
     sentence here (they are sorted, longest first)."""
@@ -35,6 +44,7 @@ class Batch:
     mask: Tensor  # (G, B, L)
     tags: Tensor | None  # (G, B, L)
     order: tuple[tuple[int, ...], ...]
+    pieces: Pieces | None = None  # with vectors that have n-grams, if a word here needs them
 
 
 class _Words:
@@ -47,9 +57,11 @@ class _Words:
         self.rows = np.zeros(1024, dtype=np.int64)
         self.lengths = np.ones(1024, dtype=np.int64)
         self.chars = np.zeros((1024, LONGEST_WORD), dtype=np.int64)
+        # by number, for the words made up of n-grams; empty with vectors that have none
+        self.pieces: dict[int, np.ndarray] = {}
         self._adding = Lock()
 
-    def add(self, word: str, row: int, chars: list[int]) -> int:
+    def add(self, word: str, row: int, chars: list[int], pieces: np.ndarray | None = None) -> int:
         with self._adding:  # two threads must not give two words one number
             if word in self.number:
                 return self.number[word]
@@ -62,9 +74,30 @@ class _Words:
             self.rows[number] = row
             self.lengths[number] = len(chars)
             self.chars[number, : len(chars)] = chars
+            if pieces is not None:
+                self.pieces[number] = pieces
             # last, so that another thread never finds a word whose arrays are not filled yet
             self.number[word] = number
             return number
+
+    def pieces_of(self, numbers: np.ndarray) -> Pieces | None:
+        """Those of the words ``numbers`` that are made up of n-grams."""
+        if not self.pieces:
+            return None
+        found = [
+            (place, self.pieces[number])
+            for place, number in enumerate(numbers.ravel().tolist())
+            if number in self.pieces
+        ]
+        if not found:
+            return None
+        places, rows = zip(*found, strict=True)
+        starts = np.cumsum([0, *map(len, rows[:-1])])
+        return Pieces(
+            rows=torch.from_numpy(np.concatenate(rows, dtype=np.int64)),
+            starts=torch.from_numpy(starts),
+            places=torch.tensor(places),
+        )
 
 
 class Batcher:
@@ -126,6 +159,7 @@ class Batcher:
             mask=torch.from_numpy(mask),
             tags=None if tags is None else torch.from_numpy(tags),
             order=tuple(map(tuple, orders)),
+            pieces=words.pieces_of(numbers),
         )
 
     def _numbers(self, words: _Words, task: Sequence[Sentence]) -> np.ndarray:
@@ -135,7 +169,12 @@ class Batcher:
             for word in sentence.tokens:
                 number = known.get(word)
                 if number is None:
-                    number = words.add(word, self.vectors.row(word), self.spelled(word))
+                    number = words.add(
+                        word,
+                        self.vectors.row(word),
+                        self.spelled(word),
+                        self.vectors.pieces(word),
+                    )
                 found.append(number)
         return np.array(found)
 

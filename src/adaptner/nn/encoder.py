@@ -71,7 +71,7 @@ class RecurrentEncoder(nn.Module):
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """``noise`` switches dropout on. Dropout on the input is drawn per distinct word: the word is
         hidden in the same places throughout the batch, and is still encoded only once."""
-        parts = [self.words(batch.rows).to(self.recurrent.input_weight.dtype)]
+        parts = [self.words(batch.rows, batch.pieces).to(self.recurrent.input_weight.dtype)]
         if self.char_cnn is not None:
             parts.append(self.char_cnn(self.chars, batch.chars, batch.char_packing))
         if self.char_lstm is not None:

@@ -55,7 +55,7 @@ class NarrowTable:
         self._full = words.table.detach()
         self._rows = torch.tensor([*kept, len(vectors.words)])
         words.table = nn.Parameter(self._full[:, self._rows])
-        narrowed = WordVectors(
+        narrowed = WordVectors(  # without n-grams, which tuned vectors drop (see TunedWords)
             tuple(vectors.words[row] for row in kept),
             np.zeros((len(kept), vectors.width), dtype=np.float32),  # the values are in the encoder
         )

@@ -1,14 +1,14 @@
 """Word vectors as data: reading them from the usual files, looking words up, storing them.
 
-The table stays a (memory-mapped where possible) numpy array: a batch copies the rows it needs and
-nothing else, so a large table costs address space, not memory.
+The table stays a (memory-mapped where possible) numpy array, or one packed at four bits a number: a
+batch copies the rows it needs and nothing else, so a large table costs little memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,16 +16,21 @@ import numpy as np
 
 from adaptner.errors import BadVectors, FileMissing
 from adaptner.files import atomic_file
+from adaptner.nn.four_bit import FourBit
+from adaptner.nn.grams import Grams
+from adaptner.nn.subword_file import ENDING, read_subwords, write_subwords
 
 _FASTTEXT_MAGIC = 793712314
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Row i of ``table`` belongs to ``words[i]``."""
+    """Row i of ``table`` belongs to ``words[i]``; ``grams``, if there are any, make up the others."""
 
     words: tuple[str, ...]
-    table: np.ndarray
+    table: np.ndarray | FourBit
+    grams: Grams | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)  # how subword vectors were made
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rows", {w: i for i, w in enumerate(self.words)})
@@ -42,10 +47,36 @@ class WordVectors:
             found = rows.get(word.lower(), len(self.words))
         return found
 
+    def pieces(self, word: str) -> np.ndarray | None:
+        """The rows of ``grams`` whose mean is the vector of a word without a row; None where the word
+        has a row, or there is nothing to make it up from."""
+        if self.grams is None or self.row(word) < len(self.words):
+            return None
+        rows = self.grams.rows(word)
+        return rows if len(rows) else None
+
+    def vector(self, word: str) -> np.ndarray | None:
+        """The word's vector; None for one that has none."""
+        row = self.row(word)
+        if row < len(self.words):
+            return np.asarray(self.table[row], dtype=np.float32)
+        pieces = self.pieces(word)
+        if pieces is None:
+            return None
+        assert self.grams is not None  # it has the pieces
+        return np.asarray(self.grams.table[pieces].mean(axis=0))
+
     def digest(self) -> str:
         """SHA-256 of words and numbers."""
         state = sha256("\n".join(self.words).encode())
-        state.update(np.ascontiguousarray(self.table).tobytes())
+        table = self.table
+        if isinstance(table, FourBit):
+            state.update(table.tobytes())
+        else:
+            state.update(np.ascontiguousarray(table).tobytes())
+        if self.grams is not None:
+            state.update(repr((self.grams.least, self.grams.most, self.grams.lower)).encode())
+            state.update(self.grams.table.tobytes())
         return state.hexdigest()
 
     @classmethod
@@ -64,11 +95,14 @@ class WordVectors:
 
 
 def read_vectors(path: str | Path) -> WordVectors:
-    """Vectors from a ``.npy`` + ``.vocab.txt`` pair, word2vec ``.bin``, or text with or without a
-    header line (GloVe; word2vec and fastText ``.vec``)."""
+    """Vectors from a ``.safetensors`` of our own, a ``.npy`` + ``.vocab.txt`` pair, word2vec ``.bin``,
+    or text with or without a header line (GloVe; word2vec and fastText ``.vec``)."""
     path = Path(path)
     if not path.is_file():
-        raise FileMissing(file=path, hint="vectors are a .npy, .vec, .txt or .bin file")
+        hint = "vectors are a .safetensors, .npy, .vec, .txt or .bin file"
+        raise FileMissing(file=path, hint=hint)
+    if path.suffix == ENDING:
+        return WordVectors(*read_subwords(path))
     if path.suffix == ".npy":
         return _read_pair(path)
     if path.suffix == ".bin":
@@ -154,9 +188,15 @@ def _read_binary(path: Path) -> WordVectors:
 
 
 def write_vectors(vectors: WordVectors, path: Path) -> None:
-    """As a ``.npy`` + ``.vocab.txt`` pair, which ``read_vectors`` maps into memory.
+    """With n-grams as a ``.safetensors`` file, without as a ``.npy`` + ``.vocab.txt`` pair, which
+    ``read_vectors`` maps into memory.
 
     Never into the files that are there: models share them by hard links, or have them mapped."""
+    if path.suffix == ENDING:
+        assert isinstance(vectors.table, FourBit)
+        assert vectors.grams is not None
+        write_subwords(path, vectors.words, vectors.table, vectors.grams, vectors.facts)
+        return
     with atomic_file(path, "wb") as file:
         np.save(file, np.asarray(vectors.table, dtype=np.float32), allow_pickle=False)
     # as bytes, which keep a word such as "\r" or "\x85" as it is

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from adaptner.files import atomic_file
-from adaptner.training.storage import MANIFEST, VECTORS, VOCABULARY
+from adaptner.training.storage import MANIFEST, VECTOR_FILES
 
 Files = dict[str, bytes]
 
@@ -18,7 +18,7 @@ def read_base(folder: Path) -> Files:
     return {
         path.name: path.read_bytes()
         for path in sorted(folder.iterdir())
-        if path.is_file() and path.name not in (VECTORS, VOCABULARY)
+        if path.is_file() and path.name not in VECTOR_FILES
     }
 
 
@@ -27,7 +27,7 @@ def place_base(folder: Path, files: Files, vectors: Path | None) -> None:
     has the vector files, for a base that names them."""
     folder.mkdir(parents=True, exist_ok=True)
     named = json.loads(files[MANIFEST])["files"]
-    for name in (VECTORS, VOCABULARY):
+    for name in VECTOR_FILES:
         if name in named and vectors is not None:
             _link(vectors / name, folder / name)
     for name in sorted(files, key=lambda name: name == MANIFEST):

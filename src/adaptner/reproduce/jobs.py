@@ -32,7 +32,7 @@ from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
 from adaptner.training.pretraining import CARD, card
 from adaptner.training.progress import Watch, silent
-from adaptner.training.storage import MANIFEST, VECTORS
+from adaptner.training.storage import MANIFEST, vector_files
 
 Outcome = dict[str, Any]
 COST = (
@@ -179,8 +179,9 @@ class Workshop:
         if vectors is None:
             return None
         folder = self.output / "vectors" / str(known)
-        if not (folder / VECTORS).with_suffix(".vocab.txt").is_file():  # it is written last
-            write_vectors(vectors, folder / VECTORS)
+        names = vector_files(vectors)
+        if not (folder / names[-1]).is_file():  # it is written last
+            write_vectors(vectors, folder / names[0])
         return folder
 
 

@@ -28,14 +28,18 @@ from adaptner.nn.model import ModelShape
 from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
 from adaptner.types import LabelSet, TagScheme
 
-FORMAT = 2
-MANIFEST, WEIGHTS, VECTORS, VOCABULARY, WORDS = (
+# Folders say the lowest format that describes them, so that an older version reads what it can:
+# 3 is 2 with subword vectors in a file of their own.
+FORMAT, PLAIN_FORMAT = 3, 2
+MANIFEST, WEIGHTS, VECTORS, VOCABULARY, SUBWORDS, WORDS = (
     "manifest.json",
     "weights.safetensors",
     "vectors.npy",
     "vectors.vocab.txt",
+    "vectors.safetensors",
     "words.txt",
 )
+VECTOR_FILES = (VECTORS, VOCABULARY, SUBWORDS)
 Kind = Literal["base", "tagger"]
 COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
 
@@ -54,7 +58,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    format: int = FORMAT
+    format: int = PLAIN_FORMAT
     kind: Kind
     version: str
     method: str
@@ -76,21 +80,29 @@ def write_model(
     tensors = {n: t.detach().contiguous() for n, t in module.state_dict().items()}
     with atomic_file(folder / WEIGHTS, "wb") as file:
         file.write(save(tensors))
-    names = [WEIGHTS]
+    names, number = [WEIGHTS], PLAIN_FORMAT
     if manifest.encoder.tune_words:
         with atomic_file(folder / WORDS, "wb") as file:
             file.write("".join(f"{w}\n" for w in batcher.vectors.words).encode())
         names.append(WORDS)
     else:
-        if vectors_from is None or not (vectors_from / VOCABULARY).is_file():
-            write_vectors(batcher.vectors, folder / VECTORS)
+        own = vector_files(batcher.vectors)
+        if vectors_from is None or not (vectors_from / own[-1]).is_file():
+            write_vectors(batcher.vectors, folder / own[0])
         elif vectors_from.resolve() != folder.resolve():
-            for name in (VECTORS, VOCABULARY):
+            for name in own:
                 _link(vectors_from / name, folder / name)
-        names += [VECTORS, VOCABULARY]
-    complete = manifest.model_copy(update={"files": {n: digest(folder / n) for n in names}})
+        names += own
+        number = FORMAT if SUBWORDS in own else PLAIN_FORMAT
+    files = {n: digest(folder / n) for n in names}
+    complete = manifest.model_copy(update={"format": number, "files": files})
     with atomic_file(folder / MANIFEST) as file:
         json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
+
+
+def vector_files(vectors: WordVectors) -> tuple[str, ...]:
+    """Under which names ``write_vectors`` keeps them in a folder, the last one written last."""
+    return (VECTORS, VOCABULARY) if vectors.grams is None else (SUBWORDS,)
 
 
 def read_manifest(folder: Path, kind: Kind) -> Manifest:
@@ -113,7 +125,7 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
         found = content.get("format") if isinstance(content, dict) else None
         if isinstance(found, int) and found > FORMAT:
             raise ModelTooNew(file=folder, found=found, known=FORMAT)
-        if isinstance(found, int) and found < FORMAT:
+        if isinstance(found, int) and found < PLAIN_FORMAT:
             raise unreadable(f"written by an older version (format {found})")
         manifest = Manifest.model_validate(content)
     except (ValueError, ValidationError, OSError) as error:
@@ -141,7 +153,7 @@ def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], B
             if digest(path) != known
             else ""
         )
-        if reason and name in (VECTORS, VOCABULARY):
+        if reason and name in VECTOR_FILES:
             raise VectorsMissing(file=folder, kind=kind, reason=f"{name} is {reason}", wanted=name)
         if reason:
             raise ModelUnreadable(
@@ -158,7 +170,7 @@ def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], B
         width = tensors["encoder.words.table"].shape[2]
         vectors = WordVectors(tuple(words), np.zeros((len(words), width), dtype=np.float32))
     else:
-        vectors = read_vectors(folder / VECTORS)
+        vectors = read_vectors(folder / (SUBWORDS if SUBWORDS in manifest.files else VECTORS))
     return manifest, tensors, Batcher(vectors, manifest.alphabet)
 
 

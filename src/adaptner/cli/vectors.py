@@ -1,0 +1,146 @@
+"""adaptner vectors: word vectors of one's own, from raw text, and a look at any word vectors."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adaptner.cli.common import JsonFlag, QuietFlag, complain, emit_json, out, remark
+
+app = typer.Typer(help="Train word vectors from raw text, and look at them.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Train word vectors from raw text, and look at them."""
+
+
+@app.command()
+def train(
+    texts: Annotated[
+        list[Path],
+        typer.Argument(metavar="TEXT...", help="Files (.txt, .gz, .xz) or folders of them."),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Where to: a .safetensors file.")
+    ],
+    width: Annotated[int, typer.Option(min=2, help="Numbers a word; an even number.")] = 200,
+    epochs: Annotated[int, typer.Option(min=1, help="How often the text is read.")] = 5,
+    window: Annotated[int, typer.Option(min=1, help="Words looked at to each side.")] = 5,
+    least: Annotated[
+        int, typer.Option(min=1, help="Rarer words have no row, only their n-grams.")
+    ] = 5,
+    grams: Annotated[
+        str, typer.Option(metavar="A-B", help="Lengths of the character n-grams.")
+    ] = "4-5",
+    buckets: Annotated[int, typer.Option(min=1, help="Rows that the n-grams share.")] = 100_000,
+    threads: Annotated[
+        int, typer.Option(min=1, help="With 1, the same text and seed give the same file.")
+    ] = 2,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1)] = 0,
+    keep_case: Annotated[
+        bool, typer.Option("--keep-case", help="Tell Words from words; else text is lower-cased.")
+    ] = False,
+    tokenise: Annotated[
+        bool, typer.Option("--tokenise", help="The text is running text: part its words first.")
+    ] = False,
+    json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Train subword vectors from raw text: every word has one, seen or unseen.
+
+    One sentence a line, words parted by spaces (or --tokenise). Text of any size is streamed; a
+    plain copy of it lies beside FILE while training. The package's extra "vectors" is needed.
+
+    Example: adaptner vectors train abstracts.txt.xz papers/ -o own.safetensors
+    """
+    from adaptner.errors import BadUsage
+    from adaptner.training.progress import bar
+    from adaptner.training.word_vectors import VectorSettings, train_vectors
+
+    if width % 2:
+        remedy = f"two numbers share a byte: give --width {width + 1}"
+        raise BadUsage(problem=f"--width {width} is odd", remedy=remedy)
+    low, high = _limits(grams)
+    settings = VectorSettings(
+        width=width,
+        epochs=epochs,
+        window=window,
+        least=least,
+        min_gram=low,
+        max_gram=high,
+        buckets=buckets,
+        threads=threads,
+        seed=seed,
+        lower=not keep_case,
+    )
+    begun = time.monotonic()
+    made = train_vectors(
+        texts,
+        output,
+        settings,
+        tokenised=not tokenise,
+        shown=lambda title: bar(title, quiet or json),
+    )
+    seconds = time.monotonic() - begun
+    if json:
+        emit_json({"file": str(output), **made, "seconds": round(seconds, 1)})
+        return
+    megabytes = made["bytes"] / 1e6
+    said = f"{made['words']:,} words of {width} numbers, {buckets:,} rows of n-grams, {megabytes:.1f} MB"
+    out.print(f"{output}: {said}", markup=False)
+    remark(f"learnt from {made['tokens']:,} words of text in {seconds:.0f} s", quiet)
+
+
+@app.command()
+def near(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Word vectors of any format.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORD...")],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many of each.")] = 10,
+    json: JsonFlag = False,
+) -> None:
+    """List the words nearest to each WORD, by the cosine of their vectors.
+
+    Example: adaptner vectors near own.safetensors interleukin HEK293T
+    """
+    from adaptner.nn.nearest import nearest_words
+    from adaptner.nn.vectors import read_vectors
+
+    vectors = read_vectors(file)
+    found = nearest_words(vectors, words, count)
+    known = [vectors.row(word) < len(vectors.words) for word in words]
+    if json:
+        emit_json(
+            [
+                {
+                    "word": word,
+                    "known": has_row,
+                    "near": None
+                    if others is None
+                    else [{"word": w, "cosine": c} for w, c in others],
+                }
+                for word, has_row, others in zip(words, known, found, strict=True)
+            ]
+        )
+    for word, has_row, others in zip(words, known, found, strict=True):
+        if others is None:
+            complain(f"{word} has no vector in {file}\n  What to do: give a word that it holds")
+        elif not json:
+            out.print(f"{word}{'' if has_row else ' (made up of its n-grams)'}", markup=False)
+            for other, cosine in others:
+                out.print(f"  {cosine:.3f}  {other}", markup=False)
+    if None in found:
+        raise typer.Exit(1)
+
+
+def _limits(grams: str) -> tuple[int, int]:
+    from adaptner.errors import BadUsage
+
+    low, _, high = grams.partition("-")
+    if low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 20:
+        return int(low), int(high)
+    remedy = "give the least and most characters, for example --grams 4-5"
+    raise BadUsage(problem=f"--grams {grams} is not a pair of lengths up to 20", remedy=remedy)

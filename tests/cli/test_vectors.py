@@ -1,0 +1,204 @@
+"""``adaptner vectors``: training, looking, wrong calls, and Ctrl-C in the middle."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_kit import OWN, Call, listing
+
+from adaptner.corpora.own import own_corpus
+
+PROGRAM = Path(sys.executable).parent / "adaptner"
+TINY = ("--width", 16, "--epochs", 1, "--least", 2, "--buckets", 300, "--threads", 1)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("floret")
+    folder = tmp_path_factory.mktemp("texts")
+    for name in ("gene", "disease"):
+        lines = "".join(f"{' '.join(s.tokens)}\n" for s in own_corpus(name).split("train"))
+        (folder / f"{name}.txt.xz").write_bytes(lzma.compress(lines.encode()))
+    return folder
+
+
+@pytest.fixture
+def vectors(call: Call, text: Path, tmp_path: Path) -> Path:
+    answer = call("vectors", "train", text, "-o", tmp_path / "v.safetensors", "-q", *TINY)
+    assert (answer.code, answer.err) == (0, "")
+    return tmp_path / "v.safetensors"
+
+
+def test_train_near_and_a_base_over_them(
+    call: Call, vectors: Path, config: Path, tmp_path: Path
+) -> None:
+    answer = call("vectors", "near", vectors, "gene", "unheardly", "-n", 3)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines()[0] == "gene"
+    assert answer.out.splitlines()[4] == "unheardly (made up of its n-grams)"
+    assert len(answer.out.splitlines()) == 8
+    sources = ("--sources", OWN / "disease", OWN / "drug")
+    options = ("--config", config, "--iterations", 2, "-q", "--vectors", vectors)
+    assert call("pretrain", *sources, *options, "-o", tmp_path / "base").code == 0
+    assert "vectors.safetensors" in listing(tmp_path / "base")
+    assert not list((tmp_path / "base").glob("*.npy"))
+    adapted = ("--base", tmp_path / "base", "-q", "-o", tmp_path / "model")
+    assert call("adapt", OWN / "cellline" / "train.jsonl", *adapted).code == 0
+    tagged = call("tag", tmp_path / "model", stdin="The unheardly HeLa cells.\n")
+    assert tagged.code == 0
+    assert tagged.records()[0]["text"] == "The unheardly HeLa cells.\n"
+
+
+def test_json(call: Call, text: Path, tmp_path: Path) -> None:
+    output = tmp_path / "v.safetensors"
+    answer = call("vectors", "train", text, "-o", output, "--json", *TINY)
+    assert (answer.code, answer.err) == (0, "")
+    told = json.loads(answer.out)
+    assert told["file"] == str(output)
+    assert told["width"] == 16
+    assert told["buckets"] == 300
+    assert told["words"] > 200
+    assert told["bytes"] == output.stat().st_size
+    near = json.loads(call("vectors", "near", output, "GENE", "§", "-n", 2, "--json").out)
+    assert [n["word"] for n in near] == ["GENE", "§"]
+    assert [n["known"] for n in near] == [True, False]
+    assert len(near[0]["near"]) == 2
+    assert near[1]["near"] is None
+
+
+def test_a_word_without_a_vector_is_a_failure(call: Call, vectors: Path) -> None:
+    answer = call("vectors", "near", vectors, "§", "gene")
+    assert answer.code == 1
+    assert "§ has no vector" in answer.err
+    assert answer.out.startswith("gene\n")
+
+
+def test_running_text(call: Call, text: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("BRCA1-mutant (10 cells).\n" * 9)
+    output = tmp_path / "v.safetensors"
+    options = ("-o", output, "-q", "--tokenise", "--keep-case", *TINY)
+    assert call("vectors", "train", tmp_path / "t.txt", *options).code == 0
+    from adaptner.nn.vectors import read_vectors
+
+    assert set(read_vectors(output).words) == {"BRCA1", "-", "mutant", "(", "10", "cells", ")", "."}
+
+
+WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
+    "odd width": (("T", "-o", "v.safetensors", "--width", 15), 2, "--width 16"),
+    "no width": (("T", "-o", "v.safetensors", "--width", 0), 2, "--width"),
+    "other ending": (("T", "-o", "v.vec"), 2, ".safetensors"),
+    "no output": (("T",), 2, "-o"),
+    "no text": (("-o", "v.safetensors"), 2, "TEXT"),
+    "grams": (("T", "-o", "v.safetensors", "--grams", "5-4"), 2, "--grams 4-5"),
+    "grams of letters": (("T", "-o", "v.safetensors", "--grams", "a-b"), 2, "--grams 4-5"),
+    "missing": (("none.txt", "-o", "v.safetensors"), 1, "none.txt"),
+    "unknown ending": (("t.pdf", "-o", "v.safetensors"), 2, ".txt, .gz, .xz"),
+    "empty": (("empty.txt", "-o", "v.safetensors"), 1, "no sentence"),
+    "damaged": (("cut.xz", "-o", "v.safetensors"), 1, "damaged or cut off"),
+    "not UTF-8": (("latin.txt", "-o", "v.safetensors"), 1, "latin.txt:1: not valid UTF-8"),
+    "rare": (("rare.txt", "-o", "v.safetensors"), 1, "--least"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_calls_and_bad_text(
+    call: Call, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.txt").touch()
+    Path("t.pdf").touch()
+    Path("rare.txt").write_text("one two three\n")
+    Path("latin.txt").write_bytes(b"na\xefve\n")
+    Path("cut.xz").write_bytes((text / "gene.txt.xz").read_bytes()[:-200])
+    before = listing(tmp_path)
+    given, code, said = WRONG[case]
+    answer = call("vectors", "train", *(text if a == "T" else a for a in given))
+    assert (answer.code, answer.out) == (code, "")
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+    assert listing(tmp_path) == before
+
+
+def test_near_in_something_else(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "v.safetensors").write_bytes(b"\0" * 100)
+    answer = call("vectors", "near", tmp_path / "v.safetensors", "gene")
+    assert answer.code == 1
+    assert "not usable as word vectors" in answer.err
+    assert call("vectors", "near", tmp_path / "none.vec", "gene").code == 1
+
+
+def test_without_floret(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "floret", None)
+    answer = call("vectors", "train", tmp_path, "-o", tmp_path / "v.safetensors")
+    assert answer.code == 1
+    assert "pip install 'adaptner[vectors]'" in answer.err
+
+
+# --- stopped in the middle --------------------------------------------------------------------------
+
+
+def until(holds: Callable[[], object], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        pytest.skip("this system does not tell the children of a process")
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
+def test_stopped_while_floret_trains(text: Path, tmp_path: Path, sent: signal.Signals) -> None:
+    """Its loop does not hear signals: it must end with us all the same."""
+    (tmp_path / "v.safetensors").write_bytes(b"what was there")
+    run = subprocess.Popen(
+        [PROGRAM, "vectors", "train", text, "-o", tmp_path / "v.safetensors",
+         *map(str, TINY), "--epochs", "100000", "-q"],
+        stderr=subprocess.PIPE,
+        text=True,
+        # whoever started the tests in the background may have had Ctrl-C ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    try:
+        until(lambda: children(run.pid))
+        (worker,) = children(run.pid)
+        until(lambda: _seconds(worker) > 1.5)  # by now it has left Python's hands
+        run.send_signal(sent)
+        _, said = run.communicate(timeout=60)
+        until(lambda: not alive(worker), 30)
+    finally:
+        run.kill()
+        run.wait()
+    assert (tmp_path / "v.safetensors").read_bytes() == b"what was there"
+    assert listing(tmp_path) == ["v.safetensors"]
+    if sent == signal.SIGINT:
+        assert (run.returncode, said) == (1, "error: stopped by you\n")
+
+
+def _seconds(pid: int) -> float:
+    """Of computing, so far."""
+    if not alive(pid):
+        return 0.0
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,21 @@
+"""Text to train tiny word vectors from, and settings with which that takes a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adaptner.corpora.own import own_corpus
+from adaptner.training.word_vectors import VectorSettings
+
+QUICK = VectorSettings(width=32, epochs=2, least=2, buckets=500, threads=1, seed=3)
+
+
+def lines() -> list[str]:
+    """Some Greek, Chinese and emoji among plain sentences."""
+    plain = [" ".join(s.tokens) for s in own_corpus("gene").split("train")]
+    return [*plain, *["The TGF - β1 gène 日本語の言葉 😀 __label__x"] * 4]
+
+
+def write_text(path: Path) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines()), encoding="utf-8")
+    return path
