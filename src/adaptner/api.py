@@ -18,6 +18,7 @@ from adaptner.methods.configuration import for_base
 from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.text.alignment import sentences_of
 from adaptner.training.base import Base
+from adaptner.training.installed_bases import load_base
 from adaptner.training.progress import Watch, silent
 from adaptner.training.settings import prepare_process
 from adaptner.types import Document, Sentence
@@ -72,7 +73,7 @@ def adapt(
     specs: Sequence[Source] = _listed(sources, SourceDomain)
     texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
     if base is not None and not isinstance(base, Base):
-        base = Base.load(base)
+        base = load_base(base)
     if method is not None and base is None:  # refused before a base is made for nothing
         named = method if isinstance(method, Method) else find_method(method)
         check_given(named, None, specs, texts)

@@ -208,6 +208,12 @@ class UnknownName(AdaptnerError):
     exit_code = 2
 
 
+class UnknownBase(AdaptnerError):
+    problem = "no base is called {name!r}{near}, and there is no such folder"
+    remedy = "give the folder of a base, made by `adaptner pretrain`, or an installed one's name: {known}"
+    exit_code = 2
+
+
 class BadConfiguration(AdaptnerError):
     problem = "{field}: {reason}"
     remedy = "see `adaptner pretrain --help` and the method's page in docs/methods"

@@ -30,6 +30,7 @@ VERBS = (
     "convert",
     "hardness",
     "methods",
+    "bases",
     "corpora",
     "vectors",
 )

@@ -16,7 +16,10 @@ def adapt(
     sentences: Annotated[Path, typer.Argument(help="Labelled sentences (.jsonl or .conll).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the model.")],
     base: Annotated[
-        Path | None, typer.Option(help="A base; without it, the one the package brings.")
+        Path | None,
+        typer.Option(
+            help="Folder or name of a base (`adaptner bases`); without it, the one the package brings."
+        ),
     ] = None,
     method: Annotated[
         str | None, typer.Option(help="Instead of the base's own; see `adaptner methods`.")
@@ -64,7 +67,7 @@ def adapt(
     from adaptner.errors import NoEntities
     from adaptner.methods.configuration import configured, for_base
     from adaptner.methods.unadapted import Unadapted
-    from adaptner.training.base import Base
+    from adaptner.training.installed_bases import load_base
     from adaptner.training.progress import bar
 
     if method is not None and base is None:  # known before the package's base is made
@@ -77,7 +80,7 @@ def adapt(
         with bar("preparing the package's base (once)", quiet) as watch:
             start = demo_base(watch)
     else:
-        start = Base.load(base)
+        start = load_base(base)
     chosen = for_base(method, start, config)
     learns = not isinstance(chosen, Unadapted)
     for label, count in counts.items():

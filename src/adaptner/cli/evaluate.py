@@ -20,7 +20,9 @@ SIZES = "5,10,20,50"
 
 def evaluate(
     target: Annotated[str, typer.Option(help="Corpus folder: draws from train, scored on test.")],
-    base: Annotated[Path | None, typer.Option(help="A base made by `adaptner pretrain`.")] = None,
+    base: Annotated[
+        Path | None, typer.Option(help="A base: its folder, or a name of `adaptner bases`.")
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option(help="Adapts the base instead of its own; without --base, pretrains one too."),
@@ -77,8 +79,8 @@ def evaluate(
     from adaptner.evaluation.tables import rich_table, summarise
     from adaptner.files import atomic_file
     from adaptner.methods.configuration import configured, for_base
-    from adaptner.training.base import Base
     from adaptner.training.budget import Budget
+    from adaptner.training.installed_bases import load_base
     from adaptner.training.progress import bar
     from adaptner.training.settings import prepare_process
 
@@ -86,7 +88,7 @@ def evaluate(
     counts, percents = _sizes(sizes, shares), _shares(shares)
     if base is not None:
         _refuse_vectors(vectors)
-        start = Base.load(base)
+        start = load_base(base)
         chosen = for_base(method, start, config)
         api.check_given(chosen, start, sources or ())
         chosen.check(start)

@@ -12,6 +12,7 @@ import typer
 
 from adaptner.cli import (
     adapt,
+    bases,
     check,
     convert,
     corpora,
@@ -54,6 +55,7 @@ for verb in (
     convert.convert,
     hardness.hardness,
     methods.methods,
+    bases.bases,
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(corpora.app, name="corpora")
