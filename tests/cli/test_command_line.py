@@ -34,7 +34,7 @@ VERBS = (
     "corpora",
     "vectors",
 )
-GROUPS = {"corpora": ("list", "fetch", "convert", "stats"), "vectors": ("train", "near")}
+GROUPS = {"corpora": ("list", "fetch", "convert", "stats"), "vectors": ("train", "context", "near")}
 CALLS = [
     *((verb,) for verb in VERBS if verb not in GROUPS),
     *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),

@@ -38,6 +38,26 @@ def vectors(call: Call, text: Path, tmp_path: Path) -> Path:
     return tmp_path / "v.safetensors"
 
 
+def test_context_is_adapted_and_started_from(
+    call: Call, vectors: Path, text: Path, config: Path, tmp_path: Path
+) -> None:
+    options = ("--vectors", vectors, "--steps", 3, "--hidden", 8, "--json", "-q")
+    answer = call("vectors", "context", text, *options, "-o", tmp_path / "context")
+    assert (answer.code, answer.err) == (0, "")
+    assert json.loads(answer.out)["iterations"] == 3
+    adapted = ("--base", tmp_path / "context", "-q", "-o", tmp_path / "model")
+    assert call("adapt", OWN / "cellline" / "train.jsonl", *adapted).code == 0
+    start = ("--start", tmp_path / "context", "--iterations", 2, "-q", "-o", tmp_path / "base")
+    sources = ("--sources", OWN / "disease", OWN / "drug", "--config", config)
+    assert call("pretrain", *sources, *start).code == 0
+    manifest = json.loads((tmp_path / "base/manifest.json").read_text())
+    assert manifest["encoder"]["hidden"] == 8
+    assert manifest["facts"]["start"]["iterations"] == 3
+    both = call("pretrain", *sources, *start, "--vectors", vectors)
+    assert both.code == 2
+    assert "leave out --vectors" in both.err
+
+
 def test_train_near_and_a_base_over_them(
     call: Call, vectors: Path, config: Path, tmp_path: Path
 ) -> None:

@@ -33,6 +33,13 @@ def pretrain(
         Path | None,
         typer.Option(help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            help="A base to start from, such as `adaptner vectors context` makes: its encoder and "
+            "vectors instead of new ones."
+        ),
+    ] = None,
     held_out: Annotated[
         list[str] | None,
         typer.Option("--held-out", help="Corpus whose test sentences must not be learnt from."),
@@ -63,6 +70,11 @@ def pretrain(
 
     if seconds is not None and not seconds > 0:  # not a number is not above zero either
         raise BadUsage(problem=f"--seconds {seconds}: no time at all", remedy="give more seconds")
+    if start is not None and vectors is not None:
+        raise BadUsage(
+            problem="--start and --vectors: a base has vectors of its own",
+            remedy="leave out --vectors",
+        )
     prepare_process()
     overrides = {} if k is None else {"k": k}
     chosen = configured(method, config, overrides)
@@ -76,6 +88,7 @@ def pretrain(
             Budget(iterations, seconds),
             output,
             vectors=vectors,
+            start=start,
             held_out=excluded,
             seed=seed,
             resume=resume,

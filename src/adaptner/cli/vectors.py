@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, complain, emit_json, out, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, complain, emit_json, out, remark
 
 app = typer.Typer(help="Train word vectors from raw text, and look at them.", no_args_is_help=True)
 
@@ -93,6 +93,60 @@ def train(
     said = f"{made['words']:,} words of {width} numbers, {buckets:,} rows of n-grams, {megabytes:.1f} MB"
     out.print(f"{output}: {said}", markup=False)
     remark(f"learnt from {made['tokens']:,} words of text in {seconds:.0f} s", quiet)
+
+
+@app.command()
+def context(
+    texts: Annotated[
+        list[Path],
+        typer.Argument(metavar="TEXT...", help="Files (.txt, .gz, .xz) or folders of them."),
+    ],
+    vectors: Annotated[Path, typer.Option(help="Word vectors, as `pretrain` takes them.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the base.")],
+    steps: Annotated[int, typer.Option(min=1, help="Of 64 sentences each.")] = 10_000,
+    hidden: Annotated[int, typer.Option(min=1, help="States a direction.")] = 192,
+    seed: Annotated[int, typer.Option(min=0, max=SEEDS)] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run.")
+    ] = False,
+    as_json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Teach an encoder over word vectors to guess words from their context, without any label.
+
+    One tokenised sentence a line, of which the first 50 words are read; text of any size is
+    streamed. The result is a base that has seen no source: adapt it (`adapt --base`), or learn from
+    sources on top of it (`pretrain --start`).
+
+    Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
+    """
+    from adaptner.nn.vectors import read_vectors
+    from adaptner.training.budget import Budget
+    from adaptner.training.context import ContextConfig, learn_context
+    from adaptner.training.progress import bar
+    from adaptner.training.settings import prepare_process
+
+    prepare_process()
+    default = ContextConfig()
+    shape = default.encoder.model_copy(update={"hidden": hidden})
+    config = default.model_copy(update={"encoder": shape})
+    begun = time.monotonic()
+    with bar("guessing words", quiet) as watch:
+        base = learn_context(
+            texts,
+            read_vectors(vectors),
+            config,
+            Budget(steps),
+            output,
+            seed=seed,
+            resume=resume,
+            watch=watch,
+        )
+    seconds = time.monotonic() - begun
+    if as_json:
+        emit_json({"base": str(output), "seconds": round(seconds, 1), **base.facts})
+    else:
+        remark(f"{steps:,} steps in {seconds:.0f} s; base in {output}", quiet)
 
 
 @app.command()

@@ -119,9 +119,12 @@ class Method(ABC):
         budget: Budget,
         *,
         vectors: WordVectors | None = None,
+        start: Base | None = None,
         seed: int = 0,
         run: Run | None = None,
-    ) -> Base: ...
+    ) -> Base:
+        """``start``: θ and its vectors begin as this base's, whatever the configuration says of the
+        encoder; ``vectors`` are then not given."""
 
     def check(self, base: Base) -> None:
         """Refuse a base that this method cannot adapt."""

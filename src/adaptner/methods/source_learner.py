@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -107,16 +108,20 @@ class SourceLearner(Method):
         budget: Budget,
         *,
         vectors: WordVectors | None = None,
+        start: Base | None = None,
         seed: int = 0,
         run: Run | None = None,
     ) -> Base:
+        assert vectors is None or start is None
         config = self.config
+        if start is not None:
+            config = config.model_copy(update={"encoder": start.model.encoder.config})
         least = self.least_domains()
         if len(sources) < least:
             needed = f"at least {('one', 'two')[least - 1]}"
             raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
         generator = torch.Generator().manual_seed(seed)
-        model, batcher = build_model(sources, config, vectors, seed, generator)
+        model, batcher = build_model(sources, config, vectors, seed, generator, start)
         table = NarrowTable(model.encoder, batcher, (s for d in sources for s in d.sentences))
         optimiser = Optimiser(model.parameters(), config.outer_optimiser())
         state = TrainingState(model, optimiser, random.Random(seed), generator)
@@ -126,10 +131,10 @@ class SourceLearner(Method):
             iterate, budget = _idle, Budget(0)
         train(state, iterate, budget, run or Run())
         table.widen()
-        facts = {
+        facts: dict[str, Any] = {
             "iterations": state.done,
             "seed": seed,
-            "vectors": "random" if vectors is None else "given",
+            "vectors": "random" if vectors is None and start is None else "given",
             "sources": [
                 {
                     "domain": d.name,
@@ -140,7 +145,10 @@ class SourceLearner(Method):
                 for d in sources
             ],
         }
-        return Base(model, batcher, self.name, config.model_dump(mode="json"), facts)
+        if start is not None:
+            facts["start"] = {"method": start.method, **start.facts}
+        folder = None if start is None else start.folder  # its vectors can be linked
+        return Base(model, batcher, self.name, config.model_dump(mode="json"), facts, folder)
 
 
 def _idle(iteration: int) -> Report:
@@ -153,10 +161,15 @@ def build_model(
     vectors: WordVectors | None,
     seed: int,
     generator: torch.Generator,
+    start: Base | None = None,
 ) -> tuple[TaggingModel, Batcher]:
-    """θ over the given vectors (or tuned random ones over the sources' words), φ and ω."""
-    sentences = [s for d in sources for s in d.sentences]
-    encoder, batcher = build_encoder(sentences, config.encoder, vectors, seed, generator)
+    """θ over the given vectors (or tuned random ones over the sources' words), or as ``start`` has
+    it; φ and ω."""
+    if start is not None:
+        encoder, batcher = copy.deepcopy(start.model.encoder), start.batcher
+    else:
+        sentences = [s for d in sources for s in d.sentences]
+        encoder, batcher = build_encoder(sentences, config.encoder, vectors, seed, generator)
     domains = {d.name: LabelSet(d.labels.labels, config.scheme) for d in sources}
     return TaggingModel(encoder, domains, generator, config.shape()), batcher
 

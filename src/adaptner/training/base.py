@@ -31,6 +31,8 @@ class Base:
     def labels(self) -> LabelSet:
         """All labels it knows, in the tag scheme it was learnt in."""
         every = [self.model.labels_of(d) for d in range(len(self.model.domains))]
+        if not every:  # learnt from raw text alone
+            return LabelSet(())
         return every[0].with_labels(x for labels in every for x in labels.labels)
 
     def save(self, folder: str | Path) -> None:

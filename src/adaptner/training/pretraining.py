@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from adaptner import __version__
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable
-from adaptner.files import atomic_file
+from adaptner.files import atomic_file, digest
 from adaptner.methods.method import Method, source_domains
 from adaptner.nn.vectors import read_vectors
 from adaptner.training import checkpoint
@@ -30,6 +30,7 @@ def pretrain(
     folder: Path,
     *,
     vectors: Path | None = None,
+    start: Path | None = None,
     held_out: Sequence[Corpus] = (),
     seed: int = 0,
     resume: bool = False,
@@ -37,9 +38,11 @@ def pretrain(
     watch: Watch = silent,
     tell: Callable[[str], None] = lambda message: None,
 ) -> Base:
-    """Train, save the base in ``folder`` and return it. ``tell`` hears what a user should know."""
-    _check_folder(folder, resume)
+    """Train, save the base in ``folder`` and return it. ``start``: a base whose encoder and vectors
+    are begun with. ``tell`` hears what a user should know."""
+    check_folder(folder, resume)
     table = None if vectors is None else read_vectors(vectors)
+    begun = None if start is None else Base.load(start)
     tests = [s for c in held_out for s in c.split("test")]
     sources = source_domains(group_by_domain(corpora), tests)
     for domain in sources:
@@ -56,14 +59,15 @@ def pretrain(
         "sources": {d.name: d.sha256 for d in sources},
         "held_out": [c.sha256 for c in held_out],
         "vectors": None if table is None else table.digest(),
+        **({} if start is None else {"start": digest(start / MANIFEST)}),
     }
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     if resume and (folder / MANIFEST).exists():
-        return _finished(folder, settings)
+        return finished(folder, settings)
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
     run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
-    base = method.fit(sources, budget, vectors=table, seed=seed, run=run)
+    base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(card(base, method))
@@ -71,7 +75,7 @@ def pretrain(
     return base
 
 
-def _finished(folder: Path, settings: dict[str, object]) -> Base:
+def finished(folder: Path, settings: Mapping[str, object]) -> Base:
     """Nothing is left to do, if it was the same run."""
     known = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if known != json.loads(json.dumps(settings)):
@@ -79,7 +83,7 @@ def _finished(folder: Path, settings: dict[str, object]) -> Base:
     return Base.load(folder)
 
 
-def _check_folder(folder: Path, resume: bool) -> None:
+def check_folder(folder: Path, resume: bool) -> None:
     ours = (folder / CONFIG).exists()
     if folder.exists() and not folder.is_dir():
         raise OutputExists(file=folder, kind="a folder")
