@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from adaptner import formats
-from adaptner.adaptation.demo_base import SOURCES, demo_base
 from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import group_by_domain, load_corpus
-from adaptner.corpora.own import own_corpus
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
@@ -18,10 +16,10 @@ from adaptner.methods.configuration import for_base
 from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.text.alignment import sentences_of
 from adaptner.training.base import Base
-from adaptner.training.installed_bases import load_base
+from adaptner.training.installed_bases import default_base, load_base
 from adaptner.training.progress import Watch, silent
 from adaptner.training.settings import prepare_process
-from adaptner.types import Document, Sentence
+from adaptner.types import Document, LabelSet, Sentence
 
 __all__ = ["Tagger", "adapt", "load", "read"]
 
@@ -46,13 +44,17 @@ def adapt(
     base: str | Path | Base | None = None,
     *,
     method: str | Method | None = None,
+    labels: Iterable[str] = (),
     sources: Source | Iterable[Source] = (),
     unlabelled: Unlabelled | Iterable[Unlabelled] = (),
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
-    one, from the base the package brings (trained at its first use).
+    one, from the base the package brings.
+
+    ``labels`` are names of what is to be found, besides those that the sentences show: a name tells
+    something even where no sentence has an example.
 
     ``method`` is the base's own unless named; ``adaptner methods`` lists them. Those that need
     sources at adaptation too get ``sources``: folders of corpora of the base's domains, each
@@ -74,7 +76,7 @@ def adapt(
     texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
     if base is not None and not isinstance(base, Base):
         base = load_base(base)
-    if method is not None and base is None:  # refused before a base is made for nothing
+    if method is not None and base is None:  # refused before a base is loaded for nothing
         named = method if isinstance(method, Method) else find_method(method)
         check_given(named, None, specs, texts)
     if isinstance(sentences, (str, Path)):
@@ -86,13 +88,14 @@ def adapt(
             for part in (sentences_of(item) if isinstance(item, Document) else [item])
         ]
     if base is None:
-        base = demo_base(watch)
+        base = default_base()
     chosen = method if isinstance(method, Method) else for_base(method, base)
     check_given(chosen, base, specs, texts)
     chosen.check(base)
     return chosen.adapt(
         base,
         given,
+        labels=LabelSet(tuple(labels)),
         sources=sources_for(specs),
         unlabelled=[s for item in texts for s in _text_of(item) if len(s)],
         seed=seed,
@@ -115,8 +118,9 @@ def check_given(
     """Refuse a method that lacks its sources, and what a method would make no use of, before any
     work. Without ``base`` it is the package's."""
     if method.joint and not len(sources):
-        domains = base.model.domains if base else [own_corpus(name).domain for name in SOURCES]
-        raise SourcesNeeded(method=method.name, given="none", domains=", ".join(domains))
+        domains = base.model.domains if base else ()
+        known = ", ".join(domains) or "none: it has learnt from raw text"
+        raise SourcesNeeded(method=method.name, given="none", domains=known)
     for option, given, use in (
         ("--sources", sources, "joint"),
         ("--unlabelled", unlabelled, "unlabelled"),

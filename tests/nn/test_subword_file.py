@@ -113,7 +113,7 @@ DAMAGE: dict[str, tuple[dict[str, object], dict[str, str | None]]] = {
     "case untold": ({}, {"lower": "perhaps"}),
     "foreign": ({}, {"format": None}),
     "of somebody else": ({}, {"format": "pt"}),
-    "newer": ({}, {"format_number": "2"}),
+    "newer": ({}, {"format_number": "3"}),
     "number no number": ({}, {"format_number": "two"}),
 }  # fmt: skip
 

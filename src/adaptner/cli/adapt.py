@@ -24,6 +24,10 @@ def adapt(
     method: Annotated[
         str | None, typer.Option(help="Instead of the base's own; see `adaptner methods`.")
     ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a type to find, where the sentences may show none; repeatable."),
+    ] = None,
     sources: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,29 +67,31 @@ def adapt(
     Example: adaptner adapt my.jsonl --base base --method agg --sources drug/ gene/ -o model
     """
     from adaptner import api
-    from adaptner.adaptation.demo_base import demo_base
     from adaptner.errors import NoEntities
     from adaptner.methods.configuration import configured, for_base
     from adaptner.methods.unadapted import Unadapted
-    from adaptner.training.installed_bases import load_base
+    from adaptner.training.installed_bases import default_base, load_base
     from adaptner.training.progress import bar
 
-    if method is not None and base is None:  # known before the package's base is made
+    if method is not None and base is None:  # known before a base is loaded
         api.check_given(configured(method, config), None, sources or (), unlabelled or ())
     given = api.read(sentences, from_)
     counts = Counter(e.label for s in given for e in s.entities)
-    if not counts:
+    if not counts and not label:
         raise NoEntities(file=sentences, sentences=len(given))
-    if base is None:
-        with bar("preparing the package's base (once)", quiet) as watch:
-            start = demo_base(watch)
-    else:
-        start = load_base(base)
+    start = default_base() if base is None else load_base(base)
     chosen = for_base(method, start, config)
     learns = not isinstance(chosen, Unadapted)
-    for label, count in counts.items():
+    for name, count in counts.items():
         if learns and count == 1:
-            warn(f"label {label!r} has one mention only: do not expect it to be learnt", quiet)
+            warn(f"label {name!r} has one mention only: do not expect it to be learnt", quiet)
+    for name in label or ():
+        if learns and not counts[name]:
+            warn(
+                f"no mention of {name!r} in {sentences}: the tagger goes by the name alone, and how "
+                "good it is cannot be told",
+                quiet,
+            )
     if learns and len(given) == 1:
         warn("one sentence only: the tagger will know little more than its words", quiet)
     begun = time.perf_counter()
@@ -94,6 +100,7 @@ def adapt(
             given,
             start,
             method=chosen,
+            labels=label or (),
             sources=sources or (),
             unlabelled=unlabelled or (),
             seed=seed,
@@ -105,7 +112,7 @@ def adapt(
         facts = {**tagger.facts, "labels": dict(counts), "seconds": round(seconds, 3)}
         emit_json({"model": str(output), "method": tagger.method, **facts})
     else:
-        seen = ", ".join(f"{label} ({count})" for label, count in counts.most_common())
+        seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common()) or "nothing"
         done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
         remark(
             f"{len(given)} sentences, mentions of {seen}; {done}; model in {output}",

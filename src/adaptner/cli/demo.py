@@ -15,7 +15,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder for the page and the model.")
     ] = Path("demo"),
-    sentences: Annotated[int, typer.Option(min=5, max=130, help="Labelled sentences.")] = 50,
+    sentences: Annotated[int, typer.Option(min=5, max=130, help="Labelled sentences.")] = 20,
     seed: Annotated[
         int, typer.Option(min=0, max=SEEDS, help="Of the draw and of the adaptation.")
     ] = 0,
@@ -24,17 +24,17 @@ def demo(
 ) -> None:
     """Adapt to a new entity type (cell lines) from labelled sentences and tag unseen text.
 
-    The base has learnt diseases, drugs, genes and species; it has never seen a cell line.
+    The base has read papers and abstracts; nobody has ever shown it a cell line.
 
     Example: adaptner demo -o demo
     """
     from adaptner import api
-    from adaptner.adaptation.demo_base import SOURCES, demo_base
     from adaptner.cli.show import page, terminal
     from adaptner.corpora.own import own_corpus
     from adaptner.episodes import draw
     from adaptner.evaluation.scorer import score_entities
     from adaptner.files import atomic_file
+    from adaptner.training.installed_bases import default_base
     from adaptner.training.progress import bar
     from adaptner.training.settings import prepare_process
     from adaptner.types import Document
@@ -42,8 +42,7 @@ def demo(
     prepare_process()
     show = not as_json
     begun = time.perf_counter()
-    with bar(f"learning a base from {', '.join(SOURCES)} (once, then cached)", quiet) as watch:
-        base = demo_base(watch)
+    base = default_base()
     prepared = time.perf_counter() - begun
     corpus = own_corpus("cellline")
     support, test = draw(corpus.split("train"), sentences, seed), corpus.split("test")

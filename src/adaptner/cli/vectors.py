@@ -150,6 +150,53 @@ def context(
 
 
 @app.command()
+def senses(
+    texts: Annotated[
+        list[Path],
+        typer.Argument(metavar="TEXT...", help="Files (.txt, .gz, .xz) or folders of them."),
+    ],
+    vectors: Annotated[Path, typer.Option(help="Vectors made by `vectors train`.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Where to: a .safetensors file.")
+    ],
+    as_json: JsonFlag = False,
+    quiet: QuietFlag = False,
+) -> None:
+    """Learn from raw text what names mean: "diseases such as asthma", "rats and other rodents".
+
+    A tagger for a label with such a name (Disease, CellLine, ...) then has a sense of it before the
+    first labelled sentence. One tokenised sentence a line; OUTPUT may be the file of the vectors.
+
+    Example: adaptner vectors senses abstracts.txt.xz --vectors own.safetensors -o own.safetensors
+    """
+    from dataclasses import replace
+
+    from adaptner.errors import BadUsage
+    from adaptner.nn.subword_file import ENDING
+    from adaptner.nn.vectors import read_vectors, write_vectors
+    from adaptner.training.instances import count_named
+    from adaptner.training.progress import bar
+    from adaptner.training.raw_text import sentences_of_files
+    from adaptner.training.senses import learn_senses
+
+    known = read_vectors(vectors)
+    if known.grams is None or output.suffix != ENDING:
+        problem = f"{vectors} or {output} is not a {ENDING} file of `adaptner vectors train`"
+        raise BadUsage(problem=problem, remedy="make the vectors with `adaptner vectors train`")
+    begun = time.monotonic()
+    with bar("reading what is called what", quiet or as_json) as watch:
+        named, frequency = count_named(sentences_of_files(texts, watch))
+    learnt = learn_senses(known, named, frequency)
+    write_vectors(replace(known, senses=learnt), output)
+    seconds = time.monotonic() - begun
+    if as_json:
+        emit_json({"file": str(output), "names": len(learnt.names), "seconds": round(seconds, 1)})
+    else:
+        out.print(f"{output}: {len(learnt.names):,} names have a sense", markup=False)
+        remark(f"read in {seconds:.0f} s", quiet)
+
+
+@app.command()
 def near(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Word vectors of any format.")],
     words: Annotated[list[str], typer.Argument(metavar="WORD...")],

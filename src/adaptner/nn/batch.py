@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from adaptner.nn.packing import Packing
+from adaptner.nn.shapes import KINDS, shape_of
 from adaptner.nn.vectors import WordVectors
 from adaptner.types import LabelSet, Sentence
 
@@ -38,6 +39,7 @@ class Batch:
 
     rows: Tensor  # (G, W) of each distinct word in the word vectors
     chars: Tensor  # (G, W, C)
+    shapes: Tensor  # (G, W, KINDS), each 0 or 1
     char_packing: Packing
     index: Tensor  # (G, B, L) which distinct word stands where
     packing: Packing
@@ -57,6 +59,7 @@ class _Words:
         self.rows = np.zeros(1024, dtype=np.int64)
         self.lengths = np.ones(1024, dtype=np.int64)
         self.chars = np.zeros((1024, LONGEST_WORD), dtype=np.int64)
+        self.shapes = np.zeros((1024, KINDS), dtype=np.float32)
         # by number, for the words made up of n-grams; empty with vectors that have none
         self.pieces: dict[int, np.ndarray] = {}
         self._adding = Lock()
@@ -67,13 +70,14 @@ class _Words:
                 return self.number[word]
             number = len(self.number)
             if number == len(self.rows):
-                self.rows, self.lengths, self.chars = (
+                self.rows, self.lengths, self.chars, self.shapes = (
                     np.concatenate([a, np.zeros_like(a)])
-                    for a in (self.rows, self.lengths, self.chars)
+                    for a in (self.rows, self.lengths, self.chars, self.shapes)
                 )
             self.rows[number] = row
             self.lengths[number] = len(chars)
             self.chars[number, : len(chars)] = chars
+            self.shapes[number] = shape_of(word)
             if pieces is not None:
                 self.pieces[number] = pieces
             # last, so that another thread never finds a word whose arrays are not filled yet
@@ -153,6 +157,7 @@ class Batcher:
         return Batch(
             rows=torch.from_numpy(words.rows[numbers]),
             chars=torch.from_numpy(words.chars[numbers, :width]),
+            shapes=torch.from_numpy(words.shapes[numbers]),
             char_packing=Packing.of(torch.from_numpy(char_lengths), width),
             index=torch.from_numpy(index),
             packing=Packing.of(torch.from_numpy(lengths), mask.shape[2]),

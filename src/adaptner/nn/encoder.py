@@ -16,6 +16,7 @@ from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.parameters import dropout, uniform
 from adaptner.nn.recurrent import BiGRU, BiLSTM
+from adaptner.nn.wide import wide_width, widened
 from adaptner.nn.words import FrozenWords, TunedWords
 
 
@@ -40,10 +41,14 @@ class EncoderConfig(BaseModel):
     recurrent: Literal["lstm", "gru"] = "lstm"
     hidden: int = Field(128, ge=1, description="per direction")
     dropout: float = Field(0.2, ge=0, lt=1)
+    wide: bool = Field(
+        False, description="φ reads the word, its neighbours and its shape beside the states"
+    )
 
 
 class RecurrentEncoder(nn.Module):
-    """θ. Knows nothing of labels: a batch in, (G, B, L, 2 x hidden) out."""
+    """θ. Knows nothing of labels: a batch in, (G, B, L, width) out; width is 2 x hidden, or more if
+    it is wide."""
 
     def __init__(self, config: EncoderConfig, batcher: Batcher, generator: Generator) -> None:
         super().__init__()
@@ -67,15 +72,19 @@ class RecurrentEncoder(nn.Module):
         recurrent = BiLSTM if config.recurrent == "lstm" else BiGRU
         self.recurrent = recurrent(inputs, config.hidden, generator)
         self.width = self.recurrent.width
+        if config.wide:
+            self.width = wide_width(self.width, self.words.width)
 
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """``noise`` switches dropout on. Dropout on the input is drawn per distinct word: the word is
         hidden in the same places throughout the batch, and is still encoded only once."""
-        parts = [self.words(batch.rows, batch.pieces).to(self.recurrent.input_weight.dtype)]
+        words = self.words(batch.rows, batch.pieces).to(self.recurrent.input_weight.dtype)
+        parts = [words]
         if self.char_cnn is not None:
             parts.append(self.char_cnn(self.chars, batch.chars, batch.char_packing))
         if self.char_lstm is not None:
             parts.append(self.char_lstm(self.chars, batch.chars, batch.char_packing))
         symbols = dropout(torch.cat(parts, -1), self.config.dropout, noise)
         states = self.recurrent(symbols, batch.index, batch.packing)
-        return dropout(batch.packing.unpack(states), self.config.dropout, noise)
+        unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
+        return widened(unpacked, words, batch) if self.config.wide else unpacked

@@ -18,21 +18,28 @@ from adaptner.errors import BadVectors
 from adaptner.files import atomic_file
 from adaptner.nn.four_bit import FourBit
 from adaptner.nn.grams import Grams
+from adaptner.nn.senses import Senses
 
 ENDING = ".safetensors"
-FORMAT_NAME, FORMAT_NUMBER = "adaptner subword vectors", 1
+FORMAT_NAME, FORMAT_NUMBER = "adaptner subword vectors", 2  # 2 is 1 with what names mean
 _TENSORS = ("words", "table", "table_scale", "grams", "grams_scale")
+_SENSES = ("sense_names", "sense_directions", "sense_middle")  # all of them or none
 _OWN = ("format", "format_number", "width", "min_gram", "max_gram", "lower")  # the rest are facts
 
-Content = tuple[tuple[str, ...], FourBit, Grams, dict[str, str]]
+Content = tuple[tuple[str, ...], FourBit, Grams, dict[str, str], Senses | None]
 
 
 def write_subwords(
-    path: Path, words: Sequence[str], table: FourBit, grams: Grams, facts: Mapping[str, str]
+    path: Path,
+    words: Sequence[str],
+    table: FourBit,
+    grams: Grams,
+    facts: Mapping[str, str],
+    senses: Senses | None = None,
 ) -> None:
     about = {
         "format": FORMAT_NAME,
-        "format_number": str(FORMAT_NUMBER),
+        "format_number": str(1 if senses is None else 2),
         "width": str(table.shape[1]),
         "min_gram": str(grams.least),
         "max_gram": str(grams.most),
@@ -40,30 +47,39 @@ def write_subwords(
         **facts,
     }
     tensors = {
-        "words": np.frombuffer("\n".join(words).encode(), dtype=np.uint8),
+        "words": _as_bytes(words),
         "table": table.packed,
         "table_scale": table.scale,
         "grams": grams.table.packed,
         "grams_scale": grams.table.scale,
     }
+    if senses is not None:
+        told = (_as_bytes(senses.names), senses.directions, senses.middle)
+        tensors.update(zip(_SENSES, told, strict=True))
     tensors = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     with atomic_file(path, "wb") as file:
         file.write(_sorted_header(save(tensors, about)))
 
 
 def read_subwords(path: Path) -> Content:
-    """Words, their rows, the n-grams, and the facts of their making."""
+    """Words, their rows, the n-grams, the facts of their making, and what names mean."""
     try:
         with safe_open(path, "numpy") as file:
             about = file.metadata() or {}
             _check_format(path, about)
-            tensors = {name: file.get_tensor(name) for name in _TENSORS}
-        words = tuple(bytes(tensors["words"]).decode().split("\n"))
+            kept = {*_TENSORS, *_SENSES} if _SENSES[0] in file.keys() else _TENSORS  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in kept}
+        words = _as_words(tensors["words"])
         table = FourBit(tensors["table"], tensors["table_scale"])
         rows = FourBit(tensors["grams"], tensors["grams_scale"])
         limits = int(about["min_gram"]), int(about["max_gram"])
         grams = Grams(rows, *limits, lower=bool(json.loads(about["lower"])))
         widths = {int(about["width"]), table.shape[1], rows.shape[1]}
+        senses = None
+        if _SENSES[0] in tensors:
+            names, directions, middle = (tensors[name] for name in _SENSES)
+            senses = Senses(_as_words(names), directions, middle)
+            widths |= {directions.shape[1], len(middle)}
     except UnicodeDecodeError as error:
         raise BadVectors(file=path, reason="its words are not UTF-8") from error
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
@@ -71,13 +87,24 @@ def read_subwords(path: Path) -> Content:
     if len(words) != len(table) or len(set(words)) != len(words):
         reason = f"{len(set(words))} different words for {len(table)} rows"
         raise BadVectors(file=path, reason=reason)
+    if senses is not None and len(senses.names) != len(senses.directions):
+        reason = f"{len(senses.names)} names for {len(senses.directions)} directions"
+        raise BadVectors(file=path, reason=reason)
     if len(widths) > 1 or not table.shape[1]:
         said = ", ".join(map(str, sorted(widths)))
         raise BadVectors(file=path, reason=f"rows of different widths ({said})")
     if not (np.isfinite(table.scale).all() and np.isfinite(rows.scale).all()):
         raise BadVectors(file=path, reason="it holds numbers that are not finite")
     facts = {name: value for name, value in about.items() if name not in _OWN}
-    return words, table, grams, facts
+    return words, table, grams, facts, senses
+
+
+def _as_bytes(words: Sequence[str]) -> np.ndarray:
+    return np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
+
+
+def _as_words(content: np.ndarray) -> tuple[str, ...]:
+    return tuple(bytes(content).decode().split("\n")) if len(content) else ()
 
 
 def _check_format(path: Path, about: Mapping[str, str]) -> None:

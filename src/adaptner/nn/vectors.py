@@ -18,6 +18,7 @@ from adaptner.errors import BadVectors, FileMissing
 from adaptner.files import atomic_file
 from adaptner.nn.four_bit import FourBit
 from adaptner.nn.grams import Grams
+from adaptner.nn.senses import Senses
 from adaptner.nn.subword_file import ENDING, read_subwords, write_subwords
 
 _FASTTEXT_MAGIC = 793712314
@@ -31,6 +32,7 @@ class WordVectors:
     table: np.ndarray | FourBit
     grams: Grams | None = None
     facts: Mapping[str, str] = field(default_factory=dict)  # how subword vectors were made
+    senses: Senses | None = None  # what names mean among them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rows", {w: i for i, w in enumerate(self.words)})
@@ -195,7 +197,8 @@ def write_vectors(vectors: WordVectors, path: Path) -> None:
     if path.suffix == ENDING:
         assert isinstance(vectors.table, FourBit)
         assert vectors.grams is not None
-        write_subwords(path, vectors.words, vectors.table, vectors.grams, vectors.facts)
+        content = (vectors.words, vectors.table, vectors.grams, vectors.facts, vectors.senses)
+        write_subwords(path, *content)
         return
     with atomic_file(path, "wb") as file:
         np.save(file, np.asarray(vectors.table, dtype=np.float32), allow_pickle=False)

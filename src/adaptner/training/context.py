@@ -38,7 +38,7 @@ from adaptner.types import Sentence
 # So many batches' sentences are read at a time, mixed, and put with others of like length.
 POOL = 50
 _ALPHABET_FROM = 20_000  # sentences
-METHOD = "finetuning"  # how such a base is adapted; of sources it has seen none
+METHOD = "named"  # how such a base is adapted; of sources it has seen none
 
 
 class ContextConfig(BaseModel):
@@ -86,7 +86,8 @@ def learn_context(
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
-    batcher = Batcher(vectors, alphabet_of(islice(_read(files, config.longest), _ALPHABET_FROM)))
+    some = islice(_again_and_again(files, config.longest, random.Random(seed)), _ALPHABET_FROM)
+    batcher = Batcher(vectors, alphabet_of(some))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
     learner = _Learner(encoder, ClozeHead(encoder.width, vectors.width, generator))
     optimiser = Optimiser(learner.parameters(), config.optimiser)
@@ -119,11 +120,19 @@ def learn_context(
         "sources": [],
         "texts": settings["texts"],
     }
-    model = TaggingModel(encoder, {}, generator)
+    model = TaggingModel(_wide(encoder, batcher), {}, generator)
     base = Base(model, batcher, METHOD, {}, facts)
     base.save(folder)
     (folder / FILE).unlink(missing_ok=True)
     return base
+
+
+def _wide(encoder: RecurrentEncoder, batcher: Batcher) -> RecurrentEncoder:
+    """The same weights; the decoder to come reads the word beside the states (``nn/wide.py``)."""
+    shape = encoder.config.model_copy(update={"wide": True})
+    wide = RecurrentEncoder(shape, batcher, torch.Generator())
+    wide.load_state_dict(encoder.state_dict())
+    return wide
 
 
 def _read(files: Sequence[Path], longest: int) -> Iterator[Sentence]:
@@ -141,10 +150,10 @@ def _sentence(words: Sequence[str]) -> Sentence:
 
 
 def _batches(files: Sequence[Path], config: ContextConfig, seed: int) -> Iterator[list[Sentence]]:
-    """Without end: the text again and again. Neighbours in the text are mixed with what stands near
-    them, and a batch holds sentences of like length, since the longest sets what a step costs."""
+    """Without end: the text again and again. A batch holds sentences of like length, since the
+    longest sets what a step costs."""
     rng, size = random.Random(seed), config.batch
-    read = _again_and_again(files, config.longest)
+    read = _again_and_again(files, config.longest, rng)
     while True:
         pool = sorted(islice(read, POOL * size), key=len)
         batches = [pool[i : i + size] for i in range(0, len(pool), size)]
@@ -152,12 +161,21 @@ def _batches(files: Sequence[Path], config: ContextConfig, seed: int) -> Iterato
         yield from batches
 
 
-def _again_and_again(files: Sequence[Path], longest: int) -> Iterator[Sentence]:
+def _again_and_again(files: Sequence[Path], longest: int, rng: random.Random) -> Iterator[Sentence]:
+    """A sentence of this file, then of that, as often as its size is: a run that ends before the
+    text does has read of every file."""
+    streams = [_endless(path, longest) for path in files]
+    sizes = [path.stat().st_size for path in files]
+    while True:
+        yield next(rng.choices(streams, sizes)[0])
+
+
+def _endless(path: Path, longest: int) -> Iterator[Sentence]:
     while True:
         none = True
-        for sentence in _read(files, longest):
+        for sentence in _read([path], longest):
             if len(sentence) > 1:  # a lone word has no context
                 none = False
                 yield sentence
         if none:
-            raise EmptyFile(file=files[0], unit="sentence of two words or more")
+            raise EmptyFile(file=path, unit="sentence of two words or more")

@@ -12,6 +12,7 @@ from adaptner.errors import AdaptnerError, UnknownBase, nearest
 from adaptner.training.base import Base
 from adaptner.training.storage import MANIFEST, Manifest, read_manifest
 
+DEFAULT = "biomedical"  # what the package brings
 _PACKAGE = Path(__file__).resolve().parents[1] / "bases"
 
 
@@ -48,6 +49,11 @@ def installed_bases() -> list[InstalledBase]:
 def load_base(base: str | Path) -> Base:
     """By name or by folder. A folder that is there wins over a name."""
     return Base.load(base_folder(base))
+
+
+def default_base() -> Base:
+    """The package's own, or what a user has put under its name."""
+    return load_base(base_folder(DEFAULT))
 
 
 def base_folder(base: str | Path) -> Path:

@@ -14,10 +14,12 @@ from typing import BinaryIO, cast
 from adaptner.errors import DamagedArchive, EmptyFile, FileMissing, FileUnreadable, UnknownFormat
 from adaptner.formats.lines import decoded, opened
 from adaptner.text.tokenizer import tokenize
+from adaptner.training.progress import Watch, silent
 
 ENDINGS = (".txt", ".gz", ".xz")
 _KNOWN = ", ".join(ENDINGS)
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_TELL_EVERY = 10_000  # sentences
 _LONGEST_LINE = 1 << 24  # bytes; longer ones are cut at a space, so that memory is bounded
 
 Passed = Callable[[int], None]  # told how many bytes of a file have been read
@@ -51,6 +53,27 @@ def sentences(
         words = line.split() if tokenised else [line[a:b] for a, b in tokenize(line)]
         if words:
             yield " ".join(words)
+
+
+def sentences_of_files(
+    texts: Sequence[Path], watch: Watch = silent, *, tokenised: bool = True
+) -> Iterator[str]:
+    """The sentences of all the files, one file after another; ``watch`` is told the share read."""
+    files = text_files(texts)
+    sizes = [path.stat().st_size for path in files]
+    before = reached = count = 0
+
+    def passed(position: int) -> None:
+        nonlocal reached
+        reached = before + position
+
+    for path, size in zip(files, sizes, strict=True):
+        for sentence in sentences(path, tokenised=tokenised, passed=passed):
+            yield sentence
+            count += 1
+            if count % _TELL_EVERY == 1:
+                watch(100 * reached // max(1, sum(sizes)), 100, f"{count:,} sentences")
+        before += size
 
 
 def _is_text(path: Path, folder: Path) -> bool:

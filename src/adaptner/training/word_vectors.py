@@ -31,12 +31,11 @@ from adaptner.errors import (
 from adaptner.files import atomic_file, scratch_folder
 from adaptner.nn.subword_file import ENDING
 from adaptner.training.progress import Watch, silent
-from adaptner.training.raw_text import sentences, text_files
+from adaptner.training.raw_text import sentences_of_files, text_files
 
 TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder that trainer and child share
 _PROGRESS = re.compile(rb"Progress:\s*([\d.]+)%[^\r\n]*avg\.loss:\s*([\d.]+)")
 _VOCABULARY = re.compile(rb"Number of words:\s*(\d+)\s")
-_TELL_EVERY = 10_000  # lines
 
 Shown = Callable[[str], AbstractContextManager[Watch]]  # a title to a bar
 
@@ -90,25 +89,14 @@ def _prepare(
     files: Sequence[Path], target: Path, lower: bool, tokenised: bool, watch: Watch
 ) -> dict[str, Any]:
     """All text in one plain file, as floret wants it; what is to be told of it."""
-    sizes = [path.stat().st_size for path in files]
     state, tokens, lines = sha256(), 0, 0
-    before = reached = 0
-
-    def passed(position: int) -> None:
-        nonlocal reached
-        reached = before + position
-
     with open(target, "wb") as file:
-        for path, size in zip(files, sizes, strict=True):
-            for sentence in sentences(path, tokenised=tokenised, passed=passed):
-                raw = f"{sentence.lower() if lower else sentence}\n".encode()
-                file.write(raw)
-                state.update(raw)
-                tokens += sentence.count(" ") + 1
-                lines += 1
-                if lines % _TELL_EVERY == 1:
-                    watch(100 * reached // max(1, sum(sizes)), 100, f"{lines:,} sentences")
-            before += size
+        for sentence in sentences_of_files(files, watch, tokenised=tokenised):
+            raw = f"{sentence.lower() if lower else sentence}\n".encode()
+            file.write(raw)
+            state.update(raw)
+            tokens += sentence.count(" ") + 1
+            lines += 1
     if not lines:
         raise EmptyFile(file=files[0], unit="sentence")
     return {"tokens": tokens, "sentences": lines, "text_sha256": state.hexdigest()}

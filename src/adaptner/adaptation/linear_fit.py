@@ -1,0 +1,115 @@
+"""φ alone, over a frozen θ: convex, so nothing depends on a seed, and the sentences are read once.
+
+The penalty pulls φ towards what the label's *name* says (``nn/senses.py``), not towards zero: with
+five sentences the name knows more than they do, with fifty they outvote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
+from adaptner.adaptation.tagger import Tagger
+from adaptner.adaptation.target import Target
+from adaptner.nn.crf import CRF
+from adaptner.nn.wide import WORD, word_part
+from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.training.progress import Watch, silent
+from adaptner.types import OUTSIDE, LabelSet, Sentence
+
+class LinearFitConfig(FineTuneConfig):
+    """Chosen on source domains (docs/results/few-shot.md). There is no batch: a step reads all."""
+
+    steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
+    epochs: Literal[0] = 0
+    penalty: float = Field(0.5, ge=0, description="times the squared distance of φ from its prior")
+    bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
+    move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
+    name: float = Field(3.0, ge=0, description="how much the label's name counts; 0: not at all")
+    empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
+
+
+def linear_fit(
+    base: Base,
+    sentences: Sequence[Sentence],
+    config: LinearFitConfig,
+    *,
+    labels: LabelSet | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    watch: Watch = silent,
+) -> Tagger:
+    """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least."""
+    target = Target.of(base, sentences, labels)
+    encoder = base.model.encoder
+    decoder = prior(base, target.labels, config)
+    centre = {name: p.detach().clone() for name, p in decoder.named_parameters()}
+    batch = base.batcher([target.sentences], [target.labels])
+    tags = batch.tags
+    assert tags is not None
+    with torch.no_grad():
+        states = encoder(batch)
+    # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
+    shares = torch.where((tags > 0).any(-1), 1.0, config.empty)
+    steps = (budget or Budget(config.steps)).steps
+    optimiser = torch.optim.LBFGS(
+        decoder.parameters(), max_iter=steps, line_search_fn="strong_wolfe"
+    )
+    taken = 0
+
+    def objective() -> Tensor:
+        nonlocal taken
+        taken += 1
+        optimiser.zero_grad()
+        losses = decoder(states, tags, batch.mask)
+        loss = (shares * losses).sum() + _pull(decoder, centre, config)
+        loss.backward()  # type: ignore[no-untyped-call]
+        watch(min(taken, steps), steps, f"loss {float(loss.detach()):.2f}")
+        return loss
+
+    if steps:
+        optimiser.step(objective)  # type: ignore[arg-type]
+    facts = adaptation_facts(base, target, taken, seed)
+    return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
+
+
+def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
+    """φ before any sentence: O is likely, an entity goes on, and the word scores for each label as
+    its name has it."""
+    decoder = CRF(base.model.encoder.width, labels, torch.Generator())
+    vectors = base.batcher.vectors
+    with torch.no_grad():
+        for p in decoder.parameters():
+            p.zero_()
+        decoder.bias -= 1
+        decoder.bias[0, labels.index[OUTSIDE]] = 1
+        for label in labels.labels:
+            tags = [i for tag, i in labels.index.items() if tag[2:] == label]
+            inside = [i for tag, i in labels.index.items() if tag[0] in "IE" and tag[2:] == label]
+            decoder.transition[0, torch.tensor(tags)[:, None], torch.tensor(inside)] = 0.5
+            direction = None if vectors.senses is None else vectors.senses.direction(label)
+            if direction is None or not base.model.encoder.config.wide:
+                continue
+            assert vectors.senses is not None
+            towards = config.name * torch.from_numpy(direction)
+            states = base.model.encoder.recurrent.width
+            part = word_part(states, vectors.width)
+            decoder.weight[0, tags, part] = towards / WORD
+            decoder.bias[0, tags] -= towards @ torch.from_numpy(vectors.senses.middle)
+    return decoder
+
+
+def _pull(decoder: CRF, centre: dict[str, Tensor], config: LinearFitConfig) -> Tensor:
+    strength = {"weight": config.penalty, "bias": config.bias_penalty}
+    return torch.stack(
+        [
+            strength.get(name, config.move_penalty) * ((p - centre[name]) ** 2).sum()
+            for name, p in decoder.named_parameters()
+        ]
+    ).sum()

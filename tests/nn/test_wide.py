@@ -1,0 +1,72 @@
+"""What φ reads beside the states, against a naive transcription token by token."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from adaptner.nn.batch import Batcher
+from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.shapes import shape_of
+from adaptner.nn.vectors import WordVectors
+from adaptner.nn.wide import BESIDE, SHAPE, STATES, WORD, word_part
+from adaptner.types import Sentence
+
+WORDS = ("the", "gene", "tp53", "binds", ".")
+TABLE = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+SHAPE_OF = EncoderConfig(char_embedding=4, char_cnn_filters=3, char_lstm=0, hidden=5, dropout=0)
+
+
+def sentence(*words: str) -> Sentence:
+    return Sentence.from_tokens(words)
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vector)
+    return vector / length if length else vector
+
+
+def test_features_token_by_token() -> None:
+    batcher = Batcher(WordVectors(WORDS, TABLE), "abcdefg")
+    wide = RecurrentEncoder(
+        SHAPE_OF.model_copy(update={"wide": True}), batcher, torch.Generator().manual_seed(1)
+    )
+    narrow = RecurrentEncoder(SHAPE_OF, batcher, torch.Generator())
+    narrow.load_state_dict(wide.state_dict())  # no parameters of its own
+    task = [sentence("The", "gene", "TP53", "binds", "nothing"), sentence("Gene", ".")]
+    batch = batcher([task])
+    found, states = wide(batch)[0].detach().numpy(), narrow(batch)[0].detach().numpy()
+    assert found.shape[-1] == wide.width
+    for row, place in enumerate(batch.order[0]):
+        words = task[place].tokens
+        vectors = [np.zeros(4), *(_vector(w) for w in words), np.zeros(4)]
+        for t, word in enumerate(words):
+            expected = np.concatenate(
+                [
+                    STATES * unit(states[row, t]),
+                    WORD * unit(vectors[t + 1]),
+                    BESIDE * unit(vectors[t]),
+                    BESIDE * unit(vectors[t + 2]),
+                    SHAPE * np.array(shape_of(word), dtype=float),
+                ]
+            )
+            np.testing.assert_allclose(found[row, t], expected, rtol=1e-5, atol=1e-6)
+        assert not found[row, len(words) :].any()
+    part = word_part(10, 4)
+    np.testing.assert_allclose(found[0, 1, part], WORD * unit(TABLE[1]), rtol=1e-5)
+
+
+def _vector(word: str) -> np.ndarray:
+    return TABLE[WORDS.index(word.lower())] if word.lower() in WORDS else np.zeros(4)
+
+
+def test_shapes() -> None:
+    def yes(word: str) -> list[int]:
+        return [i for i, answer in enumerate(shape_of(word)) if answer]
+
+    assert yes("HeLa") == [0, 8]
+    assert yes("TP53") == [0, 1, 3, 8]
+    assert yes("53") == [3, 4]
+    assert yes("-") == [5, 6]
+    assert yes("erythematosus") == [2, 7]
+    assert yes("") == [5]
