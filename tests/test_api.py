@@ -275,11 +275,11 @@ def test_a_source_without_a_sentence_to_learn_from(base: Path, tmp_path: Path) -
 def test_a_wrong_call_is_known_before_a_base_is_made(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], error: type[Exception]
 ) -> None:
-    monkeypatch.setattr("adaptner.api.demo_base", lambda *_: pytest.fail("a base was made"))
+    monkeypatch.setattr("adaptner.api.default_base", lambda: pytest.fail("a base was loaded"))
     with pytest.raises(error) as raised:
         an.adapt([LABELLED], **options)
     if error is errors.SourcesNeeded:
-        assert "(Disease, Drug, Gene, Species)" in str(raised.value)
+        assert "(none: it has learnt from raw text)" in str(raised.value)
 
 
 # --- the settings a method adapts with --------------------------------------------------------------

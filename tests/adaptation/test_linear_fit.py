@@ -59,7 +59,7 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
         assert batch.tags is not None
         scores = base.model.encoder(batch).detach()[0, 0] @ decoder.weight[0].T + decoder.bias[0]
 
-        def path(tags, scores=scores):  # noqa: ANN001, ANN202
+        def path(tags, scores=scores):
             limits = decoder.limits
             moves = decoder.transition[0] + limits.moves[0]
             sum_ = decoder.start[0, tags[0]] + limits.starts[0, tags[0]]

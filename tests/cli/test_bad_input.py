@@ -362,14 +362,14 @@ def test_unlabelled_text_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
-        (("--method", "agg"), 1, "own domains (Disease, Drug, Gene, Species)"),
+        (("--method", "agg"), 1, "own domains (none: it has learnt from raw text)"),
         (("--method", "maml", *SOURCES), 2, "--sources has no use"),
         (("--method", "nonsense"), 2, "'nonsense'"),
         (("--method", "maml", "--config", "nowhere.toml"), 1, "nowhere.toml"),
     ],
     ids=lambda value: " ".join(map(str, value[:2])) if isinstance(value, tuple) else None,
 )
-def test_a_wrong_call_is_known_before_the_base_of_the_package_is_made(
+def test_a_wrong_call_is_known_before_the_base_of_the_package_is_loaded(
     call: Call,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -377,8 +377,8 @@ def test_a_wrong_call_is_known_before_the_base_of_the_package_is_made(
     code: int,
     says: str,
 ) -> None:
-    made = "adaptner.adaptation.demo_base.demo_base"
-    monkeypatch.setattr(made, lambda *_: pytest.fail("a base was made"))
+    loaded = "adaptner.training.installed_bases.default_base"
+    monkeypatch.setattr(loaded, lambda: pytest.fail("a base was loaded"))
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     answer = call("adapt", tmp_path / "mine.jsonl", "-o", tmp_path / "out", *options)
     refused(answer, code, says)

@@ -33,6 +33,7 @@ from adaptner.methods.joint import Joint
 from adaptner.methods.meta_learner import MetaLearner
 from adaptner.methods.metaner import MetaNER
 from adaptner.methods.method import Method, SourceDomain, source_domains
+from adaptner.methods.named import Named
 from adaptner.methods.unadapted import Unadapted
 from adaptner.nn.vectors import WordVectors
 from adaptner.reproduce.tables import papers
@@ -53,6 +54,7 @@ NAMES = [  # a new method adds its name here, in order
     "metaner",
     "metaner-zero",
     "multitask",
+    "named",
     "wpz",
 ]
 
@@ -313,7 +315,7 @@ def test_fits_and_adapts(name, sources):
         assert tagger.labels.labels == labels
     assert tagger.labels.scheme == chosen.config.scheme
     assert tagger.facts["steps"] == (0 if isinstance(chosen, Unadapted) else 3)
-    assert same(tagger.encoder, base.model.encoder) == isinstance(chosen, Unadapted)
+    assert same(tagger.encoder, base.model.encoder) == isinstance(chosen, (Unadapted, Named))
     assert len(tagger.predict(["HeLa cells grew.", ""])) == 2
 
 
@@ -325,7 +327,7 @@ def test_the_same_seed_gives_the_same(name, sources):
     assert not same(one.model, other.model)
     first, again, third = (adapted(chosen, one, sources, seed=s) for s in (4, 4, 5))
     assert same(first, again)
-    assert same(first, third) == isinstance(chosen, Unadapted)  # nothing is drawn
+    assert same(first, third) == isinstance(chosen, (Unadapted, Named))  # nothing is drawn
 
 
 @every_method
@@ -673,6 +675,8 @@ def test_its_page(name):
 
 @every_method
 def test_its_published_row(name):
+    if method(name).paper == "adaptner":  # our own: no paper has a row of it
+        return
     rows = [r for p in papers() for t in p.tables for r in t.rows if r.method_id == name]
     assert rows
 

@@ -64,7 +64,9 @@ def test_it_is_fishers_discriminant(vectors: WordVectors, counts) -> None:
     np.testing.assert_allclose(found.middle, middle, atol=1e-6)
 
 
-def test_words_of_the_kind_that_were_never_named_so_score_high(vectors: WordVectors, counts) -> None:
+def test_words_of_the_kind_that_were_never_named_so_score_high(
+    vectors: WordVectors, counts
+) -> None:
     found = learn_senses(vectors, *counts)
     unit = vectors.table / np.linalg.norm(vectors.table, axis=1, keepdims=True)
     scores = (unit - found.middle) @ found.direction("disease")
@@ -73,7 +75,7 @@ def test_words_of_the_kind_that_were_never_named_so_score_high(vectors: WordVect
 
 
 def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts) -> None:
-    named, frequency = counts
+    _, frequency = counts
     few = {"disease": Counter({f"illness{i}": 1 for i in range(LEAST - 1)})}
     assert learn_senses(vectors, few, frequency).names == ()
     assert learn_senses(vectors, {}, frequency).directions.shape == (0, WIDTH)

@@ -14,6 +14,7 @@ from pydantic import Field
 from torch import Tensor
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
+from adaptner.adaptation.lbfgs import flat, minimise, put
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.crf import CRF
@@ -23,12 +24,13 @@ from adaptner.training.budget import Budget
 from adaptner.training.progress import Watch, silent
 from adaptner.types import OUTSIDE, LabelSet, Sentence
 
+
 class LinearFitConfig(FineTuneConfig):
     """Chosen on source domains (docs/results/few-shot.md). There is no batch: a step reads all."""
 
     steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
     epochs: Literal[0] = 0
-    penalty: float = Field(0.5, ge=0, description="times the squared distance of φ from its prior")
+    penalty: float = Field(0.25, ge=0, description="times the squared distance of φ from its prior")
     bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
     move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
     name: float = Field(3.0, ge=0, description="how much the label's name counts; 0: not at all")
@@ -58,23 +60,21 @@ def linear_fit(
     # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
     shares = torch.where((tags > 0).any(-1), 1.0, config.empty)
     steps = (budget or Budget(config.steps)).steps
-    optimiser = torch.optim.LBFGS(
-        decoder.parameters(), max_iter=steps, line_search_fn="strong_wolfe"
-    )
-    taken = 0
+    parameters = list(decoder.parameters())
+    calls = 0
 
-    def objective() -> Tensor:
-        nonlocal taken
-        taken += 1
-        optimiser.zero_grad()
+    def objective(point: Tensor) -> tuple[float, Tensor]:
+        nonlocal calls
+        calls += 1
+        put(point, parameters)
         losses = decoder(states, tags, batch.mask)
         loss = (shares * losses).sum() + _pull(decoder, centre, config)
-        loss.backward()  # type: ignore[no-untyped-call]
-        watch(min(taken, steps), steps, f"loss {float(loss.detach()):.2f}")
-        return loss
+        slopes = torch.autograd.grad(loss, parameters)
+        watch(min(calls, steps), steps, f"loss {float(loss.detach()):.2f}")
+        return float(loss.detach()), flat(list(slopes))
 
-    if steps:
-        optimiser.step(objective)  # type: ignore[arg-type]
+    found, taken = minimise(objective, flat([p.detach() for p in parameters]), steps)
+    put(found, parameters)
     facts = adaptation_facts(base, target, taken, seed)
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 

@@ -13,7 +13,6 @@ from adaptner.methods.supervised import Supervised
 from adaptner.nn.encoder import EncoderConfig
 from adaptner.training.base import Base
 
-
 # With so many sentences θ is worth tuning too, and all features at once would fill the memory.
 FEW = 300
 

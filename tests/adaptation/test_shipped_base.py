@@ -1,0 +1,76 @@
+"""The base that the package brings: what it must be, and that it is good enough to be the default."""
+
+from __future__ import annotations
+
+import time
+from statistics import mean
+
+import pytest
+import torch
+
+import adaptner
+from adaptner.corpora.own import own_corpus
+from adaptner.episodes import draw
+from adaptner.evaluation.scorer import score_entities
+from adaptner.training.base import Base
+from adaptner.training.installed_bases import DEFAULT, base_folder, default_base, installed_bases
+from adaptner.types import Sentence
+
+MOST_MEGABYTES = 30
+
+
+@pytest.fixture(scope="module")
+def base() -> Base:
+    torch.set_num_threads(1)
+    return default_base()
+
+
+def f1(base: Base, corpus: str, size: int, seed: int, **options: object) -> float:
+    target = own_corpus(corpus)
+    support, test = draw(target.split("train"), size, seed), target.split("test")
+    tagger = adaptner.adapt(support, base, labels=target.labels.labels, **options)
+    found = tagger.predict_sentences([Sentence(s.text, s.token_spans) for s in test])
+    return score_entities([s.entities for s in test], found).overall.f1
+
+
+def test_it_is_installed_and_small(base: Base) -> None:
+    (found,) = [b for b in installed_bases() if b.name == DEFAULT]
+    assert not found.problem
+    assert found.megabytes <= MOST_MEGABYTES
+    folder = base_folder(DEFAULT)
+    assert {p.name for p in folder.iterdir()} >= {"manifest.json", "card.md", "recipe.sh"}
+    assert base.method == "named"
+    assert base.model.domains == ()  # no label has been seen
+    assert base.batcher.vectors.senses is not None
+
+
+@pytest.mark.parametrize(
+    ("corpus", "least"),
+    # two thirds of what it had when it was made: 0.40, 0.51, 0.59, 0.59, 0.56
+    [("cellline", 0.27), ("disease", 0.34), ("drug", 0.39), ("gene", 0.39), ("species", 0.37)],
+)
+def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least: float) -> None:
+    assert mean(f1(base, corpus, 5, seed) for seed in range(3)) > least
+
+
+def test_more_sentences_make_a_better_one(base: Base) -> None:
+    few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
+    assert many > few + 0.1
+    assert many > 0.6
+
+
+def test_a_fit_takes_seconds(base: Base) -> None:
+    """2 s at 5 sentences and 6 s at 50 are the limits on a quiet core; here others may work too."""
+    for size, limit in ((5, 4.0), (50, 12.0)):
+        support = draw(own_corpus("disease").split("train"), size, 0)
+        begun = time.perf_counter()
+        adaptner.adapt(support, base)
+        assert time.perf_counter() - begun < limit
+
+
+def test_a_name_finds_something_before_the_first_example(base: Base) -> None:
+    blank = [Sentence(s.text, s.token_spans) for s in own_corpus("species").split("train")[:5]]
+    tagger = adaptner.adapt(blank, base, labels=["Disease"])
+    text = "The patient had asthma and diabetes."
+    (found,) = tagger.predict([text])
+    assert {"asthma", "diabetes"} & {text[e.start : e.end] for e in found}
