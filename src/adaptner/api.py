@@ -8,6 +8,7 @@ from typing import Any
 
 from adaptner import formats
 from adaptner.adaptation.demo_base import SOURCES, demo_base
+from adaptner.adaptation.plain_training import MANY, train
 from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.own import own_corpus
@@ -54,6 +55,9 @@ def adapt(
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
     one, from the base the package brings (trained at its first use).
 
+    From a thousand sentences on it is plain training: a tenth of them is held out, and training
+    stops when these are tagged no better.
+
     ``method`` is the base's own unless named; ``adaptner methods`` lists them. Those that need
     sources at adaptation too get ``sources``: folders of corpora of the base's domains, each
     ``DIR`` or ``DOMAIN=DIR``. Those that make use of unlabelled text get ``unlabelled``: files (a
@@ -90,6 +94,10 @@ def adapt(
     chosen = method if isinstance(method, Method) else for_base(method, base)
     check_given(chosen, base, specs, texts)
     chosen.check(base)
+    if len(given) >= MANY and type(chosen).tagger is Method.tagger:  # which is fine-tuning
+        tagger = train(base, given, chosen.config.adaptation, seed=seed, watch=watch)
+        tagger.method = chosen.name
+        return tagger
     return chosen.adapt(
         base,
         given,

@@ -33,7 +33,12 @@ def prose(characters: int, seed: int = 0) -> str:
     """Sentences of all kinds of corpora, with brackets, abbreviations, numbers and blank lines."""
     rng = random.Random(seed)
     known = [s.text for n in ("disease", "drug", "gene") for s in own_corpus(n).split("train")]
-    odd = ["See Fig. 3 (cf. Smith et al. 2001. A note.) for it.", "1. Introduction", "(a. B) c.", "0 . 5"]
+    odd = [
+        "See Fig. 3 (cf. Smith et al. 2001. A note.) for it.",
+        "1. Introduction",
+        "(a. B) c.",
+        "0 . 5",
+    ]
     pieces: list[str] = []
     size = 0
     while size < characters:
