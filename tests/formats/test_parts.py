@@ -42,7 +42,7 @@ def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
         Part(
             Document(piece, (entity,) if len(piece) > 4 else (), "PMID 1"),
             start,
-            start == starts[-1],
+            piece == "the end",
         )
         for piece, start in zip(pieces, starts, strict=True)
     ]

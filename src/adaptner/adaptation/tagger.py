@@ -132,6 +132,8 @@ class Tagger(nn.Module):
         Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
         names = self.labels.tags
         found: list[Entity] = []
+        if not any(tags):  # O is number 0
+            return found
         length = len(tags)
         i = 0
         while i < length:
