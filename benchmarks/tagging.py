@@ -44,7 +44,7 @@ from adaptner.types import Entity, LabelSet, Sentence
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SENTENCES_A_TEXT = 10
-BATCH = 32  # texts that spaCy takes at a time: its default, 1000, is slower here
+BATCH = 32  # texts that spaCy takes at a time: with its default, 1000, page faults slow it down
 
 
 def corpus_of(name: str) -> Corpus:
@@ -113,7 +113,10 @@ def main() -> None:
     groups = [test[at : at + SENTENCES_A_TEXT] for at in range(0, len(test), SENTENCES_A_TEXT)]
     texts = [" ".join(s.text for s in group) for group in groups]
     tokens = sum(map(len, test))
-    runs = {"adaptner": lambda: tagger.predict(texts), "spaCy": lambda: list(nlp.pipe(texts, batch_size=BATCH))}
+    runs = {
+        "adaptner": lambda: tagger.predict(texts),
+        "spaCy": lambda: list(nlp.pipe(texts, batch_size=BATCH)),
+    }
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(given.rounds + 1):
         for name, run in runs.items():

@@ -20,7 +20,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans, minibatch
 
-from adaptner.errors import BadUsage
+from adaptner.errors import AdaptnerError, BadUsage
 
 if TYPE_CHECKING:
     from adaptner.adaptation.tagger import Tagger
@@ -61,7 +61,10 @@ class AdaptnerComponent:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return self.tagger.labels.labels
+        try:
+            return self.tagger.labels.labels
+        except AdaptnerError:  # spaCy asks before it loads a saved pipeline's model, too
+            return ()
 
     def __call__(self, doc: Doc) -> Doc:
         return self._marked(doc, self.tagger.predict([doc.text])[0])

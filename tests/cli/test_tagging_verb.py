@@ -227,6 +227,39 @@ def test_a_long_document_comes_out_in_one_piece(
     assert tokens.count("\n\n") == 2 * 3800  # sentences, each with a blank line after it
 
 
+# --- odd texts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x01\x02\x07\x1b[31mThe HeLa line is old.\x1b[0m\x7f\x85",
+        "\u200b\u200d\u2028The HeLa line is old.\u2029\ufffd",
+        "小鼠和大鼠的基因表达。The HeLa line is old. 人类细胞系也被研究。",
+        "Мышь и крыса. الفأر والجرذ. चूहा और मनुष्य। The HeLa line is old.",
+        "👩‍🔬 e\u0301tude 🧬! The HeLa line is old.\r\n\r\n\t",
+    ],
+)
+def test_control_characters_and_other_scripts_come_back_as_they_were(
+    call: Call, eager_model: Path, text: str
+) -> None:
+    (document,) = sound(call("tag", eager_model, stdin=text)).records()
+    assert document["text"] == text
+    assert all(text[e["start"] : e["end"]] == e["text"] for e in document["entities"])
+    assert "HeLa" in [e["text"] for e in document["entities"]]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\r\n ", "HeLa\0cells"])
+def test_no_text_is_said(call: Call, eager_model: Path, text: str) -> None:
+    refused(call("tag", eager_model, stdin=text), 1, "a NUL" if text.strip() else "no sentence")
+
+
+def test_an_empty_text_among_others(call: Call, eager_model: Path) -> None:
+    lines = '{"text": ""}\n{"text": " "}\n{"text": "The HeLa line is old."}\n'
+    records = sound(call("tag", eager_model, "--from", "jsonl", stdin=lines)).records()
+    assert [len(record["entities"]) for record in records] == [0, 0, 1]
+
+
 # --- memory -----------------------------------------------------------------------------------------
 
 MEASURE = """
