@@ -131,8 +131,8 @@ def make_adaptner(
     return AdaptnerComponent(name, model, overwrite, alignment)
 
 
-def _key(span: Span) -> tuple[str, int, int]:
-    return SCORE, span.start_char, span.end_char
+def _key(span: Span) -> str:
+    return f"{SCORE} {span.start_char} {span.end_char}"
 
 
 def _score(span: Span) -> Any:
