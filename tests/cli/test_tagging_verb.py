@@ -151,6 +151,14 @@ def test_results_inside_the_folder_that_is_tagged(
     assert listing(abstracts) == first
 
 
+def test_links_that_lead_back_are_not_followed(
+    call: Call, eager_model: Path, abstracts: Path
+) -> None:
+    (abstracts / "deep" / "up").symlink_to(abstracts, target_is_directory=True)
+    (abstracts / "link.txt").symlink_to(abstracts / "0.txt")
+    assert len(sound(call("tag", eager_model, abstracts)).records()) == 10
+
+
 def test_a_file_at_fault_has_no_result_until_it_is_mended(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
 ) -> None:
@@ -186,6 +194,7 @@ def test_wrong_calls(call: Call, eager_model: Path, abstracts: Path, tmp_path: P
     refused(call("tag", eager_model, abstracts, other, "-o", f"{tmp_path}/out/"), 2, "both")
     refused(call("tag", eager_model, "--to", "terminal", "-o", "a.txt", stdin="x"), 2, "terminal")
     assert call("tag", eager_model, abstracts, "--jobs", 0).code == 2
+    refused(call("tag", eager_model, abstracts, "--jobs", 2, "--ray", "auto"), 2, "--ray")
     assert listing(tmp_path) == before
 
 

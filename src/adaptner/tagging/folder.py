@@ -7,6 +7,7 @@ made them: a folder never mixes two.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -48,18 +49,18 @@ class ResultFolder:
             except _FileAtFault:
                 continue
 
-    def _placed(self, files: Sequence[File]) -> dict[str, Path]:
+    def _placed(self, files: Sequence[File]) -> dict[str, str]:
         """Where each one's result goes."""
-        owner: dict[Path, str] = {}
+        owner: dict[str, str] = {}
         for file in files:
             if file.path == STANDARD:
                 raise BadUsage(
                     problem="standard input has no name for its result in a folder",
                     remedy="name files or folders, or a file with -o",
                 )
-            name = str(file.relative)
-            place = self._folder / (
-                name if name.endswith(self._ending) else f"{name}{self._ending}"
+            name = file.relative
+            place = os.path.join(
+                self._folder, name if name.endswith(self._ending) else f"{name}{self._ending}"
             )
             if owner.setdefault(place, file.path) != file.path:
                 raise BadUsage(
@@ -73,7 +74,7 @@ class ResultFolder:
             before = json.loads((self._folder / NOTE).read_text(encoding="utf-8"))
         except FileNotFoundError:
             for file in files:
-                if (place := self._places[file.path]).exists():
+                if os.path.exists(place := self._places[file.path]):
                     raise OutputExists(file=place, kind="a result of ours") from None
             return
         except ValueError:
@@ -83,8 +84,8 @@ class ResultFolder:
 
     def _is_done(self, file: File) -> bool:
         try:
-            made = self._places[file.path].stat().st_mtime_ns
-            return made >= Path(file.path).stat().st_mtime_ns
+            made = os.stat(self._places[file.path]).st_mtime_ns
+            return made >= os.stat(file.path).st_mtime_ns
         except OSError:  # either is missing; reading it will say more
             return False
 

@@ -63,6 +63,8 @@ def tag_files(
             find(STANDARD, format)  # an unknown name is a wrong call, not a fault of some file
     if jobs < 1:
         raise BadUsage(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
+    if ray is not None and jobs > 1:
+        raise BadUsage(problem="--jobs and --ray together", remedy="give one of the two")
     crew, labels = _crew(Path(model), jobs, ray)
     note = f"{', '.join(labels)}, found by {model}"
     source = Source([str(name) for name in named], from_, report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +18,11 @@ ENDINGS = tuple(sorted({ending for format in FORMATS.values() for ending in form
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """``relative``: its path from the folder that was named; its name, if it was named itself."""
+    """``relative``: its path from the folder that was named; its name, if it was named itself. Both
+    as strings, since there may be a great many."""
 
     path: str
-    relative: Path
+    relative: str
 
 
 class Source:
@@ -36,16 +38,12 @@ class Source:
         for name in self._names:
             folder = Path(name)
             if name == STANDARD or not folder.is_dir():
-                yield File(name, Path(folder.name))
+                yield File(name, folder.name)
                 continue
             found = False
-            for path in sorted(folder.rglob("*")):
-                if path.suffix.lower() not in ENDINGS or not path.is_file():
-                    continue
-                if outside is not None and path.resolve().is_relative_to(outside.resolve()):
-                    continue
+            for path in _inside(folder, None if outside is None else outside.resolve()):
                 found = True
-                yield File(str(path), path.relative_to(folder))
+                yield File(path, os.path.relpath(path, folder))
             if not found:
                 self._complain(
                     EmptyFile(file=folder, unit=f"file ending in {', '.join(ENDINGS)}"), name
@@ -86,3 +84,19 @@ class Source:
         self.problems += 1
         self.faulty.add(path)
         self._report(problem)
+
+
+def _inside(folder: Path, outside: Path | None) -> Iterator[str]:
+    """The files below ``folder`` whose endings we know, in order. Of its names only those of one
+    folder at a time are held."""
+    if outside is not None and folder.resolve() == outside:
+        return
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries)
+    for name in names:
+        path = folder / name
+        if path.is_dir():
+            if not path.is_symlink():  # it may lead back here
+                yield from _inside(path, outside)
+        elif path.suffix.lower() in ENDINGS and path.is_file():
+            yield str(path)
