@@ -252,7 +252,7 @@ def test_a_long_document_comes_out_in_one_piece(
 def test_control_characters_and_other_scripts_come_back_as_they_were(
     call: Call, eager_model: Path, text: str
 ) -> None:
-    (document,) = sound(call("tag", eager_model, stdin=text)).records()
+    document = json.loads(sound(call("tag", eager_model, stdin=text)).out)
     assert document["text"] == text
     assert all(text[e["start"] : e["end"]] == e["text"] for e in document["entities"])
     assert "HeLa" in [e["text"] for e in document["entities"]]
