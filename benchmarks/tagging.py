@@ -77,7 +77,7 @@ def theirs(sentences: Sequence[Sentence], epochs: int) -> spacy.Language:
     rng = random.Random(0)
     for _ in range(epochs):
         rng.shuffle(examples)
-        for batch in spacy.util.minibatch(examples, 32):
+        for batch in spacy.util.minibatch(examples, 8):
             nlp.update(batch, sgd=optimiser, drop=0.2)
     return nlp
 
@@ -97,7 +97,8 @@ def main() -> None:
     parser.add_argument("--corpus", default="bc5cdr-chem", help="in shared/data/bio8")
     parser.add_argument("--base", help="adapt this one (folder or name) instead of a fresh encoder")
     parser.add_argument("--sentences", type=int, default=500, help="that both learn from")
-    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=8, help="of ours")
+    parser.add_argument("--spacy-epochs", type=int, default=20, help="of spaCy's, which needs more")
     parser.add_argument("--limit", type=int, help="test sentences")
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
@@ -108,7 +109,7 @@ def main() -> None:
     base = load_base(given.base) if given.base else our_base(train)
     config = FineTuneConfig(steps=1, epochs=given.epochs)
     tagger: Tagger = fine_tune(base, train, config)
-    nlp = theirs(train, given.epochs)
+    nlp = theirs(train, given.spacy_epochs)
 
     groups = [test[at : at + SENTENCES_A_TEXT] for at in range(0, len(test), SENTENCES_A_TEXT)]
     texts = [" ".join(s.text for s in group) for group in groups]
