@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner import formats
+from adaptner.adaptation.plain_training import MANY, train
 from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
@@ -56,6 +57,9 @@ def adapt(
     ``labels`` are names of what is to be found, besides those that the sentences show: a name tells
     something even where no sentence has an example.
 
+    From a thousand sentences on it is plain training: a tenth of them is held out, and training
+    stops when these are tagged no better.
+
     ``method`` is the base's own unless named; ``adaptner methods`` lists them. Those that need
     sources at adaptation too get ``sources``: folders of corpora of the base's domains, each
     ``DIR`` or ``DOMAIN=DIR``. Those that make use of unlabelled text get ``unlabelled``: files (a
@@ -92,10 +96,15 @@ def adapt(
     chosen = method if isinstance(method, Method) else for_base(method, base)
     check_given(chosen, base, specs, texts)
     chosen.check(base)
+    wanted = LabelSet(tuple(labels))
+    if len(given) >= MANY and chosen.tunes:
+        tagger = train(base, given, chosen.for_many(), labels=wanted, seed=seed, watch=watch)
+        tagger.method = chosen.name
+        return tagger
     return chosen.adapt(
         base,
         given,
-        labels=LabelSet(tuple(labels)),
+        labels=wanted,
         sources=sources_for(specs),
         unlabelled=[s for item in texts for s in _text_of(item) if len(s)],
         seed=seed,

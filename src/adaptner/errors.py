@@ -57,6 +57,16 @@ class NulCharacter(AdaptnerError):
     remedy = "remove it, for example with: tr -d '\\000' < IN > OUT"
 
 
+class LineTooLong(AdaptnerError):
+    problem = "a line of more than {most}"
+    remedy = "give long texts as .txt files, which are read in pieces, or part the document"
+
+
+class SentenceTooLong(AdaptnerError):
+    problem = "more than {most} tokens without a blank line"
+    remedy = "part the sentences by blank lines"
+
+
 class LoneCarriageReturn(AdaptnerError):
     problem = "a carriage return inside the line (position {position})"
     remedy = "convert the line ends, for example with: tr '\\r' '\\n' < IN > OUT"
@@ -276,6 +286,16 @@ class BadVectors(AdaptnerError):
         "give text or word2vec (.txt, .vec, .bin), a .npy with its .vocab.txt beside it, or a "
         ".safetensors of `adaptner vectors train`"
     )
+
+
+class ResultsOfAnother(AdaptnerError):
+    problem = "it holds results of another model or format, and a folder does not mix them"
+    remedy = "choose another -o, or remove the folder"
+
+
+class ProcessDied(AdaptnerError):
+    problem = "one of the {jobs} tagging processes ended; nothing was left half-written"
+    remedy = "give fewer --jobs (each needs memory), and run the command again"
 
 
 class DiskFull(AdaptnerError):

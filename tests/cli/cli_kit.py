@@ -77,3 +77,13 @@ def jsonl(*documents: tuple[str, list[tuple[int, int, str]]]) -> bytes:
         + b"\n"
         for text, entities in documents
     )
+
+
+def refused(answer: Answer, code: int, *fragments: object) -> None:
+    """A clear error: the code, all fragments, a remedy; no result, no stack trace."""
+    assert answer.code == code, answer.err
+    for fragment in fragments:
+        assert str(fragment) in answer.err
+    assert "What to do: " in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == ""

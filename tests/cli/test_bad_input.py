@@ -11,21 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cli_kit import OWN, TINY, Answer, Call, contents, jsonl, listing
+from cli_kit import OWN, TINY, Call, contents, jsonl, listing, refused
 
 GOOD = jsonl(("TP53 fell in HeLa cells.", [(0, 4, "Gene")]))
 GOOD_CONLL = b"TP53\tB-Gene\nfell\tO\n\n"
 SOURCES = ("--sources", OWN / "disease", OWN / "drug")
-
-
-def refused(answer: Answer, code: int, *fragments: object) -> None:
-    """A clear error: the code, all fragments, a remedy; no result, no stack trace."""
-    assert answer.code == code, answer.err
-    for fragment in fragments:
-        assert str(fragment) in answer.err
-    assert "What to do: " in answer.err
-    assert "Traceback" not in answer.err
-    assert answer.out == ""
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def test_help_answers_at_once() -> None:
         after = os.times()
         spent = after.children_user - before.children_user
         times.append(spent + after.children_system - before.children_system)
-    assert min(times) < 1.5
+    assert min(times) < 1.0  # 0.3 to 0.6 s, as busy as the machine is
 
 
 @pytest.mark.parametrize(

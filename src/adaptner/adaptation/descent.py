@@ -49,8 +49,20 @@ class Batches:
         return [s for batch in (*batches, short) for s in batch]
 
 
-def descend(fill: Callable[[], float], optimiser: Optimiser, budget: Budget, watch: Watch) -> int:
-    """Call ``fill`` (which sets ``.grad`` and returns the loss) and step until the budget is spent.
+def never(steps: int) -> bool:
+    """For those who spend their budget."""
+    return False
+
+
+def descend(
+    fill: Callable[[], float],
+    optimiser: Optimiser,
+    budget: Budget,
+    watch: Watch,
+    stop: Callable[[int], bool] = never,
+) -> int:
+    """Call ``fill`` (which sets ``.grad`` and returns the loss) and step until the budget is spent or
+    ``stop``, asked after every step, says so.
 
     The number of steps taken."""
     clock = Clock()
@@ -67,4 +79,6 @@ def descend(fill: Callable[[], float], optimiser: Optimiser, budget: Budget, wat
                 kept="no model was written",
             )
         watch(step + 1, budget.steps, f"loss {loss:.2f}")
+        if stop(step + 1):
+            return step + 1
     return budget.steps

@@ -6,7 +6,7 @@ torch has one, but making any of its optimisers imports its compiler, which take
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -67,11 +67,11 @@ def _scaled(slope: Tensor, memory: deque[tuple[Tensor, Tensor]]) -> Tensor:
     return way
 
 
-def flat(tensors: list[Tensor]) -> Tensor:
+def flat(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([t.reshape(-1) for t in tensors])
 
 
-def put(values: Tensor, into: list[Tensor]) -> None:
+def put(values: Tensor, into: Sequence[Tensor]) -> None:
     """The reverse of ``flat``, in place."""
     with torch.no_grad():
         parts = values.split([t.numel() for t in into])

@@ -71,7 +71,7 @@ def linear_fit(
         loss = (shares * losses).sum() + _pull(decoder, centre, config)
         slopes = torch.autograd.grad(loss, parameters)
         watch(min(calls, steps), steps, f"loss {float(loss.detach()):.2f}")
-        return float(loss.detach()), flat(list(slopes))
+        return float(loss.detach()), flat(slopes)
 
     found, taken = minimise(objective, flat([p.detach() for p in parameters]), steps)
     put(found, parameters)
@@ -87,7 +87,7 @@ def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
     with torch.no_grad():
         for p in decoder.parameters():
             p.zero_()
-        decoder.bias -= 1
+        decoder.bias.fill_(-1)
         decoder.bias[0, labels.index[OUTSIDE]] = 1
         for label in labels.labels:
             tags = [i for tag, i in labels.index.items() if tag[2:] == label]

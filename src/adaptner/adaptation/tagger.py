@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import nn
 from adaptner import __version__
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
+from adaptner.formats.parts import chunks_of, parts_of
 from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.model import DECODERS, Decoder, ModelShape
@@ -65,21 +66,23 @@ class Tagger(nn.Module):
         """Entities of each text, offsets into that text, each with a score between 0 and 1."""
         if isinstance(texts, str):
             raise BadUsage(problem="predict takes a list of texts", remedy="write predict([text])")
-        return self.predict_documents([Document(text) for text in texts])
+        return list(self.stream(Document(text) for text in texts))
 
     def predict_documents(self, documents: Sequence[Document]) -> list[list[Entity]]:
-        owners, sentences = [], []
-        for number, document in enumerate(documents):
-            bare = Document(document.text, token_spans=document.token_spans)
-            for sentence in sentences_of(bare):
-                owners.append(number)
-                sentences.append(sentence)
-        found: list[list[Entity]] = [[] for _ in documents]
-        for owner, sentence, entities in zip(
-            owners, sentences, self.predict_sentences(sentences), strict=True
-        ):
-            found[owner].extend(e.shifted(sentence.start) for e in entities)
-        return found
+        return list(self.stream(documents))
+
+    def stream(self, documents: Iterable[Document]) -> Iterator[list[Entity]]:
+        """Entities of each document. Some are read ahead, never all: there may be any number."""
+        found: list[Entity] = []
+        for chunk in chunks_of(part for document in documents for part in parts_of(document)):
+            sentences = [sentences_of(part.document) for part in chunk]
+            tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
+            for part, own in zip(chunk, sentences, strict=True):
+                for sentence, entities in zip(own, tagged, strict=False):  # other parts' follow
+                    found += [e.shifted(part.start + sentence.start) for e in entities]
+                if part.last:
+                    yield found
+                    found = []
 
     def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Entities of tokenised sentences, offsets into each sentence's text."""
@@ -129,6 +132,8 @@ class Tagger(nn.Module):
         Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
         names = self.labels.tags
         found: list[Entity] = []
+        if not any(tags):  # O is number 0
+            return found
         length = len(tags)
         i = 0
         while i < length:

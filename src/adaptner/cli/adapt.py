@@ -114,6 +114,8 @@ def adapt(
     else:
         seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common()) or "nothing"
         done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
+        if held_out := tagger.facts.get("held_out"):
+            done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} of them, held out)"
         remark(
             f"{len(given)} sentences, mentions of {seen}; {done}; model in {output}",
             quiet,

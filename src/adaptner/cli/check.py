@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adaptner.cli.common import JsonFlag, complain, emit_json, out, warn
 from adaptner.errors import AdaptnerError
-from adaptner.text.schemes import Repair
-from adaptner.types import Sentence
+
+if TYPE_CHECKING:
+    from adaptner.text.schemes import Repair
+    from adaptner.types import Sentence
 
 _SHOWN = 20  # of each kind of remark; --json has them all
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adaptner.cli.common import QuietFlag, remark, warn
 from adaptner.errors import BadUsage
-from adaptner.formats.base import Format, Placed
-from adaptner.text.schemes import Repair, Scheme
-from adaptner.types import Document
+from adaptner.text.schemes import Scheme
+
+if TYPE_CHECKING:
+    from adaptner.formats.base import Format, Placed
+    from adaptner.text.schemes import Repair
+    from adaptner.types import Document
 
 
 def convert(

@@ -29,11 +29,13 @@ def demo(
     Example: adaptner demo -o demo
     """
     from adaptner import api
-    from adaptner.cli.show import page, terminal
+    from adaptner.cli.show import terminal
     from adaptner.corpora.own import own_corpus
     from adaptner.episodes import draw
     from adaptner.evaluation.scorer import score_entities
     from adaptner.files import atomic_file
+    from adaptner.formats.parts import Part
+    from adaptner.tagging.page import page
     from adaptner.training.installed_bases import default_base
     from adaptner.training.progress import bar
     from adaptner.training.settings import prepare_process
@@ -66,7 +68,8 @@ def demo(
         f"{score.precision:.2f}, recall {score.recall:.2f}, F1 {score.f1:.2f}"
     )
     with atomic_file(output / "demo.html") as file:
-        file.write(page(documents, (label,), "Cell lines found in unseen sentences", summary))
+        title = "Cell lines found in unseen sentences"
+        file.writelines(page(map(Part, documents), (label,), title, summary))
     if as_json:
         emit_json(
             {

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adaptner.cli.common import QuietFlag, complain, out, remark
-from adaptner.types import Document
 
 if TYPE_CHECKING:
-    from adaptner.adaptation.tagger import Tagger
     from adaptner.errors import AdaptnerError
-
-SHOWN = ("html", "terminal")  # ways to show a result, which are no formats to read
-CHUNK = 200  # documents tagged at a time: memory does not grow with the input
+    from adaptner.formats.parts import Part
 
 
 def tag(
@@ -35,7 +30,17 @@ def tag(
         typer.Option("--to", help="jsonl (default), conll, html or terminal; else by -o's ending."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File; else standard output.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File; a folder, or a name with a slash at its end, for a file each; else "
+            "standard output.",
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes of one thread each.")] = 1,
+    ray: Annotated[
+        str | None, typer.Option(help="On this Ray cluster instead: HOST:PORT, auto, local.")
     ] = None,
     quiet: QuietFlag = False,
 ) -> None:
@@ -43,106 +48,45 @@ def tag(
 
     One JSON object a document: its text and its entities with start, end, text, label and score.
     What cannot be read (a file, or a line of it) is reported, the rest is tagged, and the exit
-    code is 1.
+    code is 1. Memory does not grow with the input.
+
+    With a folder for the results every file has its own, put in place when it is complete: the same
+    command again goes on where it stopped. A file with a line at fault has none until it is mended.
 
     Example: adaptner tag model abstracts/ -o tagged.jsonl
+
+    Example: adaptner tag model abstracts/ -o tagged/ --jobs 4
     """
-    from adaptner import api
-    from adaptner.cli.show import page, terminal
-    from adaptner.files import atomic_file
-    from adaptner.formats import find, write
+    from adaptner.errors import BadUsage
+    from adaptner.tagging import tag_files
 
-    target = to or _target(output)
-    for format in (from_, None if target in SHOWN else target):
-        if format is not None:
-            find("-", format)  # an unknown name is a wrong call, not a fault of some file
-    tagger = api.load(model)
-    source = _Source(files or ["-"], from_, quiet)
-    labels = tagger.labels.labels
-    documents = _tagged(tagger, source.documents())
-    first = next(documents, None)
-    if first is None:  # all has been reported; an earlier output is not replaced by nothing
-        raise typer.Exit(1)
-    documents = chain([first], documents)
-    if target == "terminal":
-        for document in documents:
-            out.print(terminal(document, labels))
-    elif target == "html":
-        text = page(documents, labels, "Entities", f"{', '.join(labels)}, found by {model}")
-        if output is None:
-            out.file.write(text)
-        else:
-            with atomic_file(output) as file:
-                file.write(text)
-    else:
-        write(documents, "-" if output is None else output, target)
-    if output is not None:
-        remark(f"{source.count} document(s) tagged -> {output}", quiet)
-    if source.failed:
+    in_terminal = to == "terminal"
+    if in_terminal and output is not None:
+        raise BadUsage(problem="--to terminal writes no file", remedy="leave out -o, or --to")
+    done = tag_files(
+        model,
+        files or ["-"],
+        output or "-",
+        from_=from_,
+        to=to,
+        jobs=jobs,
+        ray=ray,
+        report=_report,
+        show=_show if in_terminal else None,
+    )
+    if output is not None and (done.documents or done.before):
+        already = f", {done.before} file(s) were done before" if done.before else ""
+        remark(f"{done.documents} document(s) tagged{already} -> {output}", quiet)
+    if done.problems or not (done.documents or done.before):
         raise typer.Exit(1)
 
 
-def _target(output: Path | None) -> str:
-    from adaptner.formats import detect
-
-    if output is None:
-        return "jsonl"
-    return "html" if output.suffix.lower() in (".html", ".htm") else detect(output)
+def _report(problem: AdaptnerError) -> None:
+    complain(str(problem))
 
 
-class _Source:
-    """All documents of the named files; files at fault are reported and counted."""
+def _show(parts: Iterator[Part], labels: tuple[str, ...]) -> None:
+    from adaptner.cli.show import terminal
 
-    def __init__(self, names: list[str], format: str | None, quiet: bool) -> None:
-        self.names, self.format, self.quiet = names, format, quiet
-        self.count = self.failed = 0
-
-    def documents(self) -> Iterator[Document]:
-        from adaptner.errors import AdaptnerError
-        from adaptner.formats import find
-
-        for path in self._files():
-            try:
-                format = self.format or ("text" if path == "-" else None)
-                for placed in find(path, format).placed(path, problems=self._report):
-                    self.count += 1
-                    document = placed.document
-                    name = document.id or ("" if path == "-" else _name(path, placed.line, format))
-                    yield Document(document.text, (), name, document.token_spans)
-            except AdaptnerError as error:
-                self._report(error)
-
-    def _files(self) -> Iterator[str]:
-        from adaptner.errors import EmptyFile
-        from adaptner.formats import FORMATS
-
-        endings = {e for f in FORMATS.values() for e in f.endings}
-        for name in self.names:
-            folder = Path(name)
-            if name == "-" or not folder.is_dir():
-                yield name
-                continue
-            inside = sorted(
-                p for p in folder.rglob("*") if p.suffix.lower() in endings and p.is_file()
-            )
-            if not inside:
-                self._report(
-                    EmptyFile(file=folder, unit=f"file ending in {', '.join(sorted(endings))}")
-                )
-            yield from map(str, inside)
-
-    def _report(self, problem: AdaptnerError) -> None:
-        complain(str(problem))
-        self.failed += 1
-
-
-def _name(path: str, line: int, format: str | None) -> str:
-    from adaptner.formats import find
-
-    return path if find(path, format).name == "text" else f"{path}:{line}"
-
-
-def _tagged(tagger: Tagger, documents: Iterator[Document]) -> Iterator[Document]:
-    while chunk := list(islice(documents, CHUNK)):
-        for document, entities in zip(chunk, tagger.predict_documents(chunk), strict=True):
-            yield Document(document.text, tuple(entities), document.id, document.token_spans)
+    for part in parts:
+        out.print(terminal(part.document, labels), end="\n" if part.last else "")

@@ -14,16 +14,26 @@ from adaptner.errors import (
     LoneCarriageReturn,
     MixedSchemes,
     RaggedColumns,
+    SentenceTooLong,
     TooFewColumns,
     UnknownTag,
 )
 from adaptner.formats.base import Placed, PlacedReader, Report, no_report
-from adaptner.formats.lines import Problems, decoded, opened, stop_at, written
+from adaptner.formats.lines import (
+    LONGEST_LINE,
+    Problems,
+    bounded_lines,
+    decoded,
+    opened,
+    stop_at,
+    written,
+)
 from adaptner.text.alignment import sentences_of
 from adaptner.text.schemes import Scheme, SchemeDetector, from_bio, parse, repair, to_bio
 from adaptner.types import OUTSIDE, Document, Sentence
 
 _DOCUMENT_START = "-DOCSTART-"
+LONGEST_SENTENCE = 200_000  # tokens; a file without blank lines must not fill the memory
 
 
 class Conll(PlacedReader):
@@ -133,6 +143,10 @@ def _detected(file: BinaryIO, path: str | Path) -> Scheme:
 def _sentences(file: BinaryIO, path: str | Path, problems: Problems) -> Iterator[_TaggedLines]:
     columns = _Columns(path)
     for first_line, block in _blocks(file):
+        if len(block) > LONGEST_SENTENCE:
+            problems(SentenceTooLong(file=path, line=first_line, most=f"{LONGEST_SENTENCE:,}"))
+            yield _TaggedLines(spoiled=True)
+            continue
         sound = columns.of_sound_block(block)
         if sound is not None:
             numbers = list(range(first_line, first_line + len(block)))
@@ -142,18 +156,21 @@ def _sentences(file: BinaryIO, path: str | Path, problems: Problems) -> Iterator
 
 
 def _blocks(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
-    """The number of the first line and the lines of each stretch between blank lines."""
+    """The number of the first line and the lines of each stretch between blank lines; of one that is
+    too long, one line too many."""
     block: list[bytes] = []
-    number = 0
-    for number, raw in enumerate(file, start=1):
+    first = 1
+    for number, raw in bounded_lines(file):
         if raw.isspace():
             if block:
-                yield number - len(block), block
+                yield first, block
                 block = []
-        else:
+        elif not block:
+            first, block = number, [raw]
+        elif len(block) <= LONGEST_SENTENCE:
             block.append(raw)
     if block:
-        yield number + 1 - len(block), block
+        yield first, block
 
 
 def _line_by_line(
@@ -190,8 +207,11 @@ class _Columns:
 
     def of_sound_block(self, block: Sequence[bytes]) -> tuple[list[str], list[str]] | None:
         """Tokens and tags of a block in which all is as in the lines before; None if unsure."""
+        raw = b"".join(block)
+        if len(raw) > LONGEST_LINE:  # perhaps in one line
+            return None
         try:
-            text = b"".join(block).decode("utf-8")
+            text = raw.decode("utf-8")
         except UnicodeDecodeError:
             return None
         if _DOCUMENT_START in text or "\0" in text or "\ufeff" in text:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from adaptner.errors import AdaptnerError, BadEntity, BadJson, EmptyFile
 from adaptner.formats.base import Placed, PlacedReader, Report, no_report
-from adaptner.formats.lines import Problems, decoded, opened, stop_at, written
+from adaptner.formats.lines import Problems, bounded_lines, decoded, opened, stop_at, written
+from adaptner.formats.parts import Part
 from adaptner.types import Document, Entity, Span
 
 
@@ -30,7 +33,7 @@ class Jsonl(PlacedReader):
     ) -> Iterator[Placed]:
         empty = True
         with opened(path) as file:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in bounded_lines(file):
                 try:
                     line = decoded(raw, path, number)
                     if not line.strip():
@@ -47,24 +50,63 @@ class Jsonl(PlacedReader):
             problems(EmptyFile(file=path, unit="line of JSON"))
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None:
+        self.write_parts(map(Part, documents), path)
+
+    def write_parts(self, parts: Iterable[Part], path: str | Path) -> None:
+        """The same for documents that come in parts: nothing is held but the part in hand."""
         with written(path) as file:
-            for document in documents:
-                line = json.dumps(_as_object(document), ensure_ascii=False, allow_nan=False)
-                file.write(line + "\n")
+            write_lines(parts, file)
+
+
+def write_lines(parts: Iterable[Part], file: IO[str]) -> None:
+    each = iter(parts)
+    for first in each:
+        if first.last:
+            file.write(_json(_as_object(first.document)) + "\n")
+        else:
+            _write_in_parts(first, each, file)
+
+
+def _write_in_parts(first: Part, others: Iterator[Part], file: IO[str]) -> None:
+    """One line as above. The text stands before the entities, so these wait in a file of their own."""
+    identifier = f'"id": {_json(first.document.id)}, ' if first.document.id else ""
+    file.write(f'{{{identifier}"text": "')
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as entities:
+        between = ""
+        part = first
+        while True:
+            file.write(_json(part.document.text)[1:-1])  # without its quotes
+            for entity in part.document.entities:
+                entities.write(between + _json(_entity_object(entity, part)))
+                between = ", "
+            if part.last:
+                break
+            part = next(others)
+        file.write('", "entities": [')
+        entities.seek(0)
+        shutil.copyfileobj(entities, file)
+        file.write("]}\n")
 
 
 def _as_object(document: Document) -> dict[str, Any]:
-    entities = [
-        # the mention is there for human readers; reading, it is derived from the text
-        {"start": e.start, "end": e.end, "text": e.text_in(document.text), "label": e.label}
-        | ({} if e.score is None else {"score": e.score})
-        for e in document.entities
-    ]
+    whole = Part(document)
     result: dict[str, Any] = {"id": document.id} if document.id else {}
+    entities = [_entity_object(e, whole) for e in document.entities]
     result |= {"text": document.text, "entities": entities}
     if document.token_spans is not None:
         result["token_spans"] = document.token_spans
     return result
+
+
+def _entity_object(entity: Entity, part: Part) -> dict[str, Any]:
+    place = {"start": part.start + entity.start, "end": part.start + entity.end}
+    # the mention is there for human readers; reading, it is derived from the text
+    result = {**place, "text": entity.text_in(part.document.text), "label": entity.label}
+    return result if entity.score is None else {**result, "score": entity.score}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 class _Line:

@@ -11,7 +11,14 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, BinaryIO, NoReturn, cast
 
-from adaptner.errors import AdaptnerError, FileMissing, FileUnreadable, NulCharacter, WrongEncoding
+from adaptner.errors import (
+    AdaptnerError,
+    FileMissing,
+    FileUnreadable,
+    LineTooLong,
+    NulCharacter,
+    WrongEncoding,
+)
 from adaptner.files import atomic_file
 
 STANDARD = "-"  # standard input or output
@@ -19,6 +26,9 @@ STANDARD = "-"  # standard input or output
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _SPOOL_IN_MEMORY = 1 << 24
+# A document on one line is held whole, a few times over; more than this would not stay within 500 MB.
+LONGEST_LINE = 1 << 24
+_PIECE = 1 << 16
 
 Problems = Callable[[AdaptnerError], None]
 
@@ -74,18 +84,52 @@ def written(path: str | Path) -> Iterator[IO[str]]:
         sys.stdout.buffer.flush()
 
 
-def decoded(raw: bytes, file: str | Path, line: int, *, keep_end: bool = False) -> str:
-    """The text of one line as read from the file, by default without its line end."""
-    if line == 1 and raw.startswith(_BOM):
+def bounded_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines and their numbers, from 1; of one that is too long (``decoded`` refuses it) the
+    beginning."""
+    number = 0
+    while raw := file.readline(LONGEST_LINE + 1):
+        number += 1
+        rest = raw if len(raw) > LONGEST_LINE else b""
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(_PIECE)
+        yield number, raw
+
+
+def line_pieces(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """(line, bytes of it before, piece): lines as they are, long ones in pieces that end between two
+    characters."""
+    number, before, rest = 1, 0, b""
+    while raw := rest + file.readline(_PIECE):
+        rest = b""
+        if len(raw) >= _PIECE and not raw.endswith(b"\n"):
+            last = len(raw) - 1
+            while last > len(raw) - 4 and raw[last] & 0xC0 == 0x80:  # inside a character
+                last -= 1
+            raw, rest = raw[:last], raw[last:]
+        yield number, before, raw
+        before += len(raw)
+        if raw.endswith(b"\n"):
+            number, before = number + 1, 0
+
+
+def decoded(
+    raw: bytes, file: str | Path, line: int, *, keep_end: bool = False, before: int = 0
+) -> str:
+    """The text of one line as read from the file, by default without its line end. ``before``: the
+    bytes of the line that went before, if this is a piece of it."""
+    if len(raw) > LONGEST_LINE:
+        raise LineTooLong(file=file, line=line, most=f"{LONGEST_LINE >> 20} MB")
+    if line == 1 and not before and raw.startswith(_BOM):
         raw = raw[len(_BOM) :]
     if not keep_end:
         raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-    if line == 1 and raw.startswith(_UTF16_BOMS):
+    if line == 1 and not before and raw.startswith(_UTF16_BOMS):
         raise WrongEncoding(
             file=file, line=line, byte=f"0x{raw[0]:02x}", position=1, guess="UTF-16"
         )
     if b"\0" in raw:
-        raise NulCharacter(file=file, line=line, position=raw.index(b"\0") + 1)
+        raise NulCharacter(file=file, line=line, position=before + raw.index(b"\0") + 1)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -93,6 +137,6 @@ def decoded(raw: bytes, file: str | Path, line: int, *, keep_end: bool = False) 
             file=file,
             line=line,
             byte=f"0x{raw[error.start]:02x}",
-            position=error.start + 1,
+            position=before + error.start + 1,
             guess="WINDOWS-1252",
         ) from error

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from adaptner.errors import AdaptnerError, EmptyFile, EntityNotRepresentable
 from adaptner.formats.base import Placed, PlacedReader, Report, no_report
-from adaptner.formats.lines import Problems, decoded, opened, stop_at, written
+from adaptner.formats.lines import Problems, decoded, line_pieces, opened, stop_at, written
+from adaptner.formats.parts import Part
+from adaptner.text.stretches import stretches
 from adaptner.types import Document
 
 
@@ -23,22 +26,20 @@ class Text(PlacedReader):
     def placed(
         self, path: str | Path, report: Report = no_report, problems: Problems = stop_at
     ) -> Iterator[Placed]:
-        pieces: list[str] = []
-        spoiled = False
         with opened(path) as file:
-            for number, raw in enumerate(file, start=1):
-                try:
-                    pieces.append(decoded(raw, path, number, keep_end=True))
-                except AdaptnerError as problem:
-                    problems(problem)
-                    spoiled = True
-        if spoiled:
-            return
-        text = "".join(pieces)
-        if not text.strip():
-            problems(EmptyFile(file=path, unit="sentence"))
-            return
-        yield Placed(1, Document(text))
+            if _is_sound(file, path, problems):
+                yield Placed(1, Document("".join(_pieces(file, path))))
+
+    def parts(self, path: str | Path, problems: Problems = stop_at) -> Iterator[Part]:
+        """The document in parts, so that a file of any size can be read. All of it is looked at
+        before the first one comes."""
+        with opened(path) as file:
+            if not _is_sound(file, path, problems):
+                return
+            start = 0
+            for text, last in stretches(_pieces(file, path)):
+                yield Part(Document(text), start, last)
+                start += len(text)
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None:
         with written(path) as file:
@@ -53,3 +54,24 @@ class Text(PlacedReader):
                 if number > 1:
                     file.write("\n\n")
                 file.write(document.text)
+
+
+def _is_sound(file: BinaryIO, path: str | Path, problems: Problems) -> bool:
+    """Whether all of it is text; back to its beginning."""
+    spoiled, empty = False, True
+    for line, before, raw in line_pieces(file):
+        try:
+            text = decoded(raw, path, line, keep_end=True, before=before)
+            empty = empty and not text.strip()
+        except AdaptnerError as problem:
+            problems(problem)
+            spoiled = True
+    if not spoiled and empty:
+        problems(EmptyFile(file=path, unit="sentence"))
+    file.seek(0)
+    return not spoiled and not empty
+
+
+def _pieces(file: BinaryIO, path: str | Path) -> Iterator[str]:
+    for line, before, raw in line_pieces(file):
+        yield decoded(raw, path, line, keep_end=True, before=before)

@@ -30,7 +30,14 @@ class Named(Supervised):
     Config = NamedConfig
     config: NamedConfig
 
+    @property
+    def tunes(self) -> bool:
+        return True
+
+    def for_many(self) -> FineTuneConfig:
+        return FineTuneConfig()
+
     def tagger(self, base: Base, given: Given) -> Tagger:
         if len(given.support) > FEW:
-            return fine_tune(base, given.support, FineTuneConfig(), **given.options())
+            return fine_tune(base, given.support, self.for_many(), **given.options())
         return linear_fit(base, given.support, self.config.adaptation, **given.options())

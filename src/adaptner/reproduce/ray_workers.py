@@ -7,15 +7,14 @@ nothing is lost, and since only stored answers count, nothing is doubled.
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adaptner.errors import ClusterUnusable, ExtraMissing
+from adaptner.cluster import connected
+from adaptner.errors import ClusterUnusable
 from adaptner.reproduce.base_files import place_base, read_base
 from adaptner.reproduce.code_version import code_version
 from adaptner.reproduce.job import Places
@@ -27,7 +26,6 @@ from adaptner.reproduce.worker import write_log
 from adaptner.reproduce.worker_identity import BEAT_SECONDS, WorkerIdentity
 
 _POLL_SECONDS = 0.5
-_KNOCK_SECONDS = 15.0
 _EMPTY_SECONDS = 300.0  # a cluster without nodes: somebody may be starting one
 _STILLBORN = 5  # actors that die before they answer, one after the other
 
@@ -37,7 +35,7 @@ def run_on_ray(
 ) -> None:
     """Until nothing is left to do. ``address``: HOST:PORT, ``auto`` (this machine's cluster) or
     ``local`` (a cluster of this machine for this run)."""
-    ray = _connected(address)
+    ray = connected(address)
     try:
         with Store(output / STORE) as store:
             driver = Driver(ray, store, ask, output, places, address)
@@ -50,39 +48,6 @@ def run_on_ray(
                 driver.dismiss()
     finally:
         ray.shutdown()
-
-
-def _connected(address: str) -> Any:
-    # Ray would report its use to its makers, and would try to reach a silent cluster for a quarter
-    # of an hour.
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")
-    try:
-        import ray
-    except ImportError as error:
-        raise ExtraMissing(what="--ray", package="ray", extra="cluster") from error
-    _knock(address)
-    try:
-        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
-        if address == "local":
-            ray.init(address="local", include_dashboard=False, **options)
-        else:
-            ray.init(address=address, **options)
-    except Exception as error:  # Ray has many: ConnectionError, RuntimeError, ValueError, its own
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise ClusterUnusable(address=address, reason=reason[0]) from error
-    return ray
-
-
-def _knock(address: str) -> None:
-    """Is anybody there? ``auto`` and ``local`` are for Ray to find."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon:
-        return
-    try:
-        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
-    except (OSError, ValueError, OverflowError) as error:
-        raise ClusterUnusable(address=address, reason=f"nobody answers there ({error})") from error
 
 
 @dataclass

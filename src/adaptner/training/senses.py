@@ -23,9 +23,9 @@ def learn_senses(
     """S⁻¹ (m - (1 - a) μ - a n): m the mean of the words that the name is said of, μ and S mean and
     covariance over running text (a word counts as the root of its frequency: "the" is not all there
     is), n the name's own vector."""
-    table = np.asarray(vectors.table, dtype=np.float32)
+    table = np.array(vectors.table, dtype=np.float32)
     length = np.linalg.norm(table, axis=1, keepdims=True)
-    table = table / np.where(length > 0, length, 1)
+    table /= np.where(length > 0, length, 1)
     share = np.sqrt([frequency.get(word, 0) for word in vectors.words])
     share = (share / share.sum()).astype(np.float32)
     middle = share @ table

@@ -1,0 +1,140 @@
+"""The tagger as a component of a spaCy pipeline (extra ``spacy``).
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("adaptner", config={"model": "my-model"})
+    nlp("HeLa cells were grown overnight.").ents
+
+spaCy finds it by itself (entry point ``spacy_factories``) and loads this file with every pipeline, so
+nothing heavy is imported before there is a document to tag.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.util import filter_spans, minibatch
+
+from adaptner.errors import AdaptnerError, BadUsage
+
+if TYPE_CHECKING:
+    from adaptner.adaptation.tagger import Tagger
+    from adaptner.types import Entity
+
+Alignment = Literal["strict", "contract", "expand"]
+SCORE = "adaptner_score"  # span._.adaptner_score
+
+
+class AdaptnerComponent:
+    """Sets ``doc.ents``. It reads ``doc.text`` and not spaCy's tokens, since a tagger knows the tokens
+    it has learnt from; what it finds is laid on spaCy's, by ``alignment``: a mention that begins or
+    ends inside one takes the whole of it in ("expand"), or leaves it out ("contract"), or is left out
+    itself ("strict").
+
+    ``model`` is needed once: a saved pipeline holds a copy of it."""
+
+    def __init__(
+        self, name: str, model: str | None, overwrite: bool = True, alignment: Alignment = "expand"
+    ) -> None:
+        self.name, self._model = name, model
+        self._overwrite, self._alignment = overwrite, alignment
+        self._loaded: Tagger | None = None
+        if not Span.has_extension(SCORE):
+            Span.set_extension(SCORE, getter=_score)
+
+    @property
+    def tagger(self) -> Tagger:
+        if self._loaded is None:
+            if self._model is None:
+                raise BadUsage(
+                    problem="the component has no model",
+                    remedy='add it with config={"model": FOLDER}, made by `adaptner adapt`',
+                )
+            self._load(self._model)
+            assert self._loaded is not None
+        return self._loaded
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        try:
+            return self.tagger.labels.labels
+        except AdaptnerError:  # spaCy asks before it loads a saved pipeline's model, too
+            return ()
+
+    def __call__(self, doc: Doc) -> Doc:
+        return self._marked(doc, self.tagger.predict([doc.text])[0])
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        for docs in minibatch(stream, batch_size):
+            found = self.tagger.predict([doc.text for doc in docs])
+            for doc, entities in zip(docs, found, strict=True):
+                yield self._marked(doc, entities)
+
+    def _marked(self, doc: Doc, entities: list[Entity]) -> Doc:
+        spans: list[Span] = [] if self._overwrite else list(doc.ents)
+        taken = {token for span in spans for token in range(span.start, span.end)}
+        for entity in sorted(entities, key=lambda e: -(e.score or 0.0)):  # the surer one wins
+            span = doc.char_span(
+                entity.start, entity.end, label=entity.label, alignment_mode=self._alignment
+            )
+            if span is None or taken.intersection(range(span.start, span.end)):
+                continue
+            taken.update(range(span.start, span.end))
+            spans.append(span)
+            doc.user_data[_key(span)] = entity.score
+        doc.ents = filter_spans(spans)
+        return doc
+
+    # --- with its pipeline on disk, or as bytes -----------------------------------------------------
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        self.tagger.save(path)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> AdaptnerComponent:
+        self._load(path)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            self.tagger.save(Path(folder) / "model")
+            files = {file.name: file.read_bytes() for file in (Path(folder) / "model").iterdir()}
+        packed: bytes = srsly.msgpack_dumps(files)
+        return packed
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> AdaptnerComponent:
+        files: dict[str, bytes] = srsly.msgpack_loads(data)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                (Path(folder) / Path(name).name).write_bytes(content)
+            self._load(folder)
+        return self
+
+    def _load(self, folder: str | Path) -> None:
+        from adaptner.api import load
+
+        self._loaded = load(folder)
+
+
+@Language.factory(
+    "adaptner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config={"model": None, "overwrite": True, "alignment": "expand"},
+)
+def make_adaptner(
+    nlp: Language, name: str, model: str | None, overwrite: bool, alignment: Alignment
+) -> AdaptnerComponent:
+    return AdaptnerComponent(name, model, overwrite, alignment)
+
+
+def _key(span: Span) -> str:
+    return f"{SCORE} {span.start_char} {span.end_char}"
+
+
+def _score(span: Span) -> Any:
+    """None for a span that is not of this component."""
+    return span.doc.user_data.get(_key(span))

@@ -1,0 +1,75 @@
+"""Crews of this machine: this process alone, or N of one thread each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from adaptner.adaptation.tagger import Tagger
+from adaptner.errors import ProcessDied
+from adaptner.tagging.crew import Chunk, Found, in_order
+from adaptner.training.settings import prepare_process
+
+_AHEAD = 2  # chunks for each process, so that none waits while results are written
+
+_tagger: Tagger | None = None  # that of a worker process
+
+
+class Alone:
+    def __init__(self, tagger: Tagger) -> None:
+        self._tagger = tagger
+
+    def __enter__(self) -> Alone:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def found(self, chunks: Iterable[Chunk]) -> Iterator[Found]:
+        return map(self._tagger.predict_documents, chunks)
+
+
+class Processes:
+    """On Linux they are forks and share the model's memory; elsewhere each loads it."""
+
+    def __init__(self, tagger: Tagger, folder: Path, number: int) -> None:
+        self._number = number
+        start = "fork" if sys.platform == "linux" else "spawn"
+        given = tagger if start == "fork" else folder
+        self._pool = ProcessPoolExecutor(
+            number, multiprocessing.get_context(start), initializer=_begin, initargs=(given,)
+        )
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def found(self, chunks: Iterable[Chunk]) -> Iterator[Found]:
+        try:
+            yield from in_order(
+                chunks,
+                lambda chunk: self._pool.submit(_predict, chunk),
+                lambda future: future.result(),
+                lambda: _AHEAD * self._number,
+            )
+        except BrokenProcessPool as error:
+            raise ProcessDied(jobs=self._number) from error
+
+
+def _begin(given: Tagger | Path) -> None:
+    global _tagger
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends us
+    prepare_process()
+    _tagger = given if isinstance(given, Tagger) else Tagger.load(given)
+
+
+def _predict(chunk: Chunk) -> Found:
+    assert _tagger is not None
+    return _tagger.predict_documents(chunk)

@@ -1,0 +1,34 @@
+"""Tagged parts as a file: a format that can be read again, or a page to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from adaptner.formats import detect, write
+from adaptner.formats.jsonl import Jsonl
+from adaptner.formats.lines import STANDARD, written
+from adaptner.formats.parts import Part
+from adaptner.tagging.page import page
+
+PAGE = "html"  # a way to show a result, and no format to read
+
+
+def target_of(output: str | Path | None) -> str:
+    """What the ending of ``output`` asks for."""
+    if output is None or str(output) == STANDARD:
+        return "jsonl"
+    return PAGE if Path(output).suffix.lower() in (".html", ".htm") else detect(output)
+
+
+def write_parts(
+    parts: Iterable[Part], path: str | Path, target: str, labels: Sequence[str], note: str
+) -> None:
+    """The file appears whole or, if anything fails, not at all."""
+    if target == PAGE:
+        with written(path) as file:
+            file.writelines(page(parts, labels, "Entities", note))
+    elif target == Jsonl.name:
+        Jsonl().write_parts(parts, path)
+    else:  # a part ends where a sentence does, which is all that CoNLL knows of documents
+        write((part.document for part in parts), path, target)

@@ -1,0 +1,100 @@
+"""Thousands of sentences: plain training that stops when it helps no more and keeps the best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adaptner import api
+from adaptner.adaptation import plain_training
+from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.plain_training import MANY, train
+from adaptner.corpora.own import own_corpus
+from adaptner.training.base import Base
+from adaptner.types import Entity, Sentence
+
+GENES = own_corpus("gene").split("train")
+
+
+def many(count: int) -> list[Sentence]:
+    return [GENES[i % len(GENES)] for i in range(count)]
+
+
+def told_of(base: Base, config: FineTuneConfig) -> Base:
+    return replace(base, config={**base.config, "adaptation": config.model_dump()})
+
+
+def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
+    base, quick, monkeypatch
+):
+    """As a user would call it; every sentence is met several times, so there is little to gain."""
+    monkeypatch.setattr(plain_training, "HELD_OUT", 0.02)
+    told: list[tuple[int, int, str]] = []
+    start = told_of(base, quick.model_copy(update={"epochs": 10, "batch": 100}))
+    tagger = api.adapt(many(5000), start, watch=lambda *step: told.append(step))
+    total = told[0][1]
+    assert total == 10 * 49
+    assert len(told) < total  # it stopped
+    assert [done for done, _, _ in told] == list(range(1, len(told) + 1))
+    assert "F1" in told[-1][2]
+    assert tagger.facts["held_out"] == 100
+    assert tagger.facts["held_out_f1"] > 0.5
+    assert tagger.facts["steps"] <= len(told)
+    found = tagger.predict_sentences(GENES[:20])
+    assert sum(map(len, found)) > 10
+
+
+def test_the_best_epoch_is_kept(base, quick, monkeypatch):
+    """The F1 that is reported is that of the tagger that is returned."""
+    seen: list[Sentence] = []
+    scores: list[float] = []
+    real = plain_training.score_entities
+
+    def scored(gold, found):
+        result = real(gold, found)
+        scores.append(result.overall.f1)
+        return result
+
+    class Watched(plain_training._Best):
+        def __init__(self, tagger, held_out):
+            seen.extend(held_out)
+            super().__init__(tagger, held_out)
+
+    monkeypatch.setattr(plain_training, "score_entities", scored)
+    monkeypatch.setattr(plain_training, "_Best", Watched)
+    config = quick.model_copy(update={"steps": 1, "epochs": 6})
+    tagger = train(base, many(200), config)
+    assert tagger.facts["held_out_f1"] == round(max(scores), 4)
+    again = real([s.entities for s in seen], tagger.predict_sentences(seen))
+    assert again.overall.f1 == pytest.approx(max(scores))
+
+
+def test_a_budget_within_the_first_epoch(base, quick):
+    tagger = train(base, many(200), quick.model_copy(update={"steps": 3, "epochs": 0}))
+    assert tagger.facts["steps"] == 3
+    assert 0 <= tagger.facts["held_out_f1"] <= 1
+
+
+def test_fewer_than_many_are_fine_tuned_as_ever(base, quick, monkeypatch):
+    monkeypatch.setattr(api, "train", None)  # would fail if it were called
+    start = told_of(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
+    assert "held_out" not in api.adapt(many(MANY - 1), start).facts
+
+
+def test_fifty_types(base, quick):
+    """101 tags: learnt, tagged, each of them possible."""
+    words = [f"name{i}" for i in range(50)]
+    sentences = []
+    for i, word in enumerate(words):
+        text = f"The {word} was seen."
+        sentences.append(
+            Sentence(text, ((0, 3), (4, 4 + len(word)), (5 + len(word), 8 + len(word)),
+                            (9 + len(word), 13 + len(word)), (13 + len(word), 14 + len(word))),
+                     (Entity(4, 4 + len(word), f"Type{i:02}"),))
+        )  # fmt: skip
+    tagger = api.adapt(sentences, base)
+    assert len(tagger.labels) == 50
+    for entities in tagger.predict([s.text for s in sentences]):
+        assert {e.label for e in entities} <= set(tagger.labels.labels)
+        assert all(0 <= e.score <= 1 for e in entities)

@@ -1,0 +1,152 @@
+"""The tagger in a real spaCy pipeline: entities on spaCy's tokens, saved and loaded with it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra `spacy`)")
+
+import adaptner  # noqa: E402
+from adaptner.errors import BadUsage, FileMissing  # noqa: E402
+from adaptner.spacy_component import AdaptnerComponent  # noqa: E402
+from adaptner.types import Entity  # noqa: E402
+
+TEXT = "The HeLa line is old. The rats ate. The HeLa line is old."
+TEXTS = [TEXT, "", " \n", "The rats ate.", "µ 漢字 🧬 \x07 The HeLa line is old."]
+
+
+@pytest.fixture
+def nlp(eager_model: Path) -> spacy.Language:
+    made = spacy.blank("en")
+    made.add_pipe("adaptner", config={"model": str(eager_model)})
+    return made
+
+
+def found(doc) -> list[tuple[int, int, str]]:
+    return [(e.start_char, e.end_char, e.label_) for e in doc.ents]
+
+
+class Fixed(AdaptnerComponent):
+    """With entities that are given instead of found."""
+
+    def __init__(self, *entities: Entity, **options: object) -> None:
+        super().__init__("fixed", None, **options)  # type: ignore[arg-type]
+        self.entities = list(entities)
+
+    def __call__(self, doc):
+        return self._marked(doc, self.entities)
+
+
+def test_entities_are_those_of_the_tagger(nlp, eager_model: Path) -> None:
+    tagger = adaptner.load(eager_model)
+    for text in TEXTS:
+        doc = nlp(text)
+        expected = tagger.predict([text])[0]
+        assert found(doc) == [(e.start, e.end, e.label) for e in expected]
+        assert [e._.adaptner_score for e in doc.ents] == [e.score for e in expected]
+    assert [e.text for e in nlp(TEXT).ents] == ["HeLa", "HeLa"]
+    assert nlp.get_pipe("adaptner").labels == ("Cell",)
+
+
+def test_a_stream_is_tagged_as_its_texts_are(nlp) -> None:
+    alone = [found(nlp(text)) for text in TEXTS * 3]
+    for size in (1, 4, 1000):
+        assert [found(doc) for doc in nlp.pipe(iter(TEXTS * 3), batch_size=size)] == alone
+
+
+def test_beside_other_components(nlp) -> None:
+    nlp.add_pipe("sentencizer", first=True)
+    ruler = nlp.add_pipe("entity_ruler", last=True)  # adds where nothing is yet
+    ruler.add_patterns([{"label": "ANIMAL", "pattern": "rats"}])
+    assert [(e.text, e.label_) for e in nlp(TEXT).ents] == [
+        ("HeLa", "Cell"),
+        ("rats", "ANIMAL"),
+        ("HeLa", "Cell"),
+    ]
+
+
+# --- on spaCy's tokens ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("alignment", "expected"), [("expand", ["IL-2/IL-4"]), ("strict", []), ("contract", [])]
+)
+def test_a_mention_inside_a_token_of_spacys(alignment: str, expected: list[str]) -> None:
+    """spaCy has IL-2/IL-4 in one; the surer of two mentions in it stays."""
+    nlp = spacy.blank("en")
+    doc = spacy.tokens.Doc(nlp.vocab, ["We", "saw", "IL-2/IL-4", "rise"])
+    fixed = Fixed(Entity(7, 11, "Gene", 0.6), Entity(12, 16, "Gene", 0.9), alignment=alignment)
+    marked = fixed(doc)
+    assert [e.text for e in marked.ents] == expected
+    assert [e._.adaptner_score for e in marked.ents] == [0.9] * len(expected)
+
+
+def test_entities_that_are_there_are_replaced_or_kept() -> None:
+    def doc():
+        made = spacy.blank("en")("HeLa cells in DMEM")
+        made.ents = [made.char_span(0, 10, label="OLD")]
+        return made
+
+    ours = Entity(0, 4, "Cell", 0.9), Entity(14, 18, "Medium", 0.8)
+    assert found(Fixed(*ours)(doc())) == [(0, 4, "Cell"), (14, 18, "Medium")]
+    kept = Fixed(*ours, overwrite=False)(doc())
+    assert found(kept) == [(0, 10, "OLD"), (14, 18, "Medium")]
+    assert kept.ents[0]._.adaptner_score is None
+
+
+# --- saved ------------------------------------------------------------------------------------------
+
+
+def test_a_saved_pipeline_needs_the_model_no_more(nlp, eager_model: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(eager_model, model)
+    own = spacy.blank("en")
+    own.add_pipe("adaptner", name="cells", config={"model": str(model), "alignment": "strict"})
+    own.to_disk(tmp_path / "pipeline")
+    own.to_disk(tmp_path / "pipeline")  # over the earlier one
+    packed = own.to_bytes()
+    shutil.rmtree(model)
+    loaded = spacy.load(tmp_path / "pipeline")
+    assert loaded.pipe_names == ["cells"]
+    assert loaded.get_pipe_config("cells")["alignment"] == "strict"
+    expected = [found(nlp(text)) for text in TEXTS]
+    assert [found(doc) for doc in loaded.pipe(TEXTS)] == expected
+    again = spacy.blank("en")
+    again.add_pipe("adaptner", name="cells")
+    again.from_bytes(packed)
+    assert [found(doc) for doc in again.pipe(TEXTS)] == expected
+
+
+def test_scores_survive_a_doc_bin(nlp) -> None:
+    doc = nlp(TEXT)
+    packed = spacy.tokens.DocBin(docs=[doc], store_user_data=True).to_bytes()
+    (same,) = spacy.tokens.DocBin().from_bytes(packed).get_docs(nlp.vocab)
+    assert found(same) == found(doc)
+    assert [e._.adaptner_score for e in same.ents] == [e._.adaptner_score for e in doc.ents]
+
+
+# --- found by spaCy, and wrong calls ----------------------------------------------------------------
+
+
+def test_spacy_finds_it_without_an_import_of_ours_and_loads_no_torch(child) -> None:
+    result = child(
+        "import sys, spacy\n"
+        "nlp = spacy.blank('en')\n"
+        "nlp.add_pipe('adaptner', config={'model': 'later'})\n"
+        "sys.exit('torch' in sys.modules and 'adaptner.api' in sys.modules)\n"
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_no_model_and_a_missing_one(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("adaptner")
+    with pytest.raises(BadUsage, match="adaptner adapt"):
+        nlp("HeLa.")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("adaptner", config={"model": str(tmp_path / "none")})
+    with pytest.raises(FileMissing, match="none"):
+        nlp("HeLa.")
