@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
 from typing import Literal
 
@@ -50,7 +50,7 @@ def joint_tune(
     *,
     shared: bool = False,
     labels: LabelSet | None = None,
-    unlabelled: Sequence[Sentence] = (),
+    unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
     watch: Watch = silent,
@@ -63,7 +63,7 @@ def joint_tune(
     generator = torch.Generator().manual_seed(seed)
     rng = random.Random(seed)
     adversary = config.aux_weight > 0
-    model = _joined(base, list(sources), target.labels, shared, adversary, generator)
+    model = joined(base, list(sources), target.labels, shared, adversary, generator)
     goal = len(sources)  # the target's number among the domains
     text = [s for s in unlabelled if len(s)] or target.sentences
     pool = [s for own in sources.values() for s in own]
@@ -127,7 +127,7 @@ def ramp(share: float) -> float:
     return 2 / (1 + math.exp(-10 * share)) - 1
 
 
-def _joined(
+def joined(
     base: Base,
     domains: list[str],
     labels: LabelSet,

@@ -103,9 +103,11 @@ class Optimiser:
 
 
 def sparse_rows(parameter: nn.Parameter, rows: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """A gradient of some rows of a table; ``rows`` are distinct and in order."""
+    """A gradient of some rows of a table, which may have a task dimension of one before them;
+    ``rows`` are distinct and in order."""
+    places = torch.stack([torch.zeros_like(rows)] * (parameter.ndim - 2) + [rows])
     return torch.sparse_coo_tensor(
-        rows[None], values, parameter.shape, is_coalesced=True, check_invariants=False
+        places, values, parameter.shape, is_coalesced=True, check_invariants=False
     )
 
 
