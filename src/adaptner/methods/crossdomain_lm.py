@@ -44,6 +44,7 @@ class CrossDomainLM(WithSources):
     needs = "source corpora, at adaptation; raw target text helps"
     unlabelled = True
     streams = True
+    zero_shot = True
     learns = False
     Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
     config: CrossDomainMethodConfig

@@ -99,6 +99,7 @@ class Method(ABC):
     joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
+    zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
     decoder: ClassVar[str] = "crf"  # that of the bases it adapts
     Config: ClassVar[type[MethodConfig]]
 

@@ -53,7 +53,7 @@ def _draw(job: Job, data: Path | None) -> float:
     steps = max(told["steps"], told["epochs"] * -(-drawn // told["batch"]))
     step = SECONDS_A_STEP + SECONDS_A_STEP_SENTENCE * min(told["batch"], drawn)
     if method(spec["method"]).joint:
-        step *= 1 + told["source_tasks"]
+        step *= 1 + told.get("source_tasks", 3)  # crossdomain-lm: four tasks a step
     scored = _sentences(data, place, "test")
     if spec["limit"] is not None:
         scored = min(scored, spec["limit"])

@@ -13,7 +13,7 @@ from adaptner.reproduce.protocol import Protocol
 
 # These learn from the sources what another method learns: one base serves them all.
 LEARNS_AS = {
-    **dict.fromkeys(("agg", "multitask", "dann", "d-shift"), "finetuning"),
+    **dict.fromkeys(("agg", "multitask", "dann", "d-shift", "self-train"), "finetuning"),
     "metaner-zero": "metaner",
 }
 

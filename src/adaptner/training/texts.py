@@ -30,6 +30,16 @@ class TextFiles:
 
 
 @dataclass(frozen=True)
+class Chained:
+    """The sentences of several texts, one text after another."""
+
+    parts: tuple[Iterable[Sentence], ...]
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return chain.from_iterable(self.parts)
+
+
+@dataclass(frozen=True)
 class Text:
     """The sentences of all ``parts``, one of each in turn, without their labels. ``most`` of each
     part are read; of a sentence, ``longest`` words."""
