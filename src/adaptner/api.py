@@ -175,7 +175,10 @@ def _streamed(texts: Sequence[Unlabelled]) -> Iterable[Sentence]:
     parts: list[Iterable[Sentence]] = []
     for item, raw in zip(texts, files, strict=True):
         if raw:
-            parts.append(TextFiles(tuple(text_files([Path(str(item))]))))
+            text = TextFiles(tuple(text_files([Path(str(item))])))
+            if next(iter(text), None) is None:
+                raise EmptyFile(file=str(item), unit="sentence")
+            parts.append(text)
         else:
             parts.append(_text_of(item))
     return Chained(tuple(parts))

@@ -50,7 +50,9 @@ def planned(name: str, root: Path, **changes: object) -> Plan:
 def test_every_published_table_has_a_protocol_or_a_reason(name: str) -> None:
     protocol, table = protocol_of(name), find_table(name)[1]
     assert bool(protocol.groups) != bool(protocol.reason)
-    assert set(protocol.columns) <= set(table.columns) or protocol.hardness
+    # "SciTech" stands for the columns "SciTech precision", "SciTech recall" and "SciTech f1"
+    printed = {*table.columns, *(c.rpartition(" ")[0] for c in table.columns)}
+    assert set(protocol.columns) <= printed or protocol.hardness
     for filling in fillings(protocol, table):
         assert (filling.method is None) == bool(filling.reason)
         assert filling.method is None or filling.method in methods()

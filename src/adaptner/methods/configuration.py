@@ -51,7 +51,8 @@ def without_labels(chosen: Method) -> Method:
             problem=f"{chosen.name} needs labelled sentences of the target",
             remedy=f"give them instead of --zero-shot, or name one of these with --method: {able}",
         )
-    if "zero_shot" not in type(chosen.config.adaptation).model_fields:
+    field = type(chosen.config.adaptation).model_fields.get("zero_shot")
+    if field is None or field.annotation is not bool:
         return chosen  # it never uses any
     return type(chosen)(chosen.config, adaptation={"zero_shot": True})
 
