@@ -287,11 +287,11 @@ MISUSES = {
     ),
     "sources that are idle": (
         ("--sources", "OTHER"),
-        *(2, "--sources has no use where hgda adapts", "agg, dann, multitask"),
+        *(2, "--sources has no use where hgda adapts", "agg, crossdomain-lm, dann"),
     ),
     "sources that are idle with another": (
         ("--method", "maml", "--sources", "OTHER"),
-        *(2, "--sources has no use where maml adapts", "agg, dann, multitask"),
+        *(2, "--sources has no use where maml adapts", "agg, crossdomain-lm, dann"),
     ),
     "another decoder": (("--method", "wpz"), 1, "wpz cannot adapt a base made by hgda"),
     "as it is, but not shared": (("--method", "d-shift"), 1, "a decoder for each of its domains"),
