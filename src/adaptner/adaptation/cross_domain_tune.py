@@ -135,7 +135,7 @@ class CrossDomainScene:
             config.domain_size,
             config.task_size,
         )
-        if base.facts.get("iterations"):  # something has been learnt
+        if base.facts.get("iterations") or "start" in base.facts:  # something has been learnt
             recurrent.start_from(model.encoder.recurrent)
         hidden = model.encoder.width // 2
         words = WordTable(len(self.vocabulary), hidden, generator) if self.texts else None
@@ -145,8 +145,8 @@ class CrossDomainScene:
         )
 
     def epoch(self) -> int:
-        """The sentences that steps are counted by: the target's labelled sentences, or in zero-shot learning the
-        sources'."""
+        """The sentences that steps are counted by: the labelled ones of the target or, in zero-shot
+        learning, of the sources."""
         return len(self.target.sentences) or sum(map(len, self.sources))
 
     def text_sentences(self) -> int:
@@ -219,10 +219,10 @@ class CrossDomainScene:
         metrics = {}
         for place, (turn, own) in enumerate(zip(turns, losses, strict=True)):
             side = "target" if turn.domain == self.target_domain else "source"
-            metrics[f"{side}_{'ner' if turn.task == NER else 'lm'}"] = float(own.detach())
+            metrics[f"{side}_{'lm' if turn.task == LM else 'ner'}"] = float(own.detach())
             if turn.task == LM:  # eq. 8 is a sum over tokens: per token, it is a perplexity
                 tokens = int(batch.mask[place].sum()) / len(drawn[place])
-                metrics[f"{side}_perplexity"] = math.exp(float(own.detach()) / tokens)
+                metrics[f"{side}_perplexity"] = float(torch.exp(own.detach() / tokens))
         return Report(value, metrics, f"loss {value:.2f}")
 
     def _weight(self, turn: Turn) -> float:
