@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.func import functional_call
@@ -26,6 +27,7 @@ from adaptner.methods import method
 from adaptner.methods.method import SourceDomain, source_domains
 from adaptner.nn.cross_domain import LM, NER
 from adaptner.nn.language_model import Negatives, neighbours, sampled_losses
+from adaptner.nn.vectors import WordVectors
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Report, Run
@@ -368,10 +370,6 @@ def test_divergence_is_an_error_of_ours(base: Base, sources: list[SourceDomain])
 
 
 def test_frozen_vectors_stay_as_they_are(sources: list[SourceDomain]) -> None:
-    import numpy as np
-
-    from adaptner.nn.vectors import WordVectors
-
     vectors = WordVectors.random(
         (s.tokens for d in sources for s in d.sentences), 12, np.random.default_rng(0)
     )

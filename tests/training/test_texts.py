@@ -41,7 +41,7 @@ def test_files_are_read_again_and_again(tmp_path: Path, ending: str) -> None:
     assert words(text) == once * 2
 
 
-def test_a_file_is_not_held_in_memory(tmp_path: Path) -> None:
+def test_a_stream_is_not_held_in_memory() -> None:
     """Of a text without end only what is asked for is read."""
 
     class Endless:
