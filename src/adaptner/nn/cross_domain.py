@@ -140,7 +140,6 @@ class CrossDomainNetwork(nn.Module):
 
 def _words_read(readings: Sequence[Reading | None]) -> Tensor:
     """In order, with the edge of sentences, which every text has."""
-
     parts = [torch.tensor([EDGE])]
     for reading in readings:
         if reading is not None:
