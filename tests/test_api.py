@@ -233,8 +233,8 @@ def test_unlabelled_text_may_be_files_texts_and_sentences(base: Path, tmp_path: 
             errors.SourcesNeeded,
             "Drug, with labels that the base does not know: Gene",
         ),
-        ({"sources": [DRUG]}, errors.BadUsage, "maml adapts.*\n.*--method: agg, dann, multitask"),
-        ({"unlabelled": ["Some text."]}, errors.BadUsage, "maml adapts.*\n.*--method: dann"),
+        ({"sources": [DRUG]}, errors.BadUsage, "maml adapts.*\n.*--method: agg, cross"),
+        ({"unlabelled": ["Some text."]}, errors.BadUsage, "maml adapts.*\n.*--method: cross"),
         (
             {"method": "agg", "sources": [DRUG], "unlabelled": ["Some text."]},
             errors.BadUsage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from adaptner import formats
 from adaptner.adaptation.plain_training import MANY, train
@@ -13,13 +13,15 @@ from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
-from adaptner.methods.configuration import for_base
+from adaptner.methods.configuration import for_base, without_labels
 from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.text.alignment import sentences_of
 from adaptner.training.base import Base
 from adaptner.training.installed_bases import default_base, load_base
 from adaptner.training.progress import Watch, silent
+from adaptner.training.raw_text import ENDINGS, text_files
 from adaptner.training.settings import prepare_process
+from adaptner.training.texts import Chained, TextFiles
 from adaptner.types import Document, LabelSet, Sentence
 
 __all__ = ["Tagger", "adapt", "load", "read"]
@@ -48,6 +50,7 @@ def adapt(
     labels: Iterable[str] = (),
     sources: Source | Iterable[Source] = (),
     unlabelled: Unlabelled | Iterable[Unlabelled] = (),
+    zero_shot: bool = False,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
@@ -63,8 +66,12 @@ def adapt(
     ``method`` is the base's own unless named; ``adaptner methods`` lists them. Those that need
     sources at adaptation too get ``sources``: folders of corpora of the base's domains, each
     ``DIR`` or ``DOMAIN=DIR``. Those that make use of unlabelled text get ``unlabelled``: files (a
-    Path, or a string that ends as a file does: .txt, .jsonl, .conll), texts (any other string) or
-    Sentences; labels are ignored.
+    Path, or a string that ends as a file does: .txt, .jsonl, .conll, .gz, .xz), texts (any other
+    string) or Sentences; labels are ignored. ``crossdomain-lm`` reads text files a line at a time
+    and never holds them in memory.
+
+    ``zero_shot``: no labelled sentence at all (``sentences`` is empty), for targets with the labels
+    of the sources; for the methods that can.
 
     >>> tagger = adapt("sentences.jsonl", base="my-base")            # doctest: +SKIP
     >>> tagger = adapt(                                              # doctest: +SKIP
@@ -76,6 +83,8 @@ def adapt(
     ... )
     """
     prepare_process()
+    if zero_shot and isinstance(sentences, (str, Path)):
+        refuse_labelled()
     specs: Sequence[Source] = _listed(sources, SourceDomain)
     texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
     if base is not None and not isinstance(base, Base):
@@ -91,9 +100,13 @@ def adapt(
             for item in sentences
             for part in (sentences_of(item) if isinstance(item, Document) else [item])
         ]
+        if zero_shot and given:
+            refuse_labelled()
     if base is None:
         base = default_base()
     chosen = method if isinstance(method, Method) else for_base(method, base)
+    if zero_shot:
+        chosen = without_labels(chosen)
     check_given(chosen, base, specs, texts)
     chosen.check(base)
     wanted = LabelSet(tuple(labels))
@@ -106,7 +119,7 @@ def adapt(
         given,
         labels=wanted,
         sources=sources_for(specs),
-        unlabelled=[s for item in texts for s in _text_of(item) if len(s)],
+        unlabelled=_streamed(texts) if chosen.streams else _held(texts),
         seed=seed,
         watch=watch,
     )
@@ -142,6 +155,13 @@ def check_given(
             )
 
 
+def refuse_labelled() -> NoReturn:
+    raise BadUsage(
+        problem="labelled sentences have no use in zero-shot learning",
+        remedy="leave them out and give the target's text with --unlabelled, or leave out --zero-shot",
+    )
+
+
 def sources_for(sources: Iterable[Source], held_out: Iterable[Sentence] = ()) -> list[SourceDomain]:
     """Corpora as domains, less the sentences of ``held_out``."""
     given = list(sources)
@@ -155,13 +175,37 @@ def _listed(given: Any, single: type) -> list[Any]:
     return [given] if isinstance(given, (str, Path, single)) else list(given)
 
 
+def _held(texts: Iterable[Unlabelled]) -> list[Sentence]:
+    return [s for item in texts for s in _text_of(item) if len(s)]
+
+
+def _streamed(texts: Sequence[Unlabelled]) -> Iterable[Sentence]:
+    """Raw text files are read whenever they are gone through; what is wrong with their names is
+    known at once. All else is in memory."""
+    files = [
+        isinstance(item, (str, Path)) and str(item).lower().endswith(ENDINGS) for item in texts
+    ]
+    parts: list[Iterable[Sentence]] = []
+    for item, raw in zip(texts, files, strict=True):
+        if raw:
+            text = TextFiles(tuple(text_files([Path(str(item))])))
+            if next(iter(text), None) is None:
+                raise EmptyFile(file=str(item), unit="sentence")
+            parts.append(text)
+        else:
+            parts.append(_text_of(item))
+    return Chained(tuple(parts))
+
+
 def _text_of(item: Unlabelled) -> list[Sentence]:
     """The sentences of a file, of a text, or the sentence itself, without labels."""
     if isinstance(item, Sentence):
         return [Sentence(item.text, item.token_spans)]
     endings = [ending for format in formats.FORMATS.values() for ending in format.endings]
-    if isinstance(item, str) and not item.lower().endswith(tuple(endings)):
+    if isinstance(item, str) and not item.lower().endswith((*endings, *ENDINGS)):
         return sentences_of(Document(item))
+    if str(item).lower().endswith((".gz", ".xz")):
+        return list(TextFiles(tuple(text_files([Path(item)]))))
     # Labels go first: those that stand on no token border are no fault here.
     documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
     return [sentence for document in documents for sentence in sentences_of(document)]

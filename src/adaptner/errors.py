@@ -202,6 +202,14 @@ class HeterogeneousTarget(AdaptnerError):
     )
 
 
+class UnknownLabels(AdaptnerError):
+    problem = (
+        "without a labelled sentence of the target only the sources' labels can be learnt "
+        "({known}); the target's labels: {target}"
+    )
+    remedy = "give sources with the target's labels, or labelled sentences of the target"
+
+
 class MethodDoesNotFit(AdaptnerError):
     problem = "{method} cannot adapt a base made by {base}: {reason}"
     remedy = "adapt with the base's own method (leave out --method), or pretrain with this one"

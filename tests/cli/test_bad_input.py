@@ -277,11 +277,11 @@ MISUSES = {
     ),
     "sources that are idle": (
         ("--sources", "OTHER"),
-        *(2, "--sources has no use where hgda adapts", "agg, dann, multitask"),
+        *(2, "--sources has no use where hgda adapts", "agg, crossdomain-lm, dann"),
     ),
     "sources that are idle with another": (
         ("--method", "maml", "--sources", "OTHER"),
-        *(2, "--sources has no use where maml adapts", "agg, dann, multitask"),
+        *(2, "--sources has no use where maml adapts", "agg, crossdomain-lm, dann"),
     ),
     "another decoder": (("--method", "wpz"), 1, "wpz cannot adapt a base made by hgda"),
     "as it is, but not shared": (("--method", "d-shift"), 1, "a decoder for each of its domains"),
@@ -322,9 +322,43 @@ def test_unlabelled_text_for_a_method_that_makes_no_use_of_it(
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out")
     text = ("--unlabelled", tmp_path / "mine.jsonl")
-    refused(call(*adapt, *text), 2, "--unlabelled has no use where hgda adapts", "--method: dann")
+    refused(call(*adapt, *text), 2, "--unlabelled has no use where hgda adapts", "--method: cross")
     joint = ("--method", "agg", "--sources", OWN / "disease")
-    refused(call(*adapt, *joint, *text), 2, "--unlabelled has no use where agg", "--method: dann")
+    refused(
+        call(*adapt, *joint, *text),
+        2,
+        "--unlabelled has no use where agg",
+        "--method: crossdomain-lm, dann, self-train",
+    )
+    assert listing(tmp_path) == ["mine.jsonl"]
+
+
+ZERO_SHOT = {
+    "neither labels nor --zero-shot": ((), 2, "no labelled sentences"),
+    "a method that needs labels": (
+        ("--zero-shot", "--method", "finetuning"),
+        2,
+        "finetuning needs labelled sentences",
+    ),
+    "labels all the same": (
+        ("MINE", "--zero-shot", "--method", "crossdomain-lm", "--sources", OWN / "disease"),
+        2,
+        "no use in zero-shot learning",
+    ),
+    "no text": (
+        ("--zero-shot", "--method", "crossdomain-lm", "--sources", OWN / "disease"),
+        1,
+        "raw text",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ZERO_SHOT)
+def test_zero_shot_that_cannot_be(call: Call, base: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+    options, code, says = ZERO_SHOT[name]
+    given = [tmp_path / "mine.jsonl" if o == "MINE" else o for o in options]
+    refused(call("adapt", "--base", base, "-o", tmp_path / "out", *given), code, says)
     assert listing(tmp_path) == ["mine.jsonl"]
 
 
@@ -336,15 +370,16 @@ UNLABELLED = {
 }
 
 
+@pytest.mark.parametrize("method", ["dann", "crossdomain-lm"])  # held in memory, and streamed
 @pytest.mark.parametrize("name", UNLABELLED)
 def test_unlabelled_text_that_cannot_be_read(
-    call: Call, base: Path, tmp_path: Path, name: str
+    call: Call, base: Path, tmp_path: Path, name: str, method: str
 ) -> None:
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     file, content, code, says = UNLABELLED[name]
     (tmp_path / file).write_bytes(content)
-    dann = ("--method", "dann", "--sources", OWN / "disease", "--unlabelled", tmp_path / file)
-    adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out", *dann)
+    more = ("--method", method, "--sources", OWN / "disease", "--unlabelled", tmp_path / file)
+    adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out", *more)
     refused(call(*adapt), code, tmp_path / file, says)
     assert listing(tmp_path) == ["mine.jsonl", file]
 

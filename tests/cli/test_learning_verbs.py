@@ -643,3 +643,49 @@ def test_quiet_says_nothing(call: Call, base: Path, config: Path, tmp_path: Path
         answer = sound(call("evaluate", *arguments, *target, "--json", "--quiet"))
         assert answer.err == ""
         json.loads(answer.out)
+
+
+# --- raw text and no labels -----------------------------------------------------------------------
+
+
+def packed(folder: Path, ending: str) -> Path:
+    """Three lines of text, one of them with two sentences, as a user may have them."""
+    import gzip
+    import lzma
+
+    opened = {".txt": open, ".gz": gzip.open, ".xz": lzma.open}[ending]
+    file = folder / f"text.txt{ending}".replace(".txt.txt", ".txt")
+    with opened(file, "wb") as out:
+        out.write(b"HeLa cells died. K562 cells grew.\n\nThe BHK-21 line was kept.\nOthers died.\n")
+    return file
+
+
+@pytest.mark.parametrize("ending", [".txt", ".gz", ".xz"])
+def test_cross_domain_learning_from_raw_text(
+    call: Call, base: Path, tmp_path: Path, ending: str
+) -> None:
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
+    more = ("--sources", *SOURCES, "--config", tmp_path / "c.toml", "--json")
+    adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, "--method", "crossdomain-lm", *more)
+    text = packed(tmp_path, ending)
+    facts = json.loads(sound(call(*adapt, "--unlabelled", text, "-o", tmp_path / "m")).out)
+    assert (facts["method"], facts["steps"], facts["unlabelled"]) == ("crossdomain-lm", 2, 4)
+    assert (facts["sentences"], facts["source_sentences"]) == (30, 320)
+    tagged = sound(call("tag", tmp_path / "m", stdin=TEXT)).records()
+    assert tagged[0]["text"] == TEXT
+
+
+@pytest.mark.parametrize("name", ["crossdomain-lm", "dann"])
+def test_zero_shot_from_the_command_line(call: Call, base: Path, tmp_path: Path, name: str) -> None:
+    """No labelled sentence: the tagger finds the sources' labels."""
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
+    more = ("--sources", *SOURCES, "--config", tmp_path / "c.toml", "--method", name)
+    adapt = ("adapt", "--zero-shot", "--base", base, *more)
+    text = ("--unlabelled", packed(tmp_path, ".xz"))
+    facts = json.loads(sound(call(*adapt, *text, "--json", "-o", tmp_path / "m")).out)
+    assert (facts["sentences"], facts["unlabelled"], facts["labels"]) == (0, 4, {})
+    manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
+    assert manifest["domains"][0]["labels"] == ["Disease", "Drug"]
+    answer = sound(call(*adapt, *text, "-o", tmp_path / "n"))
+    assert "no labels of the target; it finds Disease, Drug" in answer.err
+    assert contents(tmp_path / "n") == contents(tmp_path / "m")

@@ -14,6 +14,7 @@ from adaptner.episodes import draw, draw_share
 from adaptner.evaluation.protocol import PROTOCOL, few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
+from adaptner.methods.configuration import without_labels
 from adaptner.methods.method import SourceDomain, source_domains
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -145,3 +146,11 @@ def test_a_dann_without_its_adversary_uses_no_text(base: Base, sources: list[Sou
     chosen = method("dann")(adaptation={"steps": 1, "epochs": 0, "aux_weight": 0})
     (row,) = few_shot(chosen, base, TARGET, [3], [0], sources=sources, limit=3)
     assert row.unlabelled == 0
+
+
+@pytest.mark.parametrize("name", ["dann", "crossdomain-lm"])
+def test_size_zero_is_zero_shot(base: Base, sources: list[SourceDomain], name: str) -> None:
+    """No sentence is drawn; the text of the train split is all there is of the target."""
+    chosen = without_labels(method(name)(**QUICK))
+    (row,) = few_shot(chosen, base, own_corpus("drug"), [0], [0], sources=sources, limit=3)
+    assert (row.size, row.entities, row.unlabelled, row.steps) == (0, 0, 130, 2)

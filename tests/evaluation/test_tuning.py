@@ -431,7 +431,7 @@ def poisoned(given: Corpus) -> Corpus:
 
 
 @pytest.mark.parametrize(
-    "name", ["hgda", "metaner", "wpz", "in-domain", "agg", "multitask", "dann"]
+    "name", ["hgda", "metaner", "wpz", "in-domain", "agg", "multitask", "dann", "crossdomain-lm"]
 )
 def test_every_method_that_adapts_is_tuned_by_the_same_procedure(
     name: str, monkeypatch: pytest.MonkeyPatch

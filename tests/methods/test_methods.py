@@ -20,6 +20,7 @@ from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import (
     BadConfiguration,
+    BadUsage,
     HeterogeneousTarget,
     MethodDoesNotFit,
     SourcesNeeded,
@@ -28,22 +29,24 @@ from adaptner.errors import (
     UnknownName,
 )
 from adaptner.methods import method, methods
-from adaptner.methods.configuration import configured
+from adaptner.methods.configuration import configured, without_labels
 from adaptner.methods.joint import Joint
 from adaptner.methods.meta_learner import MetaLearner
 from adaptner.methods.metaner import MetaNER
 from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.methods.named import Named
+from adaptner.methods.self_train import surest
 from adaptner.methods.unadapted import Unadapted
 from adaptner.nn.vectors import WordVectors
 from adaptner.reproduce.tables import papers
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.pretraining import pretrain
-from adaptner.types import LabelSet, Sentence
+from adaptner.types import Entity, LabelSet, Sentence
 
 NAMES = [  # a new method adds its name here, in order
     "agg",
+    "crossdomain-lm",
     "d-shift",
     "dann",
     "finetuning",
@@ -55,6 +58,7 @@ NAMES = [  # a new method adds its name here, in order
     "metaner-zero",
     "multitask",
     "named",
+    "self-train",
     "wpz",
 ]
 
@@ -90,7 +94,7 @@ def sources() -> list[SourceDomain]:
 
 def target_of(chosen: Method) -> Corpus:
     """A target that the method takes: one of the sources' labels where it must be."""
-    return own_corpus("gene" if isinstance(chosen, Unadapted) else "cellline")
+    return own_corpus("gene" if chosen.supports == Unadapted.supports else "cellline")
 
 
 def adapted(
@@ -290,7 +294,7 @@ def test_metaner_has_the_papers_values(name):
 
 def test_one_decoder_where_the_method_says_so():
     shared = {n for n, m in methods().items() if m().config.shape().shared}
-    assert shared == {"agg", "d-shift", "metaner-zero", "wpz"}
+    assert shared == {"agg", "d-shift", "metaner-zero", "self-train", "wpz"}
 
 
 # --- at work --------------------------------------------------------------------------------------
@@ -309,7 +313,8 @@ def test_fits_and_adapts(name, sources):
     tagger = adapted(chosen, base, sources)
     assert tagger.method == name
     labels = target_of(chosen).labels.labels
-    if isinstance(chosen, Unadapted) or name == "agg":  # one decoder over the labels of all
+    # one decoder over the labels of all
+    if chosen.supports == Unadapted.supports or name == "agg":
         assert set(tagger.labels.labels) == {"Disease", "Drug", "Gene", *labels}
     else:
         assert tagger.labels.labels == labels
@@ -554,6 +559,53 @@ def test_without_its_adversary_dann_is_multitask(sources):
         for name, settings in (("dann", quiet), ("multitask", QUICK))
     )
     assert same(dann, multitask)
+
+
+@pytest.mark.parametrize("name", ["crossdomain-lm", "self-train"])
+def test_jias_methods_need_their_sources(name, sources):
+    chosen = method(name)(**QUICK)
+    base = chosen.fit(sources, Budget(0))
+    with pytest.raises(SourcesNeeded, match="sources given: none"):
+        chosen.adapt(base, own_corpus("gene").split("train")[:5])
+
+
+@pytest.mark.parametrize("name", sorted(n for n, m in methods().items() if m.zero_shot))
+def test_zero_shot_needs_no_label_and_reads_none(name, sources):
+    """The labels of the text may be any, also such as the sources do not have."""
+    chosen = without_labels(method(name)(**QUICK, decoders="shared"))
+    base = chosen.fit(sources, Budget(1))
+    text = own_corpus("cellline").split("train")[:20]
+    given = {"labels": own_corpus("gene").labels, "sources": sources if chosen.joint else ()}
+    labelled, bare = (
+        chosen.adapt(base, [], unlabelled=own if chosen.unlabelled else (), **given, seed=1)
+        for own in (text, [s.bare() for s in text])
+    )
+    assert same(labelled, bare)
+    assert set(labelled.labels.labels) == {"Disease", "Drug", "Gene"}
+    assert same(labelled.encoder, base.model.encoder) == isinstance(chosen, Unadapted)
+
+
+def test_methods_that_need_labels_say_so():
+    with pytest.raises(BadUsage, match="finetuning needs labelled sentences") as error:
+        without_labels(method("finetuning")())
+    assert "crossdomain-lm, d-shift, dann, metaner-zero, self-train" in str(error.value)
+
+
+def test_dann_without_labels_needs_its_adversary():
+    with pytest.raises(BadConfiguration, match="zero_shot needs aux_weight"):
+        method("dann")(adaptation={"zero_shot": True, "aux_weight": 0})
+
+
+def test_self_training_takes_the_surest_sentences():
+    text = [Sentence.from_tokens(["a", "b"]) for _ in range(5)]
+    sure, less, unsure = (Entity(0, 1, "X", score) for score in (0.9, 0.8, 0.3))
+    found = [[unsure], [], [sure, less], [sure], [sure, unsure]]
+    chosen = surest(text, found, 0.5)
+    assert [s.entities for s in chosen] == [
+        (Entity(0, 1, "X"), Entity(0, 1, "X")),
+        (Entity(0, 1, "X"),),
+    ]
+    assert surest(text, [[] for _ in text], 0.5) == text
 
 
 def test_wpz_without_retraining_takes_means_only(sources):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 
 import pytest
 from report_cases import BIO8, TARGETS5, draws, many, request, result
@@ -282,3 +283,12 @@ def test_labels_tell_rows_apart_but_for_their_size():
         for table in paper(name).tables:
             named = [(row_label(r), r.size) for r in table.rows]
             assert len(set(named)) == len(named), (name, table.id)
+
+
+def test_an_ablation_fills_the_row_of_its_name():
+    results = draws([0.5, 0.6], "crossdomain-lm", "bionlp13pc", 0, variant="CO-LM")
+    results += draws([0.7, 0.8], "crossdomain-lm", "bionlp13pc", 0)
+    whole = [replace(r, share=100.0) for r in results]
+    comparison = compare(whole, request("jia2019/3", {"13PC": "bionlp13pc"}))
+    found = {n.label: n.cells["13PC"].mean for n in comparison.lines if n.measured}
+    assert found == {"CO-LM": pytest.approx(0.55), "FINAL": pytest.approx(0.75)}

@@ -14,7 +14,7 @@ from adaptner.errors import BudgetTooSmall
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import Report, Run, train
-from adaptner.training.optimiser import Optimiser, OptimiserConfig
+from adaptner.training.optimiser import Optimiser, OptimiserConfig, sparse_rows
 
 
 def parameter(*values: float) -> nn.Parameter:
@@ -243,3 +243,64 @@ def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optim
     absent = {n for n in first if n.startswith(("decoder.1.", "decoder.2."))}
     assert absent
     assert still == absent
+
+
+# --- sparse gradients -----------------------------------------------------------------------------
+
+
+def rows_of_two(p: nn.Parameter, value: float) -> torch.Tensor:
+    values = torch.full((2, p.shape[1]), value)
+    return sparse_rows(p, torch.tensor([1, 3]), values)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_only_the_rows_of_a_sparse_gradient_change(name):
+    table, other = nn.Parameter(torch.ones(5, 2)), parameter(1.0)
+    optimiser = Optimiser([table, other], OptimiserConfig(name=name, rate=0.1), sparse=[table])
+    for _ in range(3):
+        table.grad, other.grad = rows_of_two(table, 0.5), torch.tensor([0.5])
+        optimiser.step(0.0)
+    assert torch.equal(table[[0, 2, 4]], torch.ones(3, 2))
+    assert bool((table[[1, 3]] < 0.95).all())
+    assert float(other) < 0.95
+
+
+def test_a_sparse_gradient_counts_in_the_norm():
+    """As the dense gradient with the same numbers does."""
+    moved = []
+    for sparse in (True, False):
+        table, other = nn.Parameter(torch.zeros(5, 2)), parameter(0.0)
+        config = OptimiserConfig(rate=1.0, momentum=0.0, weight_decay=0.0, clip=2.0)
+        optimiser = Optimiser([table, other], config, sparse=[table] if sparse else [])
+        gradient = rows_of_two(table, 3.0)
+        table.grad, other.grad = gradient if sparse else gradient.to_dense(), torch.tensor([4.0])
+        norm = optimiser.step(0.0)
+        assert norm == pytest.approx((4 * 9 + 16) ** 0.5)
+        moved.append(torch.cat([table.detach().flatten(), other.detach()]))
+    torch.testing.assert_close(moved[0], moved[1])
+    assert float(moved[0].norm()) == pytest.approx(2.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+@pytest.mark.parametrize("fused", [False, True])
+def test_sparse_moments_survive_a_checkpoint(name, fused):
+    def fresh():
+        table, other = nn.Parameter(torch.ones(5, 2)), parameter(1.0, 2.0)
+        config = OptimiserConfig(name=name, rate=0.1)
+        return table, other, Optimiser([table, other], config, sparse=[table], fused=fused)
+
+    def steps(table, other, optimiser, values):
+        for value in values:
+            table.grad, other.grad = rows_of_two(table, value), torch.tensor([value, -value])
+            optimiser.step(0.0)
+
+    whole = fresh()
+    steps(*whole, [0.5, -0.2, 0.9, 0.1])
+    first, second = fresh(), fresh()
+    steps(*first, [0.5, -0.2])
+    with torch.no_grad():
+        for mine, theirs in zip(second[:2], first[:2], strict=True):
+            mine.copy_(theirs)
+    second[2].restore(first[2].state())
+    steps(*second, [0.9, 0.1])
+    assert all(torch.equal(a, b) for a, b in zip(whole[:2], second[:2], strict=True))

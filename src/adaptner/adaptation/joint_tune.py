@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
-from typing import Literal
+from typing import Literal, Self
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from adaptner.adaptation.decoder_start import keep_known_tags
 from adaptner.adaptation.descent import Batches, descend
@@ -22,6 +22,7 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.bilevel import group_gradients
+from adaptner.errors import TooFewSentences
 from adaptner.nn.crf import CRF
 from adaptner.nn.model import Losses, ModelShape, TaggingModel
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
@@ -40,6 +41,13 @@ class JointConfig(FineTuneConfig):
     source_tasks: int = Field(3, ge=1, description="source batches beside each target batch")
     source_weight: float = Field(1.0, ge=0, description="of the mean source loss")
     aux_weight: float = Field(0.0, ge=0, description="λ, DANN's adversary; 0 leaves it out")
+    zero_shot: bool = Field(False, description="no labelled sentence of the target (DANN)")
+
+    @model_validator(mode="after")
+    def _zero_shot_needs_the_adversary(self) -> Self:
+        if self.zero_shot and not self.aux_weight:
+            raise ValueError("zero_shot needs aux_weight: nothing else is learnt of the target")
+        return self
 
 
 def joint_tune(
@@ -50,30 +58,42 @@ def joint_tune(
     *,
     shared: bool = False,
     labels: LabelSet | None = None,
-    unlabelled: Sequence[Sentence] = (),
+    unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
     """``sources``: labelled sentences of the base's own domains. ``shared``: one φ over all labels
     (AGG), else each domain has its own and the target a new one. ``unlabelled``: text of the target
-    for the adversary; the labelled sentences serve where there is none."""
-    target = Target.of(base, sentences, labels)
-    budget = budget or Budget(config.steps_for(len(target.sentences)))
+    for the adversary; the labelled sentences serve where there is none.
+
+    Zero-shot (Jia2019's DANN): the adversary's text is all there is of the target, of ``sentences``
+    too, and the sources' φ is the tagger's."""
+    pool = [s for own in sources.values() for s in own]
+    text = [s.bare() for s in unlabelled if len(s)]
+    if config.zero_shot:
+        target, shared = Target.unseen(base, sources, labels), True
+        text = text or [s.bare() for s in sentences if len(s)]
+        if not text:
+            raise TooFewSentences(
+                found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
+            )
+    else:
+        target = Target.of(base, sentences, labels)
+        text = text or [s.bare() for s in target.sentences]
+    budget = budget or Budget(config.steps_for(len(target.sentences) or len(pool)))
     generator = torch.Generator().manual_seed(seed)
     rng = random.Random(seed)
     adversary = config.aux_weight > 0
-    model = _joined(base, list(sources), target.labels, shared, adversary, generator)
+    model = joined(base, list(sources), target.labels, shared, adversary, generator)
     goal = len(sources)  # the target's number among the domains
-    text = [s for s in unlabelled if len(s)] or target.sentences
-    pool = [s for own in sources.values() for s in own]
     table = NarrowTable(model.encoder, base.batcher, [*target.sentences, *pool, *text])
     optimiser = config.optimiser_of(
         model.encoder, [p for n, p in model.named_parameters() if not n.startswith("encoder.")]
     )
-    size = min(config.batch, len(target.sentences))
+    size = min(config.batch, len(target.sentences) or config.batch)
     own_batches = Batches(target.sentences, size, rng)
-    text_batches = Batches([s.bare() for s in text], size, rng)
+    text_batches = Batches(text, size, rng)
     domains = list(sources)
     source_batches = [Batches(sources[d], size, rng) for d in domains]
     clock, done = Clock(), 0
@@ -81,11 +101,14 @@ def joint_tune(
     def fill() -> float:
         nonlocal done
         drawn = [rng.randrange(len(domains)) for _ in range(config.source_tasks)]
-        tasks = [own_batches.next(), *(source_batches[d].next() for d in drawn)]
-        numbers = [goal, *drawn]
-        weights = [1.0, *[config.source_weight / len(drawn)] * len(drawn)]
-        classes = [TEXT, *[1 - TEXT] * len(drawn)]
-        says = [0.0, *[0.5 / len(drawn)] * len(drawn)]  # half of the adversary's loss a side
+        tasks = [] if config.zero_shot else [own_batches.next()]
+        own = len(tasks)
+        tasks += [source_batches[d].next() for d in drawn]
+        numbers = [*[goal] * own, *drawn]
+        weights = [*[1.0] * own, *[config.source_weight / len(drawn)] * len(drawn)]
+        classes = [*[TEXT] * own, *[1 - TEXT] * len(drawn)]
+        # half of the adversary's loss a side
+        says = [*[0.0] * own, *[0.5 / len(drawn)] * len(drawn)]
         if adversary:  # its target text is no labelled batch: the decoder learns nothing of it
             tasks.append(text_batches.next())
             numbers, weights = [*numbers, goal], [*weights, 0.0]
@@ -127,7 +150,7 @@ def ramp(share: float) -> float:
     return 2 / (1 + math.exp(-10 * share)) - 1
 
 
-def _joined(
+def joined(
     base: Base,
     domains: list[str],
     labels: LabelSet,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adaptner.errors import NoEntities, TooFewSentences
+from adaptner.errors import NoEntities, TooFewSentences, UnknownLabels
 from adaptner.training.base import Base
 from adaptner.types import LabelSet, Sentence
 
@@ -26,3 +26,17 @@ class Target:
         if not wanted:
             raise NoEntities(sentences=len(sentences))
         return cls(sentences, wanted)
+
+    @classmethod
+    def unseen(cls, base: Base, domains: Iterable[str], labels: LabelSet | None = None) -> Target:
+        """Zero-shot: no labelled sentence, and the labels of ``domains`` of the base. ``labels`` are
+        those wanted, where they are known."""
+        numbers = [base.model.domains.index(name) for name in domains]
+        known = base.labels.with_labels(
+            x for number in numbers for x in base.model.labels_of(number).labels
+        )
+        if labels is not None and not known.covers(labels):
+            raise UnknownLabels(
+                target=", ".join(labels.labels), known=", ".join(known.labels) or "none"
+            )
+        return cls([], known)

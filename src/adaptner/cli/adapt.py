@@ -13,8 +13,11 @@ from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, remark, w
 
 
 def adapt(
-    sentences: Annotated[Path, typer.Argument(help="Labelled sentences (.jsonl or .conll).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the model.")],
+    sentences: Annotated[
+        Path | None,
+        typer.Argument(help="Labelled sentences (.jsonl or .conll); none with --zero-shot."),
+    ] = None,
     base: Annotated[
         Path | None,
         typer.Option(
@@ -38,10 +41,17 @@ def adapt(
     unlabelled: Annotated[
         list[Path] | None,
         typer.Option(
-            help="For methods that make use of it: files (.txt, .jsonl, .conll) with more text of "
-            "the target; labels are ignored."
+            help="For methods that make use of it: files (.txt, .jsonl, .conll, .gz, .xz) with more "
+            "text of the target; labels are ignored."
         ),
     ] = None,
+    zero_shot: Annotated[
+        bool,
+        typer.Option(
+            "--zero-shot",
+            help="No labelled sentence: for methods that can, and a target with the sources' labels.",
+        ),
+    ] = False,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings, over those of base and method.")
     ] = None,
@@ -65,9 +75,15 @@ def adapt(
     Example: adaptner adapt my.jsonl -o model
 
     Example: adaptner adapt my.jsonl --base base --method agg --sources drug/ gene/ -o model
+
+    Example: adaptner adapt my.jsonl --base base --method crossdomain-lm --sources news/ \
+    --unlabelled my-text.txt.xz -o model
+
+    Example: adaptner adapt --zero-shot --base base --method crossdomain-lm --sources news/ \
+    --unlabelled my-text.txt.xz -o model
     """
     from adaptner import api
-    from adaptner.errors import NoEntities
+    from adaptner.errors import BadUsage, NoEntities
     from adaptner.methods.configuration import configured, for_base
     from adaptner.methods.unadapted import Unadapted
     from adaptner.training.installed_bases import default_base, load_base
@@ -75,9 +91,15 @@ def adapt(
 
     if method is not None and base is None:  # known before a base is loaded
         api.check_given(configured(method, config), None, sources or (), unlabelled or ())
-    given = api.read(sentences, from_)
+    if sentences is None and not zero_shot:
+        raise BadUsage(
+            problem="no labelled sentences", remedy="give a file of them, or --zero-shot"
+        )
+    if sentences is not None and zero_shot:
+        api.refuse_labelled()
+    given = [] if sentences is None else api.read(sentences, from_)
     counts = Counter(e.label for s in given for e in s.entities)
-    if not counts and not label:
+    if not counts and not label and sentences is not None:
         raise NoEntities(file=sentences, sentences=len(given))
     start = default_base() if base is None else load_base(base)
     chosen = for_base(method, start, config)
@@ -103,6 +125,7 @@ def adapt(
             labels=label or (),
             sources=sources or (),
             unlabelled=unlabelled or (),
+            zero_shot=zero_shot,
             seed=seed,
             watch=watch,
         )
@@ -112,11 +135,10 @@ def adapt(
         facts = {**tagger.facts, "labels": dict(counts), "seconds": round(seconds, 3)}
         emit_json({"model": str(output), "method": tagger.method, **facts})
     else:
-        seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common()) or "nothing"
+        seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
+        known = ", ".join(tagger.labels.labels)
+        what = f"mentions of {seen}" if seen else f"no labels of the target; it finds {known}"
         done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
         if held_out := tagger.facts.get("held_out"):
             done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} of them, held out)"
-        remark(
-            f"{len(given)} sentences, mentions of {seen}; {done}; model in {output}",
-            quiet,
-        )
+        remark(f"{len(given)} sentences, {what}; {done}; model in {output}", quiet)

@@ -8,8 +8,8 @@ from adaptner.cli.common import JsonFlag, emit_json, out
 def methods(as_json: JsonFlag = False) -> None:
     """List the methods: name, paper, what each needs and which targets it supports.
 
-    --json also says which learn from the sources when they adapt (joint) and which make use of
-    unlabelled text of the target (unlabelled).
+    --json also says which learn from the sources when they adapt (joint), which make use of
+    unlabelled text of the target (unlabelled) and which can do without labels of it (zero_shot).
 
     Example: adaptner methods
     """
@@ -20,7 +20,7 @@ def methods(as_json: JsonFlag = False) -> None:
 
     shown = ("name", "title", "paper", "needs", "supports")
     rows = [
-        {field: getattr(m, field) for field in (*shown, "joint", "unlabelled")}
+        {field: getattr(m, field) for field in (*shown, "joint", "unlabelled", "zero_shot")}
         for m in known().values()
     ]
     if as_json:

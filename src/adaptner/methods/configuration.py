@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.errors import BadConfiguration, FileMissing
+from adaptner.errors import BadConfiguration, BadUsage, FileMissing
 from adaptner.methods import method as find_method
+from adaptner.methods import methods
 from adaptner.methods.method import Method
 from adaptner.training.base import Base
 
@@ -40,6 +41,20 @@ def for_base(name: str | None, base: Base, file: Path | None = None) -> Method:
         if name in told and own[name].annotation == field.annotation
     }
     return _overridden(kind(adaptation=common), file, {})
+
+
+def without_labels(chosen: Method) -> Method:
+    """The method as it learns with no labelled sentence of the target."""
+    if not chosen.zero_shot:
+        able = ", ".join(name for name, kind in methods().items() if kind.zero_shot)
+        raise BadUsage(
+            problem=f"{chosen.name} needs labelled sentences of the target",
+            remedy=f"give them instead of --zero-shot, or name one of these with --method: {able}",
+        )
+    field = type(chosen.config.adaptation).model_fields.get("zero_shot")
+    if field is None or field.annotation is not bool:
+        return chosen  # it never uses any
+    return type(chosen)(chosen.config, adaptation={"zero_shot": True})
 
 
 def _overridden(start: Method, file: Path | None, overrides: dict[str, Any]) -> Method:

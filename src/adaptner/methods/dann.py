@@ -1,5 +1,6 @@
 """DANN: a discriminator behind a gradient reversal makes source and target text alike to it (paper
-002, 5.1.1; Ganin and Lempitsky 2015)."""
+002, 5.1.1; Ganin and Lempitsky 2015). With ``adaptation.zero_shot`` the target's text is all it has of
+the target, as in Jia2019's Table 4."""
 
 from __future__ import annotations
 
@@ -26,4 +27,5 @@ class DANN(Joint):
     paper = "MetaNER"
     needs = "source corpora, at adaptation too; unlabelled target text helps"
     unlabelled = True
+    zero_shot = True
     Config: ClassVar[type[MethodConfig]] = DANNConfig

@@ -19,26 +19,13 @@ class JointMethodConfig(SourceConfig):
     adaptation: JointConfig = JointConfig()
 
 
-class Joint(Supervised):
+class WithSources(Supervised):
+    """Whatever is done with them: the sources are given to ``adapt`` again."""
+
     needs: ClassVar[str] = "source corpora, at adaptation too"
     joint: ClassVar[bool] = True
-    Config: ClassVar[type[MethodConfig]] = JointMethodConfig
-    config: JointMethodConfig
-    one_decoder: ClassVar[bool] = False  # True: over the labels of all domains
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
-        known = self._sentences(base, given.sources)
-        return joint_tune(
-            base,
-            given.support,
-            known,
-            self.config.adaptation,
-            shared=self.one_decoder,
-            unlabelled=given.unlabelled,
-            **given.options(),
-        )
-
-    def _sentences(self, base: Base, sources: Sequence[SourceDomain]) -> dict[str, list[Sentence]]:
+    def labelled(self, base: Base, sources: Sequence[SourceDomain]) -> dict[str, list[Sentence]]:
         """By domain; refused where they hold nothing, or what the base does not know."""
         domains = base.model.domains
         known = {name: set(base.model.labels_of(n).labels) for n, name in enumerate(domains)}
@@ -56,3 +43,21 @@ class Joint(Supervised):
                 method=self.name, given="; ".join(faults), domains=", ".join(domains)
             )
         return found
+
+
+class Joint(WithSources):
+    Config: ClassVar[type[MethodConfig]] = JointMethodConfig
+    config: JointMethodConfig
+    one_decoder: ClassVar[bool] = False  # True: over the labels of all domains
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        known = self.labelled(base, given.sources)
+        return joint_tune(
+            base,
+            given.support,
+            known,
+            self.config.adaptation,
+            shared=self.one_decoder,
+            unlabelled=given.unlabelled,
+            **given.options(),
+        )

@@ -73,7 +73,7 @@ class Given:
     support: Sequence[Sentence]
     labels: LabelSet | None
     sources: Sequence[SourceDomain]
-    unlabelled: Sequence[Sentence]
+    unlabelled: Iterable[Sentence]  # may be gone through several times
     budget: Budget | None
     seed: int
     watch: Watch
@@ -98,6 +98,8 @@ class Method(ABC):
     supports: ClassVar[str]  # which targets
     joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
+    streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
+    zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
     decoder: ClassVar[str] = "crf"  # that of the bases it adapts
     Config: ClassVar[type[MethodConfig]]
 
@@ -143,13 +145,14 @@ class Method(ABC):
         *,
         labels: LabelSet | None = None,
         sources: Sequence[SourceDomain] = (),
-        unlabelled: Sequence[Sentence] = (),
+        unlabelled: Iterable[Sentence] = (),
         budget: Budget | None = None,
         seed: int = 0,
         watch: Watch = silent,
     ) -> Tagger:
         """A tagger from labelled ``support`` sentences. ``sources`` are for methods that are
-        ``joint``, sentences without labels for those that say ``unlabelled``."""
+        ``joint``, sentences without labels (to be gone through as often as it takes) for those that
+        say ``unlabelled``."""
         self.check(base)
         given = Given(support, labels, sources, unlabelled, budget, seed, watch)
         tagger = self.tagger(base, given)

@@ -12,6 +12,7 @@ from adaptner.training.base import Base
 
 class Unadapted(Method):
     supports: ClassVar[str] = "targets with the sources' labels"
+    zero_shot: ClassVar[bool] = True
 
     def tagger(self, base: Base, given: Given) -> Tagger:
         return as_is(base, given.support, self.name, labels=given.labels)

@@ -35,26 +35,31 @@ def narrow(batch: Batch, rows: Tensor | None) -> Batch:
 
 
 class NarrowTable:
-    """Round a run: ``batcher`` and ``encoder`` know only the words of ``sentences`` until ``widen``
-    puts the learned rows back among all the others."""
+    """Round a run: ``batcher`` and ``encoder`` know only the words of ``sentences``, and ``words``
+    besides, until ``widen`` puts the learned rows back among all the others."""
 
     def __init__(
-        self, encoder: RecurrentEncoder, batcher: Batcher, sentences: Iterable[Sentence]
+        self,
+        encoder: RecurrentEncoder,
+        batcher: Batcher,
+        sentences: Iterable[Sentence],
+        words: Iterable[str] = (),
     ) -> None:
         self.batcher = batcher
         self._encoder = encoder
         self._full: Tensor | None = None
-        words = encoder.words
-        if not isinstance(words, TunedWords):
+        layer = encoder.words
+        if not isinstance(layer, TunedWords):
             return
         vectors = batcher.vectors
         read = {vectors.row(word) for s in sentences for word in s.tokens}
+        read.update(map(vectors.row, words))
         kept = sorted(read - {len(vectors.words)})
         if len(kept) == len(vectors.words):
             return
-        self._full = words.table.detach()
+        self._full = layer.table.detach()
         self._rows = torch.tensor([*kept, len(vectors.words)])
-        words.table = nn.Parameter(self._full[:, self._rows])
+        layer.table = nn.Parameter(self._full[:, self._rows])
         narrowed = WordVectors(  # without n-grams, which tuned vectors drop (see TunedWords)
             tuple(vectors.words[row] for row in kept),
             np.zeros((len(kept), vectors.width), dtype=np.float32),  # the values are in the encoder

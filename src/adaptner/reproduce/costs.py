@@ -49,11 +49,12 @@ def _base(job: Job) -> float:
 def _draw(job: Job, data: Path | None) -> float:
     spec = job.spec
     told, place = spec["settings"]["adaptation"], spec["target"][0]
-    drawn = spec["size"] or round(_sentences(data, place, "train") * spec["share"] / 100)
+    share = 100.0 if spec["size"] == 0 else spec["share"]  # zero-shot: the raw text
+    drawn = spec["size"] or round(_sentences(data, place, "train") * share / 100)
     steps = max(told["steps"], told["epochs"] * -(-drawn // told["batch"]))
     step = SECONDS_A_STEP + SECONDS_A_STEP_SENTENCE * min(told["batch"], drawn)
     if method(spec["method"]).joint:
-        step *= 1 + told["source_tasks"]
+        step *= 1 + told.get("source_tasks", 3)  # crossdomain-lm: four tasks a step
     scored = _sentences(data, place, "test")
     if spec["limit"] is not None:
         scored = min(scored, spec["limit"])

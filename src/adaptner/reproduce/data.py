@@ -19,18 +19,25 @@ Known = tuple[str, str]
 # and test only.
 ONE_SET = "news/scitech"
 DEV_IS_TRAIN = "general/webpage"
+# "news/scitech:whole": all sentences are to score, and their text is to learn from without labels
+# (transductive: the raw text of Jia2019 cannot be had).
+WHOLE = ":whole"
 _SEED, _SHARE = 13, 0.7
 
 
 def checksum(root: Path, place: str) -> str:
     """As ``Corpus.sha256``, without reading the sentences."""
-    return combined_digest(split_files(root / place))
+    return combined_digest(split_files(root / folder_of(place)))
+
+
+def folder_of(place: str) -> str:
+    return place.removesuffix(WHOLE)
 
 
 def load(root: Path, known: Known) -> Corpus:
     """The corpus, if it is still the one that was planned with."""
     place, wanted = known
-    corpus = load_corpus(root / place)
+    corpus = load_corpus(root / folder_of(place))
     if corpus.sha256 != wanted:
         raise DataChanged(
             file=root / place, corpus=place, planned=wanted[:12], found=corpus.sha256[:12]
@@ -47,6 +54,8 @@ def as_source(root: Path, known: Known) -> Corpus:
 
 def as_target(root: Path, known: Known) -> Corpus:
     corpus = load(root, known)
+    if known[0].endswith(WHOLE):
+        return _split(corpus, train=corpus.split("test"), test=corpus.split("test"))
     if known[0] == ONE_SET:
         every = list(corpus.split("test"))
         random.Random(_SEED).shuffle(every)

@@ -27,7 +27,7 @@ def grid(wanted: Plan, data: Path, jobs: int) -> dict[str, Any]:
         row = rows.setdefault(
             key, {"method": key[0], "target": key[1], "sizes": [], "draws": 0, "seconds": 0.0}
         )
-        size = job.spec["size"] or f"{job.spec['share']:g}%"
+        size = f"{job.spec['share']:g}%" if job.spec["size"] is None else job.spec["size"]
         row["sizes"] += [] if size in row["sizes"] else [size]
         row["draws"] += 1
         row["seconds"] += seconds[job.key]

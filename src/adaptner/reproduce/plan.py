@@ -12,7 +12,7 @@ from adaptner.errors import AdaptnerError, FileMissing
 from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.unadapted import Unadapted
-from adaptner.reproduce.data import Known, checksum
+from adaptner.reproduce.data import Known, checksum, folder_of
 from adaptner.reproduce.job import Job, Places, Spec
 from adaptner.reproduce.profiles import Profile
 from adaptner.reproduce.protocol import Group, Protocol, Target
@@ -92,8 +92,11 @@ def _method_jobs(
     common: Spec,
 ) -> list[Job]:
     jobs: list[Job] = []
+    # A corpus may be too small for the table's sizes; who names sizes has those.
+    usual = tuple(selection.sizes) == protocol.sizes
+    sizes = group.sizes if group.sizes and usual else selection.sizes
     cells: list[tuple[int | None, float | None]] = [
-        *((size, None) for size in selection.sizes),
+        *((size, None) for size in sizes),
         *((None, share) for share in selection.shares),
     ]
     if protocol.hardness:
@@ -146,8 +149,10 @@ def _seeds(chosen: object, protocol: Protocol, profile: Profile) -> range:
 
 def _unfit(name: str, protocol: Protocol) -> str:
     shared = protocol.settings.get("decoders") == "shared"
-    if issubclass(methods()[name], Unadapted) and not shared:
+    if methods()[name].supports == Unadapted.supports and not shared:
         return "it uses the base as it is, and the sources have other labels than the targets"
+    if protocol.sizes == (0,) and not methods()[name].zero_shot:
+        return "it needs labelled sentences of the target, and this table has none"
     return ""
 
 
@@ -160,9 +165,10 @@ class _Checksums:
 
     def known(self, place: str) -> Known:
         if place not in self.found:
-            if not (self._root / place).is_dir():
+            folder = self._root / folder_of(place)
+            if not folder.is_dir():
                 raise FileMissing(
-                    file=self._root / place,
+                    file=folder,
                     hint="`adaptner corpora list` says where each corpus comes from",
                 )
             self.found[place] = checksum(self._root, place)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptner.errors import UnknownName, nearest
+from adaptner.reproduce.data import folder_of
 from adaptner.reproduce.report.request import row_label
 from adaptner.reproduce.tables import Paper, PublishedRow, PublishedTable, papers
 
@@ -27,7 +28,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        return self.corpus.rpartition("/")[2]
+        return folder_of(self.corpus).rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,12 @@ class Group:
     name: str
     targets: tuple[Target, ...]
     sources: tuple[str, ...]
+    sizes: tuple[int, ...] = ()  # in place of the table's
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What fills a table. ``settings`` are those of all methods; ``quick`` and, for one method each,
+    """What fills a table. A size of 0 is zero-shot. ``settings`` are those of all methods; ``quick`` and, for one method each,
     ``quick_own`` go on top of them where a profile does not follow recipes. ``rows`` names our
     method where the table's row does not; ``variants`` are settings on top of a method's, by the
     row's name; ``extra`` are methods worth a row that the paper does not have."""

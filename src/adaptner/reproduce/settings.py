@@ -7,13 +7,14 @@ from importlib import resources
 from typing import Any
 
 from adaptner.methods import method
+from adaptner.methods.configuration import without_labels
 from adaptner.methods.method import Method
 from adaptner.reproduce.profiles import Profile
 from adaptner.reproduce.protocol import Protocol
 
 # These learn from the sources what another method learns: one base serves them all.
 LEARNS_AS = {
-    **dict.fromkeys(("agg", "multitask", "dann", "d-shift"), "finetuning"),
+    **dict.fromkeys(("agg", "multitask", "dann", "d-shift", "self-train"), "finetuning"),
     "metaner-zero": "metaner",
 }
 
@@ -21,7 +22,8 @@ LEARNS_AS = {
 def configured(
     name: str, protocol: Protocol, profile: Profile, size: int | None, variant: str = ""
 ) -> Method:
-    """The method as it runs in a cell; ``size`` is None where a share is drawn."""
+    """The method as it runs in a cell; ``size`` is None where a share is drawn, 0 where no labelled
+    sentence is."""
     found = method(name)()
     layers: list[Any] = [recipe(name)] if profile.recipes else []
     layers.append(protocol.settings)
@@ -29,11 +31,11 @@ def configured(
         layers += [protocol.quick, protocol.quick_own.get(name, {})]
     if variant:
         layers.append(protocol.variants[name][variant])
-    if (k := profile.k or size) is not None:
+    if k := profile.k or size:
         layers.append({"k": k})
     for layer in layers:
         found = type(found)(found.config, **layer)
-    return found
+    return without_labels(found) if size == 0 else found
 
 
 def recipe(name: str) -> dict[str, Any]:

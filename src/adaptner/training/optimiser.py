@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,6 +24,11 @@ class OptimiserConfig(BaseModel):
     schedule: Literal["linear", "constant"] = "linear"
 
 
+# SparseAdam makes sparse tensors of rows that are sound already; PyTorch warns of unchecked ones
+# unless it is told so.
+_UNCHECKED = torch.sparse.check_sparse_tensor_invariants(False)
+
+
 class Optimiser:
     """Takes the step ``.grad`` asks for; parameters without a gradient are left entirely alone."""
 
@@ -32,34 +37,43 @@ class Optimiser:
         parameters: Iterable[nn.Parameter],
         config: OptimiserConfig,
         scale: Mapping[nn.Parameter, float] | None = None,
+        *,
+        sparse: Collection[nn.Parameter] = (),
+        fused: bool = False,
     ) -> None:
-        """``scale``: parameters that learn at so many times the rate."""
+        """``scale``: parameters that learn at so many times the rate. ``sparse``: those of
+        ``parameters`` whose gradients are; of them only the rows in the gradient change, with no
+        momentum and no decay. ``fused``: PyTorch's kernel that goes through large parameters once."""
         self.config = config
         self.parameters = list(parameters)
-        groups: dict[float, list[nn.Parameter]] = {}
-        for p in self.parameters:
-            groups.setdefault((scale or {}).get(p, 1.0), []).append(p)
-        grouped = [{"params": members, "scale": factor} for factor, members in groups.items()]
-        decay = config.weight_decay
-        self._torch: torch.optim.Optimizer
-        if config.name == "sgd":
-            self._torch = torch.optim.SGD(
-                grouped, config.rate, momentum=config.momentum, weight_decay=decay
+        few = set(sparse)
+        self._torch = [
+            _made(
+                _grouped([p for p in self.parameters if p not in few], scale or {}), config, fused
             )
-        else:
-            self._torch = torch.optim.AdamW(grouped, config.rate, weight_decay=decay)
+        ]
+        if few:
+            rows = _grouped([p for p in self.parameters if p in few], scale or {})
+            self._torch.append(
+                torch.optim.SGD(rows, config.rate)
+                if config.name == "sgd"
+                else torch.optim.SparseAdam(rows, config.rate)
+            )
 
     def step(self, share_spent: float) -> float:
         """The norm of the gradient; where that is no number, no step is taken.
 
         ``share_spent`` of the budget: the linear schedule falls from the full rate to zero."""
         left = 1.0 - share_spent if self.config.schedule == "linear" else 1.0
-        for group in self._torch.param_groups:
-            group["lr"] = self.config.rate * left * group["scale"]
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.config.clip))
-        if math.isfinite(norm):
-            self._torch.step()
-        self._torch.zero_grad(set_to_none=True)
+        for optimiser in self._torch:
+            for group in optimiser.param_groups:
+                group["lr"] = self.config.rate * left * group["scale"]
+        norm = clip(self.parameters, self.config.clip)
+        for optimiser in self._torch:
+            if math.isfinite(norm):
+                with _UNCHECKED:
+                    optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
         return norm
 
     def state(self) -> dict[str, torch.Tensor]:
@@ -67,11 +81,65 @@ class Optimiser:
         return {
             f"{number}.{key}": torch.as_tensor(value)
             for number, p in enumerate(self.parameters)
-            for key, value in self._torch.state.get(p, {}).items()
+            for key, value in self._owner(p).state.get(p, {}).items()
             if value is not None
         }
 
     def restore(self, state: dict[str, torch.Tensor]) -> None:
         for name, value in state.items():
             number, key = name.split(".", 1)
-            self._torch.state[self.parameters[int(number)]][key] = value.clone()
+            p = self.parameters[int(number)]
+            owner = self._owner(p)
+            # SparseAdam counts in plain numbers, and reckons otherwise with others.
+            plain = isinstance(owner, torch.optim.SparseAdam) and value.ndim == 0
+            owner.state[p][key] = int(value) if plain else value.clone()
+
+    def _owner(self, parameter: nn.Parameter) -> torch.optim.Optimizer:
+        return next(
+            o
+            for o in self._torch
+            if any(parameter is p for group in o.param_groups for p in group["params"])
+        )
+
+
+def sparse_rows(parameter: nn.Parameter, rows: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """A gradient of some rows of a table, which may have a task dimension of one before them;
+    ``rows`` are distinct and in order."""
+    places = torch.stack([torch.zeros_like(rows)] * (parameter.ndim - 2) + [rows])
+    return torch.sparse_coo_tensor(
+        places, values, parameter.shape, is_coalesced=True, check_invariants=False
+    )
+
+
+def clip(parameters: Iterable[nn.Parameter], most: float) -> float:
+    """Scale the gradients, dense and sparse, so that their whole norm is at most ``most``; the norm
+    before that."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    if not any(g.is_sparse for g in gradients):
+        return float(nn.utils.clip_grad_norm_(parameters, most))
+    parts = [g.coalesce().values() if g.is_sparse else g for g in gradients]
+    norm = torch.stack([torch.linalg.vector_norm(part) for part in parts]).norm()
+    if norm > most:
+        for gradient in gradients:
+            gradient.mul_(most / (norm + 1e-6))
+    return float(norm)
+
+
+def _grouped(
+    parameters: Iterable[nn.Parameter], scale: Mapping[nn.Parameter, float]
+) -> list[dict[str, Any]]:
+    groups: dict[float, list[nn.Parameter]] = {}
+    for p in parameters:
+        groups.setdefault(scale.get(p, 1.0), []).append(p)
+    return [{"params": members, "scale": factor} for factor, members in groups.items()]
+
+
+def _made(
+    grouped: list[dict[str, Any]], config: OptimiserConfig, fused: bool
+) -> torch.optim.Optimizer:
+    decay, kernel = config.weight_decay, True if fused else None
+    if config.name == "sgd":
+        return torch.optim.SGD(
+            grouped, config.rate, momentum=config.momentum, weight_decay=decay, fused=kernel
+        )
+    return torch.optim.AdamW(grouped, config.rate, weight_decay=decay, fused=kernel)

@@ -49,7 +49,7 @@ def sentences(
     """The lines of a file with their words parted by one space; empty ones are left out.
 
     ``tokenised``: words are parted already; otherwise our tokenizer does it."""
-    for line in _lines(path, passed):
+    for line in lines(path, passed):
         words = line.split() if tokenised else [line[a:b] for a, b in tokenize(line)]
         if words:
             yield " ".join(words)
@@ -76,12 +76,8 @@ def sentences_of_files(
         before += size
 
 
-def _is_text(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and path.suffix.lower() in ENDINGS and path.is_file()
-
-
-def _lines(path: Path, passed: Passed) -> Iterator[str]:
+def lines(path: Path, passed: Passed = lambda _: None) -> Iterator[str]:
+    """The lines of a file, empty ones too."""
     with opened(path) as raw, _unpacked(path, raw) as file:
         rest, number = b"", 1
         while line := rest + file.readline(_LONGEST_LINE - len(rest)):
@@ -96,6 +92,11 @@ def _lines(path: Path, passed: Passed) -> Iterator[str]:
             yield decoded(line, path, number)
             number += whole
             passed(raw.tell())
+
+
+def _is_text(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return not hidden and path.suffix.lower() in ENDINGS and path.is_file()
 
 
 @contextmanager

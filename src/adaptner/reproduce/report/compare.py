@@ -12,9 +12,9 @@ from adaptner.reproduce.report.matching import (
     Column,
     Index,
     column_of,
+    filler_of,
     indexed,
     own_columns,
-    variant_for,
 )
 from adaptner.reproduce.report.request import ReportRequest, row_label
 from adaptner.reproduce.report.special import crossing_draws, fitting_runs, hardness_cell
@@ -144,16 +144,16 @@ class _Comparer:
 
     def _published_line(self, row: PublishedRow) -> Line:
         label, level = row_label(row), row_level(row)
-        variant = variant_for(row, self.index)
+        method, variant = filler_of(row, self.index)
         cells = {}
         for column in (*self.columns, *self.own):
-            found = self._found(row, row.method_id, variant, level, column)
-            cell = self._excused(found, label, row.method_id, level, column)
+            found = self._found(row, method, variant, level, column)
+            cell = self._excused(found, label, method, level, column)
             if column in self.columns:
                 slips = self.source.slips_at(self.table, row, column.name)
                 cell = replace(cell, published=self._figure(row, column.name), slips=slips)
             cells[column.name] = cell
-        return Line(label, row.method_id, variant, level, row, cells)
+        return Line(label, method, variant, level, row, cells)
 
     def _own_lines(self, lines: Sequence[Line]) -> list[Line]:
         """What was run and stands in no published row."""

@@ -86,6 +86,15 @@ def fills(row: PublishedRow, method: str, variant: str) -> bool:
     )
 
 
+def filler_of(row: PublishedRow, index: Index) -> tuple[str | None, str]:
+    """The method and variant of ours that fill a row: an ablation is a variant of the row's name."""
+    if row.method_id is None and row.method is not None:
+        named = next(((m, v) for m, v, *_ in index if v == row.method), None)
+        if named is not None:
+            return named
+    return row.method_id, variant_for(row, index)
+
+
 def variant_for(row: PublishedRow, index: Index) -> str:
     """The variant of ours that fills a row; where none was run, one that would."""
     wanted = "" if row.encoder in (None, "bilstm") else row.encoder

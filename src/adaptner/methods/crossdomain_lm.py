@@ -1,0 +1,63 @@
+"""The parameter generation network of Jia2019 (FINAL): NER and language modelling on source and
+target at once, each with a BiLSTM generated from what they share (paper 004, Algorithm 1).
+
+Its ablations are settings: CO-LM, CO-NER, MIX-DATA and MULTITASK(NER+LM) (docs/methods). With
+``adaptation.zero_shot`` no labelled sentence of the target is used. The base is an encoder as it was
+made: all learning is joint, and so takes place in ``adapt``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adaptner.adaptation.cross_domain_tune import CrossDomainConfig, cross_domain_tune
+from adaptner.adaptation.tagger import Tagger
+from adaptner.methods.joint import WithSources
+from adaptner.methods.method import Given, MethodConfig
+from adaptner.methods.source_learner import SourceConfig
+from adaptner.nn.encoder import EncoderConfig
+from adaptner.training.base import Base
+from adaptner.training.loop import Run
+
+# NCRF++'s public defaults, which the authors' published settings repeat.
+ENCODER = EncoderConfig(
+    word_width=100,
+    tune_words=True,
+    char_embedding=30,
+    char_cnn_widths=(3,),
+    char_cnn_filters=50,
+    char_lstm=0,
+    hidden=100,
+    dropout=0.5,
+)
+
+
+class CrossDomainMethodConfig(SourceConfig):
+    adaptation: CrossDomainConfig = CrossDomainConfig()
+    encoder: EncoderConfig = ENCODER
+
+
+class CrossDomainLM(WithSources):
+    name = "crossdomain-lm"
+    title = "FINAL (cross-domain LM)"
+    paper = "Jia2019"
+    needs = "source corpora, at adaptation; raw target text helps"
+    unlabelled = True
+    streams = True
+    zero_shot = True
+    learns = False
+    Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
+    config: CrossDomainMethodConfig
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        return cross_domain_tune(
+            base,
+            given.support,
+            self.labelled(base, given.sources),
+            self.config.adaptation,
+            labels=given.labels,
+            unlabelled=given.unlabelled,
+            budget=given.budget,
+            seed=given.seed,
+            run=Run(watch=given.watch),
+        )
