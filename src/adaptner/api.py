@@ -111,7 +111,7 @@ def adapt(
     chosen.check(base)
     wanted = LabelSet(tuple(labels))
     if len(given) >= MANY and chosen.tunes:
-        tagger = train(base, given, chosen.for_many(), labels=wanted, seed=seed, watch=watch)
+        tagger = train(base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch)
         tagger.method = chosen.name
         return tagger
     return chosen.adapt(

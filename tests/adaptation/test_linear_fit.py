@@ -84,7 +84,7 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
         Sentence.from_tokens(["no", "cells", "grew", "."]),
         Sentence.from_tokens(["grown", "HEK293", "cells"], ["O", "B-CellLine", "O"]),
     ]
-    config = LinearFitConfig(steps=300)
+    config = LinearFitConfig(linear_steps=300)
     found = linear_fit(base, short, config, labels=LABELS).decoder
     assert isinstance(found, CRF)
     best = prior(base, LABELS, config)
@@ -108,7 +108,7 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
 def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sentence]) -> None:
     def value(steps: int) -> float:
         told = []
-        config = LinearFitConfig(steps=steps)
+        config = LinearFitConfig(linear_steps=steps)
         linear_fit(base, support, config, watch=lambda done, total, said="": told.append(said))
         return float(told[-1].split()[1])
 

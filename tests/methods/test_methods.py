@@ -319,7 +319,8 @@ def test_fits_and_adapts(name, sources):
     else:
         assert tagger.labels.labels == labels
     assert tagger.labels.scheme == chosen.config.scheme
-    assert tagger.facts["steps"] == (0 if isinstance(chosen, Unadapted) else 3)
+    if not isinstance(chosen, Named):  # five sentences: φ alone, by steps of its own
+        assert tagger.facts["steps"] == (0 if isinstance(chosen, Unadapted) else 3)
     assert same(tagger.encoder, base.model.encoder) == isinstance(chosen, (Unadapted, Named))
     assert len(tagger.predict(["HeLa cells grew.", ""])) == 2
 

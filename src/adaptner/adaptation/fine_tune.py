@@ -15,6 +15,7 @@ from adaptner.adaptation.decoder_start import DecoderStart, starting_decoder
 from adaptner.adaptation.descent import Batches, descend
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
+from adaptner.nn.crf import CRF
 from adaptner.nn.narrowing import NarrowTable
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -55,17 +56,18 @@ def fine_tune(
     sentences: Sequence[Sentence],
     config: FineTuneConfig,
     *,
+    start: CRF | None = None,
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
-    """θ and a new φ, both trained on ``sentences``; ω is dropped."""
+    """θ and a new φ (or ``start``), both trained on ``sentences``; ω is dropped."""
     target = Target.of(base, sentences, labels)
     budget = budget or Budget(config.steps_for(len(target.sentences)))
     generator = torch.Generator().manual_seed(seed)
     encoder = copy.deepcopy(base.model.encoder)
-    decoder = starting_decoder(base, target.labels, config.decoder, generator)
+    decoder = start or starting_decoder(base, target.labels, config.decoder, generator)
     table = NarrowTable(encoder, base.batcher, target.sentences)
     learned = [] if config.freeze_decoder else list(decoder.parameters())
     optimiser = config.optimiser_of(encoder, learned)

@@ -7,7 +7,6 @@ five sentences the name knows more than they do, with fifty they outvote it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from pydantic import Field
@@ -21,15 +20,19 @@ from adaptner.nn.crf import CRF
 from adaptner.nn.wide import WORD, word_part
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
+from adaptner.training.optimiser import OptimiserConfig
 from adaptner.training.progress import Watch, silent
 from adaptner.types import OUTSIDE, LabelSet, Sentence
 
 
 class LinearFitConfig(FineTuneConfig):
-    """Chosen on source domains (docs/results/few-shot.md). There is no batch: a step reads all."""
+    """Chosen on source domains (docs/results/few-shot.md). What is told of steps, batches and rates
+    is told to the tuning of θ that follows (``named_tune``)."""
 
-    steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
-    epochs: Literal[0] = 0
+    optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=0.02, weight_decay=1e-6)
+    encoder_scale: float = Field(0.3, gt=0, description="θ's rate over φ's")
+    linear_steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
+    tune_from: int = Field(15, ge=1, description="with so many mentions, θ is tuned after φ")
     penalty: float = Field(0.25, ge=0, description="times the squared distance of φ from its prior")
     bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
     move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
@@ -59,7 +62,7 @@ def linear_fit(
         states = encoder(batch)
     # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
     shares = torch.where((tags > 0).any(-1), 1.0, config.empty)
-    steps = (budget or Budget(config.steps)).steps
+    steps = (budget or Budget(config.linear_steps)).steps
     parameters = list(decoder.parameters())
     calls = 0
 

@@ -164,9 +164,6 @@ class Method(ABC):
         """With many sentences it is plain training: so where it fine-tunes a base."""
         return type(self).tagger is Method.tagger
 
-    def for_many(self) -> FineTuneConfig:
-        return self.config.adaptation
-
     def tagger(self, base: Base, given: Given) -> Tagger:
         """Fine-tuning, unless a method says otherwise."""
         return fine_tune(base, given.support, self.config.adaptation, **given.options())
