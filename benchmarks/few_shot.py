@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/few_shot.py -o docs/results/few-shot.jsonl
 
-The base has seen no label at all, so that one base serves every target. θ is frozen: the test
-sentences are encoded once, and each draw's φ (`linear_fit`, as `adaptner adapt` calls it) decodes them.
-Rows that are in the file already are not run again. `--name 0` leaves the label's name out of it.
+The base has seen no label at all, so that one base serves every target. Where θ stays as it is, the
+test sentences are encoded once for all draws. Rows that are in the file already are not run again.
+`--linear` never tunes θ, `--name 0` leaves the label's name out of it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from statistics import mean, stdev
 import torch
 from torch import Tensor
 
-from adaptner.adaptation.linear_fit import LinearFitConfig, linear_fit
+from adaptner.adaptation.linear_fit import LinearFitConfig
+from adaptner.adaptation.named_tune import named_tune
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw
 from adaptner.evaluation.scorer import score_tags
+from adaptner.nn.batch import Batcher
 from adaptner.nn.crf import CRF
-from adaptner.training.base import Base
+from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.training.installed_bases import DEFAULT, load_base
 from adaptner.training.settings import prepare_process
 from adaptner.types import Sentence
@@ -39,13 +41,15 @@ def batches(sentences: list[Sentence]) -> list[list[int]]:
 
 
 @torch.no_grad()
-def encoded(base: Base, sentences: list[Sentence]) -> list[tuple[list[int], Tensor, Tensor]]:
+def encoded(
+    encoder: RecurrentEncoder, batcher: Batcher, sentences: list[Sentence]
+) -> list[tuple[list[int], Tensor, Tensor]]:
     """Places, features and mask of each batch."""
     found = []
     for places in batches(sentences):
-        batch = base.batcher([[sentences[i] for i in places]])
+        batch = batcher([[sentences[i] for i in places]])
         order = [places[i] for i in batch.order[0]]
-        found.append((order, base.model.encoder(batch), batch.mask))
+        found.append((order, encoder(batch), batch.mask))
     return found
 
 
@@ -69,11 +73,16 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--split", default="test", help="dev for choosing")
     parser.add_argument("--name", type=float, default=LinearFitConfig().name)
+    parser.add_argument("--linear", action="store_true")
+    parser.add_argument("--limit", type=int, help="test sentences at most (smoke)")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     prepare_process()
     base = load_base(options.base)
-    config = LinearFitConfig(name=options.name)
+    never = 10**9
+    config = LinearFitConfig(
+        name=options.name, tune_from=never if options.linear else LinearFitConfig().tune_from
+    )
     options.output.touch()
     rows = [json.loads(line) for line in options.output.read_text().splitlines()]
     done = {(r["corpus"], r["size"], r["seed"]) for r in rows}
@@ -86,16 +95,19 @@ def main() -> None:
         if not wanted:
             continue
         target = load_corpus(folder)
-        sentences = [s for s in target.split(options.split) if len(s)]
+        sentences = [s for s in target.split(options.split) if len(s)][: options.limit]
         gold = [[target.labels.tags[n] for n in target.labels.numbers(s)] for s in sentences]
-        test = encoded(base, sentences)
+        frozen = base.model.encoder
+        once = encoded(frozen, base.batcher, sentences)
         for size, seed in wanted:
             support = draw(target.split("train"), size, seed)
             begun = time.perf_counter()
-            decoder = linear_fit(base, support, config, labels=target.labels).decoder
+            tagger = named_tune(base, support, config, labels=target.labels)
             seconds = time.perf_counter() - begun
-            assert isinstance(decoder, CRF)
-            score = score_tags(gold, predicted(decoder, test, sentences)).overall
+            assert isinstance(tagger.decoder, CRF)
+            tuned = tagger.encoder is not frozen
+            test = encoded(tagger.encoder, base.batcher, sentences) if tuned else once
+            score = score_tags(gold, predicted(tagger.decoder, test, sentences)).overall
             row = {"corpus": target.name, "size": size, "seed": seed}
             row |= {"precision": round(score.precision, 4), "recall": round(score.recall, 4)}
             row |= {"f1": round(score.f1, 4), "seconds": round(seconds, 2)}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from statistics import mean
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import adaptner
+from adaptner.cli.main import app
 from adaptner.corpora.own import own_corpus
 from adaptner.episodes import draw
 from adaptner.evaluation.scorer import score_entities
@@ -74,3 +77,17 @@ def test_a_name_finds_something_before_the_first_example(base: Base) -> None:
     text = "The patient had asthma and diabetes."
     (found,) = tagger.predict([text])
     assert {"asthma", "diabetes"} & {text[e.start : e.end] for e in found}
+
+
+def test_from_the_command_line_too(base: Base, tmp_path: Path) -> None:
+    file = tmp_path / "none.jsonl"
+    file.write_text('{"text": "Nothing is marked here.", "entities": []}\n' * 2, encoding="utf-8")
+    runner = CliRunner()
+    refused = runner.invoke(app, ["adapt", str(file), "-o", str(tmp_path / "model")])
+    assert refused.exit_code == 1
+    call = ["adapt", str(file), "--label", "Disease", "-o", str(tmp_path / "model")]
+    answer = runner.invoke(app, call)
+    assert answer.exit_code == 0, answer.output
+    assert "no mention of 'Disease'" in answer.output
+    assert "cannot be told" in answer.output.replace("\n", " ")
+    assert adaptner.load(tmp_path / "model").labels.labels == ("Disease",)
