@@ -34,7 +34,10 @@ VERBS = (
     "corpora",
     "vectors",
 )
-GROUPS = {"corpora": ("list", "fetch", "convert", "stats"), "vectors": ("train", "context", "near")}
+GROUPS = {
+    "corpora": ("list", "fetch", "convert", "stats"),
+    "vectors": ("train", "context", "senses", "near"),
+}
 CALLS = [
     *((verb,) for verb in VERBS if verb not in GROUPS),
     *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),

@@ -599,7 +599,7 @@ def test_tagged_gold_is_scored(call: Call, model: Path, tmp_path: Path) -> None:
 def test_methods_are_listed(call: Call) -> None:
     rows = {row["name"]: row for row in json.loads(sound(call("methods", "--json")).out)}
     assert {"hgda", "hgda-nes", "maml"} <= rows.keys()
-    fields = ["name", "title", "paper", "needs", "supports", "joint", "unlabelled"]
+    fields = ["name", "title", "paper", "needs", "supports", "joint", "unlabelled", "zero_shot"]
     assert all(list(row) == fields for row in rows.values())
     assert all(row[field] for row in rows.values() for field in fields[:5])
     assert {n for n, row in rows.items() if row["joint"]} >= {"agg", "dann", "multitask"}
