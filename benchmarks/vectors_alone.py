@@ -21,6 +21,7 @@ from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.episodes import draw
 from adaptner.evaluation.scorer import score_tags
 from adaptner.nn.crf import CRF
+from adaptner.nn.shapes import shape_of
 from adaptner.nn.vectors import WordVectors, read_vectors
 from adaptner.training.settings import prepare_process
 from adaptner.types import Sentence
@@ -28,20 +29,6 @@ from adaptner.types import Sentence
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 NEIGHBOUR, SHAPE, SCALE = 0.5, 0.3, 8.0
 STEPS, RATE, PENALTY = 60, 0.15, 0.5
-
-
-def shape_of(word: str) -> list[bool]:
-    return [
-        word[:1].isupper(),
-        word.isupper() and len(word) > 1,
-        word.islower(),
-        any(c.isdigit() for c in word),
-        word.isdigit(),
-        not any(c.isalnum() for c in word),
-        len(word) == 1,
-        len(word) > 8,
-        any(c.isupper() for c in word[1:]),
-    ]
 
 
 def features(vectors: WordVectors, sentence: Sentence) -> torch.Tensor:

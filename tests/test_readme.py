@@ -65,8 +65,6 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        # One for the session, so that the package's base is trained once (tests/cli has it too).
-        "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache"),
         "OMP_NUM_THREADS": "1",
     }
     outputs = {}

@@ -52,7 +52,7 @@ def run_main(patch: pytest.MonkeyPatch, arguments: tuple[object, ...]) -> int:
 
 def environment(factory: pytest.TempPathFactory) -> dict[str, str]:
     """The user's cache is left alone, and processes compute with one thread."""
-    cache = factory.getbasetemp() / "cache"  # one for the session: tests/test_readme.py has it too
+    cache = factory.getbasetemp() / "cache"
     return {"XDG_CACHE_HOME": str(cache), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 
 

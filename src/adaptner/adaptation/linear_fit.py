@@ -26,7 +26,7 @@ from adaptner.types import OUTSIDE, LabelSet, Sentence
 
 
 class LinearFitConfig(FineTuneConfig):
-    """Chosen on source domains (docs/results/few-shot.md). What is told of steps, batches and rates
+    """Chosen on dev sentences, one setting for all targets (docs/results/few-shot.md). What is told of steps, batches and rates
     is told to the tuning of θ that follows (``named_tune``)."""
 
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=0.02, weight_decay=1e-6)

@@ -42,7 +42,9 @@ def bases(as_json: JsonFlag = False) -> None:
             )
         for base in found:
             known = base.manifest
-            learnt = ", ".join(d.name for d in known.domains) if known else base.problem
+            learnt = (
+                ", ".join(d.name for d in known.domains) or "raw text" if known else base.problem
+            )
             method = known.method if known else "cannot be used"
             table.add_row(base.name, method, learnt, f"{base.megabytes:.1f}")
         out.print(table, soft_wrap=False)

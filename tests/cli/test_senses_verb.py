@@ -1,0 +1,32 @@
+"""``adaptner vectors senses``: from a file of vectors and a text to a file that knows names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+from adaptner.cli.main import app
+from adaptner.nn.four_bit import FourBit
+from adaptner.nn.grams import Grams
+from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
+
+
+def test_names_are_learnt_and_other_vectors_refused(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = ("disease", *(f"illness{c}" for c in "abcdefghijklmnopqrstuvwxyz"))
+    grams = Grams(FourBit.of(rng.normal(size=(4, 8))), 3, 4, lower=True)
+    table = FourBit.of(rng.normal(size=(len(words), 8)))
+    write_vectors(WordVectors(words, table, grams), tmp_path / "own.safetensors")
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"Diseases such as {w} occur .\n" for w in words[1:]))
+    call = ["vectors", "senses", str(text), "--vectors", str(tmp_path / "own.safetensors"), "-o"]
+    answer = CliRunner().invoke(app, [*call, str(tmp_path / "own.safetensors")])
+    assert answer.exit_code == 0, answer.output
+    senses = read_vectors(tmp_path / "own.safetensors").senses
+    assert senses is not None
+    assert senses.names == ("disease",)
+    refused = CliRunner().invoke(app, [*call, str(tmp_path / "own.npy")])
+    assert refused.exit_code != 0
+    assert not (tmp_path / "own.npy").exists()
