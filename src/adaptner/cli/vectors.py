@@ -112,7 +112,7 @@ def count(
     """Make subword vectors by counting what stands beside each word, and on which side.
 
     Minutes where `train` takes the best part of an hour, and the same file each time; good where there
-    is little text. It holds the counts in memory: some 5 GB for 75 million words. The package's extra
+    is little text. It holds the counts in memory: 3.5 GB for 75 million words. The package's extra
     "vectors" is needed.
 
     Example: adaptner vectors count abstracts.txt.xz papers/ -o own.safetensors
