@@ -128,7 +128,9 @@ class CrossDomainNetwork(nn.Module):
         decoder = self.model.decoder_of(turn.decoder)
         assert isinstance(decoder, CRF)
         here = slice(place, place + 1)
-        return decoder(states[here], batch.tags[here], batch.mask[here]).mean()
+        longest = int(batch.mask[place].sum(-1).max())  # of this turn: others may have longer ones
+        cut = (here, slice(None), slice(longest))
+        return decoder(states[cut], batch.tags[cut], batch.mask[cut]).mean()
 
     @torch.no_grad()
     def settle(self, domain: int, task: int = NER) -> None:

@@ -200,8 +200,12 @@ JIA: dict[str, Any] = {
     },
 }
 JIA_STEPS: dict[str, Any] = {
-    "adaptation": {"batch": 30, "steps": 1000, "epochs": 0, "optimiser": {"rate": 3e-2}}
+    "adaptation": {"batch": 30, "steps": 1000, "epochs": 0, "optimiser": {"rate": 0.1}}
 }
+# A step has one batch of the source beside one of the target, as FINAL has.
+JIA_PAIRS: dict[str, dict[str, Any]] = dict.fromkeys(
+    ("multitask", "dann", "self-train"), {"adaptation": {"source_tasks": 1}}
+)
 JIA_NOTES = (
     "quick: 1,000 steps of batches of 30 a task for every method, with AdamW; the paper has 100 epochs "
     "with SGD (STM-TARGET: RMSprop).",
@@ -257,6 +261,7 @@ def _jia_supervised(table: str, groups: tuple[Group, ...] = (JIA_BIO,), **change
         "glove-6b-100d.npy",
         settings=JIA,
         quick=JIA_STEPS,
+        quick_own=JIA_PAIRS,
         notes=(*JIA_NOTES, "Language models read the training sets' text, as in the paper."),
         quick_draws=3,
         **changes,
@@ -271,6 +276,7 @@ def _jia_unsupervised(table: str, **changes: Any) -> Protocol:
         sizes=(0,),
         settings={**JIA, "decoders": "shared"},
         quick=JIA_STEPS,
+        quick_own=JIA_PAIRS,
         notes=(*JIA_NOTES, f"Not comparable: {TRANSDUCTIVE}."),
         quick_draws=3,
         **changes,
