@@ -203,9 +203,9 @@ JIA_STEPS: dict[str, Any] = {
     "adaptation": {"batch": 30, "steps": 1000, "epochs": 0, "optimiser": {"rate": 0.1}}
 }
 # A step has one batch of the source beside one of the target, as FINAL has.
-JIA_PAIRS: dict[str, dict[str, Any]] = dict.fromkeys(
-    ("multitask", "dann", "self-train"), {"adaptation": {"source_tasks": 1}}
-)
+JIA_PAIRS: dict[str, dict[str, Any]] = {
+    name: {"adaptation": {"source_tasks": 1}} for name in ("multitask", "dann", "self-train")
+}
 JIA_NOTES = (
     "quick: 1,000 steps of batches of 30 a task for every method, with AdamW; the paper has 100 epochs "
     "with SGD (STM-TARGET: RMSprop).",
