@@ -80,7 +80,7 @@ class CrossDomainNetwork(nn.Module):
         known = table = None
         if any(reading is not None for reading in readings):
             assert self.words is not None
-            known = _words_read(readings)
+            known = words_read(readings)
             table = Leaf.of(self.words.table, known)
             leaves.append(table)
         found = []
@@ -140,7 +140,7 @@ class CrossDomainNetwork(nn.Module):
             p.copy_(generated[name])
 
 
-def _words_read(readings: Sequence[Reading | None]) -> Tensor:
+def words_read(readings: Sequence[Reading | None]) -> Tensor:
     """In order, with the edge of sentences, which every text has."""
     parts = [torch.tensor([EDGE])]
     for reading in readings:

@@ -218,6 +218,10 @@ JIA_ABLATIONS: dict[str, dict[str, Any]] = {
     "CO-NER": {"adaptation": {"data": "ner", "task_size": 0}},
     "MIX-DATA": {"adaptation": {"mixed_text": True}},
 }
+JIA_TEXTS: dict[str, dict[str, Any]] = {
+    "STM+ELMO(SRC)": {"adaptation": {"text": "source"}},
+    "STM+ELMO(TGT)": {"adaptation": {"text": "target"}},
+}
 JIA_BIO = Group(
     "biomedical",
     (Target("bio-extra/bionlp13pc", "13PC"), Target("bio-extra/bionlp13cg", "13CG")),
@@ -347,7 +351,7 @@ PROTOCOLS: dict[str, Protocol] = {
             sizes=(50, 100, 250, 500, 1000, 2000),
             extra=("in-domain",),
         ),
-        _jia_unsupervised("jia2019/4"),
+        _jia_unsupervised("jia2019/4", variants={"stm-elmo": JIA_TEXTS}),
         _jia_unsupervised("jia2019/raw-amount", variants={"crossdomain-lm": _amounts()}),
         _PDALN_JIA,
     )
