@@ -124,3 +124,11 @@ def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: Batcher
         tensors["recurrent.input_weight"] = encoder.recurrent.input_weight[..., :53]
         plain.load_state_dict(tensors)
         torch.testing.assert_close(encoder(batch), plain(batch))
+
+
+def test_an_encoder_without_one_is_written_as_before() -> None:
+    """Folders of it can be read by an earlier version, and jobs keep their keys."""
+    assert "contextual" not in EncoderConfig().model_dump()
+    told = EncoderConfig(contextual=7).model_dump(mode="json")
+    assert told["contextual"] == 7
+    assert EncoderConfig(**told).contextual == 7

@@ -5,10 +5,17 @@ HGDA's own is the default: 200 + 50 + 50 numbers a word in, 128 x 2 out.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batch import Batch, Batcher
@@ -48,6 +55,15 @@ class EncoderConfig(BaseModel):
     contextual: int = Field(
         0, ge=0, description="per direction, of a language model whose states are read as well"
     )
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what most encoders do not have: an earlier version reads them as before, and jobs
+        keep their keys."""
+        told: dict[str, Any] = dump(self)
+        if not self.contextual:
+            told.pop("contextual", None)
+        return told
 
 
 class RecurrentEncoder(nn.Module):
