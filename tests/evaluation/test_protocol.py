@@ -75,6 +75,9 @@ def test_what_a_row_says() -> None:
     facts = row.as_dict()
     assert facts.pop("seconds") >= 0
     assert facts.pop("entities") >= 0
+    n = sum(len(s.entities) for s in TEST[:10])
+    tokens = sum(tag != "O" for s in TEST[:10] for tag in s.tags)
+    assert tokens > n > 0
     assert facts == {
         "corpus": "cellline",
         "method": "recorder",
@@ -90,6 +93,7 @@ def test_what_a_row_says() -> None:
         "unlabelled": 0,
         "protocol": PROTOCOL,
         "data": TARGET.sha256,
+        "by_type": {"CellLine": {"correct": n, "predicted": n, "gold": n, "tokens": tokens}},
     }
     assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
 

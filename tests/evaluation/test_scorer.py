@@ -11,7 +11,7 @@ from seqeval.metrics import classification_report
 from seqeval.metrics.sequence_labeling import get_entities
 
 from adaptner.errors import UnknownTag, WordCountMismatch
-from adaptner.evaluation.scorer import Score, score_entities, score_tags, spans
+from adaptner.evaluation.scorer import Score, right_tokens, score_entities, score_tags, spans
 from adaptner.types import Entity, Sentence
 
 ANY_TAG = st.sampled_from(["O", "O", *(f"{p}-{x}" for p in "BI" for x in ("Gene", "Drug", "Dis"))])
@@ -148,6 +148,15 @@ def test_type_and_borders_must_both_be_right():
 def test_a_repeated_prediction_is_one():
     twice = [Entity(0, 4, "Gene", 0.9), Entity(0, 4, "Gene", 0.8)]
     assert score_entities([[Entity(0, 4, "Gene")]], [twice]).overall == Score(1, 1, 1)
+
+
+def test_tokens_with_the_right_label_count_whatever_the_borders():
+    gold = Sentence.from_tokens(["a", "b", "c", "d", "e"], ["B-X", "I-X", "O", "B-Y", "B-X"])
+    guess = gold.with_tags(["O", "B-X", "I-X", "B-X", "B-X"])  # one border off, one label wrong
+    assert right_tokens([gold, gold], [guess.entities, ()]) == {"X": 2}
+    assert right_tokens([gold], [gold.entities]) == {"X": 3, "Y": 1}
+    with pytest.raises(WordCountMismatch):
+        right_tokens([gold], [])
 
 
 def test_undefined_measures_are_zero_and_scores_add_up():

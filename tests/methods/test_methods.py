@@ -59,6 +59,7 @@ NAMES = [  # a new method adds its name here, in order
     "multitask",
     "named",
     "self-train",
+    "stm-elmo",
     "wpz",
 ]
 
@@ -562,7 +563,7 @@ def test_without_its_adversary_dann_is_multitask(sources):
     assert same(dann, multitask)
 
 
-@pytest.mark.parametrize("name", ["crossdomain-lm", "self-train"])
+@pytest.mark.parametrize("name", ["crossdomain-lm", "self-train", "stm-elmo"])
 def test_jias_methods_need_their_sources(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
@@ -589,7 +590,7 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
 def test_methods_that_need_labels_say_so():
     with pytest.raises(BadUsage, match="finetuning needs labelled sentences") as error:
         without_labels(method("finetuning")())
-    assert "crossdomain-lm, d-shift, dann, metaner-zero, self-train" in str(error.value)
+    assert "crossdomain-lm, d-shift, dann, metaner-zero, self-train, stm-elmo" in str(error.value)
 
 
 def test_dann_without_labels_needs_its_adversary():

@@ -61,7 +61,11 @@ def f1(name: str) -> float:
             for i in range(2)
         ]
     else:
-        own = {"wpz": {"adaptation": EPISODES}, "named": {"adaptation": {}}}
+        own = {
+            "wpz": {"adaptation": EPISODES},
+            "named": {"adaptation": {}},
+            "stm-elmo": {"encoder": {**ENCODER, "contextual": 24}},
+        }
         settings = {**SHORT, **own.get(name, {})}
         chosen, iterations = method(name)(**settings), 20
         corpora = (own_corpus(n) for n in ("disease", "drug", "gene", "species"))

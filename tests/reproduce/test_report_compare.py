@@ -12,6 +12,7 @@ from adaptner.evaluation.significance import t_interval
 from adaptner.reproduce.report.cells import Cell
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, OWN, compare
 from adaptner.reproduce.report.levels import WHOLE, Level
+from adaptner.reproduce.report.matching import column_of
 from adaptner.reproduce.report.request import row_label
 from adaptner.reproduce.tables import paper
 
@@ -260,8 +261,44 @@ def test_a_draw_made_twice_counts_once_and_the_newest_stands():
     assert same.repeated == 0
 
 
-def test_a_table_of_counts_compares_nothing():
-    comparison = compare(many(), request("jia2019/5", {}))
+COUNTED = {
+    "PER": {"correct": 6, "predicted": 8, "gold": 10, "tokens": 13},
+    "MISC": {"correct": 0, "predicted": 2, "gold": 4, "tokens": 1},
+}
+
+
+def test_a_table_by_type_is_filled_from_the_counts_of_results():
+    told = request("jia2019/5", {}, targets=("scitech",))
+    some = draws([0.5, 0.6], "crossdomain-lm", "scitech", 0, by_type=COUNTED)
+    final = line(compare(some, told), "FINAL").cells
+    assert final["PER"].values == {0: 13.0, 1: 13.0}
+    assert final["MISC"].values == {0: 1.0, 1: 1.0}
+    assert final["LOC"].values == {0: 0.0, 1: 0.0}  # none in these results
+    assert final["Total"].values == {0: 14.0, 1: 14.0}
+    assert final["Total"].published == 3324
+    before = compare(draws([0.5], "crossdomain-lm", "scitech", 0), told)
+    cell = line(before, "FINAL").cells["PER"]
+    assert (cell.verdict, cell.reason) == ("missing", "computed before counts by type were kept")
+
+
+def test_scores_by_type_come_from_the_same_counts():
+    told = request("pdaln/3", {}, targets=("scitech",))
+    table = paper("pdaln").table("3")
+    (kept,) = draws([0.5], "pdaln", "scitech", 100, by_type=COUNTED)
+    found = {
+        name: column_of(table, name, told).value_in(kept)
+        for name in ("PER precision", "PER recall", "PER f1", "MISC f1")
+    }
+    assert found == {"PER precision": 6 / 8, "PER recall": 0.6, "PER f1": 12 / 18, "MISC f1": 0.0}
+    whole = replace(kept, share=100.0)  # a row names its corpus
+    lines = compare([whole], request("pdaln/3", {"SciTech": "scitech"})).main
+    by_corpus = {n.row.corpus: n.cells["PER f1"].values for n in lines}
+    assert by_corpus["SciTech"] == {0: 12 / 18}
+    assert not by_corpus["Wikigold"]
+
+
+def test_a_table_of_other_counts_compares_nothing():
+    comparison = compare(many(), request("jia2019/1", {}))
     assert {c.verdict for n in comparison.lines for c in n.cells.values()} == {"missing"}
 
 

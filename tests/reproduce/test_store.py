@@ -300,3 +300,25 @@ def test_looking_for_a_store_makes_none(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreadable, match="no such file"):
         Store(tmp_path / "nowhere.sqlite", make=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_before_counts_by_type_is_read_and_written(store: Store) -> None:
+    kept = {"PER": {"correct": 1, "predicted": 2, "gold": 3, "tokens": 4}}
+    me = WorkerIdentity.mine()
+    store.submit(ASK, "hgda/3", "quick", jobs(1, 2))
+    store.close()
+    with sqlite3.connect(store.path) as db:
+        db.execute("ALTER TABLE results DROP COLUMN by_type")
+    db.close()
+    with Store(store.path, make=False) as only_looked_at:
+        assert only_looked_at.results() == []
+    with sqlite3.connect(store.path) as db:  # as an earlier version writes it
+        facts = {n: v for n, v in result("old").as_dict().items() if n != "by_type"}
+        row = [str(v).replace("'", '"') if isinstance(v, dict) else v for v in facts.values()]
+        db.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(row))})", row)
+    db.close()
+    with Store(store.path, make=False) as only_looked_at:
+        assert only_looked_at.results() == [result("old")]
+    with Store(store.path) as again:
+        again.finish("new", me, 1.0, {}, result("new", by_type=kept))
+        assert {r.key: r.by_type for r in again.results()} == {"old": {}, "new": kept}

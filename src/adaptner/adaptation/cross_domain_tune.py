@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Literal, Self
 
 import torch
@@ -15,9 +14,9 @@ from torch import nn
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
 from adaptner.adaptation.joint_tune import joined
+from adaptner.adaptation.raw_texts import RawTextConfig, given_text
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
-from adaptner.errors import TooFewSentences
 from adaptner.nn.cross_domain import LM, NER, CrossDomainNetwork, Reading, Turn
 from adaptner.nn.language_model import Negatives, WordTable
 from adaptner.nn.narrowing import NarrowTable
@@ -28,13 +27,12 @@ from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import Report, Run, train
 from adaptner.training.optimiser import Optimiser, sparse_rows
-from adaptner.training.raw_text import text_files
-from adaptner.training.texts import Text, TextFiles, endless_batches
+from adaptner.training.texts import Text, endless_batches
 from adaptner.training.vocabulary import Vocabulary
 from adaptner.types import LabelSet, Sentence
 
 
-class CrossDomainConfig(FineTuneConfig):
+class CrossDomainConfig(RawTextConfig, FineTuneConfig):
     """Section 4.1, and the authors' published settings where the paper is silent (50 negatives).
     λ_d and λ_t are in neither: 1. Batch, steps and AdamW are those of all adaptation here; the
     paper's batch of 30 and SGD are in the recipe."""
@@ -50,13 +48,6 @@ class CrossDomainConfig(FineTuneConfig):
     zero_shot: bool = Field(False, description="no labelled sentence of the target (unsupervised)")
     source_weight: float = Field(1.0, ge=0, description="λ_d of the source; the target's is 1")
     lm_weight: float = Field(1.0, ge=0, description="λ_t of language modelling; NER's is 1")
-    negatives: int = Field(50, ge=1, description="words drawn a batch")
-    vocabulary: int = Field(100_000, ge=1, description="most words that are guessed")
-    longest: int = Field(100, ge=2, description="words of a raw sentence that are read")
-    source_text: tuple[str, ...] = Field((), description="files; else the source corpora's text")
-    target_text: tuple[str, ...] = Field((), description="files, instead of the text given")
-    source_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
-    target_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
 
     @model_validator(mode="after")
     def _zero_shot_needs_all(self) -> Self:
@@ -83,7 +74,7 @@ def cross_domain_tune(
         target = Target.unseen(base, sources, labels)
     else:
         target = Target.of(base, sentences, labels)
-    text = unlabelled if _holds_something(unlabelled) else [s.bare() for s in sentences if len(s)]
+    text = given_text(unlabelled, sentences)
     scene = CrossDomainScene(base, target, sources, text, config, seed)
     state, network = scene.state, scene.network
     stream: Iterator[list[list[Sentence]]] | None = None
@@ -235,31 +226,14 @@ def _texts(
     """What each domain's language model reads; none where there are no such tasks."""
     if config.data == "ner":
         return []
-    files = _files(config.target_text)
-    ours = Text(tuple(files) or (own,), config.target_sentences, config.longest)
-    if not _holds_something(ours):
-        raise TooFewSentences(
-            found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
-        )
+    ours = config.text_of_target(own)
     if config.data == "target":
         return [ours]
-    files = _files(config.source_text)
-    theirs = [
-        Text(tuple(files) or (labelled,), config.source_sentences, config.longest)
-        for labelled in sources
-    ]
+    theirs = config.texts_of_sources(sources)
     if config.mixed_text:
         every = Text((*theirs, ours), None, config.longest)
         return [every] * (len(sources) + 1)
     return [*theirs, ours]
-
-
-def _files(names: Sequence[str]) -> list[TextFiles]:
-    return [TextFiles(tuple(text_files([Path(name) for name in names])))] if names else []
-
-
-def _holds_something(text: Iterable[Sentence]) -> bool:
-    return any(len(sentence) for sentence in text)
 
 
 def _optimiser(network: CrossDomainNetwork, config: CrossDomainConfig) -> Optimiser:

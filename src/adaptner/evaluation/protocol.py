@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from adaptner.corpora.corpus import Corpus
 from adaptner.episodes import draw, draw_share
-from adaptner.evaluation.scorer import score_entities
+from adaptner.evaluation.scorer import right_tokens, score_entities
 from adaptner.methods.method import Method, SourceDomain
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -44,6 +44,8 @@ class Row:
     unlabelled: int  # sentences of target text used without labels
     protocol: str
     data: str  # checksum of the target corpus
+    # label -> correct, predicted and gold entities, and the tokens of gold ones with the right label
+    by_type: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
@@ -84,7 +86,9 @@ def few_shot(
                 budget=budget,
             )
             seconds = time.perf_counter() - begun
-            score = score_entities(gold, tagger.predict_sentences(test)).overall
+            predicted = tagger.predict_sentences(test)
+            scores = score_entities(gold, predicted)
+            score, tokens = scores.overall, right_tokens(test, predicted)
             yield Row(
                 corpus=target.name,
                 method=method.name,
@@ -102,4 +106,13 @@ def few_shot(
                 unlabelled=int(tagger.facts.get("unlabelled", 0)),
                 protocol=PROTOCOL,
                 data=target.sha256,
+                by_type={
+                    label: {
+                        "correct": own.true_positives,
+                        "predicted": own.predicted,
+                        "gold": own.gold,
+                        "tokens": tokens[label],
+                    }
+                    for label, own in scores.by_label.items()
+                },
             )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeVar
 
 from adaptner.errors import UnknownTag, WordCountMismatch
 from adaptner.text.schemes import DEFAULT_LABEL
-from adaptner.types import OUTSIDE, Entity
+from adaptner.types import OUTSIDE, Entity, Sentence
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -74,6 +74,19 @@ def score_entities(
 def score_tags(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> Scores:
     """Score tag sequences (BIO, IOB1 or BIOES), ill-formed ones read as conlleval reads them."""
     return _count(_spans_of_pairs(gold, predicted))
+
+
+def right_tokens(gold: Iterable[Sentence], predicted: Iterable[Collection[Entity]]) -> Counter[str]:
+    """By label: the tokens of gold entities that a predicted entity of that label covers, whatever
+    its borders. Some papers count these and call them entities (Jia2019's Table 5)."""
+    found: Counter[str] = Counter()
+    for _, sentence, guessed in _pairs(gold, predicted):
+        own = replace(sentence, entities=tuple(guessed))
+        for tag, guess in zip(sentence.tags, own.tags, strict=True):
+            label = tag.partition("-")[2]
+            if label and label == guess.partition("-")[2]:
+                found[label] += 1
+    return found
 
 
 def spans(tags: Sequence[str]) -> set[Key]:

@@ -14,7 +14,7 @@ import torch
 from pydantic import Field
 
 from adaptner.bilevel import Objective
-from adaptner.errors import TooFewDomains
+from adaptner.errors import BadConfiguration, TooFewDomains
 from adaptner.methods.method import Method, MethodConfig, SourceDomain
 from adaptner.nn.batch import Batch, Batcher, alphabet_of
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
@@ -94,6 +94,7 @@ class SourceLearner(Method):
     Config: ClassVar[type[MethodConfig]] = SourceConfig
     config: SourceConfig
     learns: ClassVar[bool] = True  # False: the base is as it was made
+    contextual: ClassVar[bool] = False  # teaches the encoder's language model, where it has one
 
     @abstractmethod
     def iteration(self, scene: Scene) -> Iteration:
@@ -116,6 +117,11 @@ class SourceLearner(Method):
         config = self.config
         if start is not None:
             config = config.model_copy(update={"encoder": start.model.encoder.config})
+        if config.encoder.contextual and not self.contextual:
+            raise BadConfiguration(
+                field="encoder.contextual",
+                reason=f"{self.name} learns no language model; stm-elmo does",
+            )
         least = self.least_domains()
         if len(sources) < least:
             needed = f"at least {('one', 'two')[least - 1]}"

@@ -13,8 +13,9 @@ from adaptner.nn.parameters import fan_in, uniform
 from adaptner.types import OUTSIDE, LabelSet
 
 FORBIDDEN = -1e4  # finite, so that masked arithmetic stays free of NaN
-# Up to this many tags the tree of matrix products beats the step-by-step recursion.
-_TREE_UP_TO = 9
+# Up to so many tags the tree of matrix products beats the recursion on probabilities, and that on
+# logarithms (on one thread, 30 sentences: at 5 tags 9 ms against 11, at 9 tags 42 against 12).
+_TREE_UP_TO, _TREE_ELSE_UP_TO = 5, 9
 _CALM = 60.0  # nats between a token's best and worst tag, up to which probabilities serve
 
 
@@ -123,11 +124,12 @@ def path_score(
 def log_partition(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> Tensor:
-    many = emissions.shape[3] > _TREE_UP_TO
-    if many and float((emissions.amax(-1) - emissions.amin(-1)).detach().max()) < _CALM:
+    tags = emissions.shape[3]
+    values = emissions.detach()
+    if tags > _TREE_UP_TO and float((values.amax(-1) - values.amin(-1)).max()) < _CALM:
         return _scaled_recursion(emissions, moves, start, end, mask)
     alpha = start[:, None] + emissions[:, :, 0]  # (G, B, T)
-    if many:
+    if tags > _TREE_ELSE_UP_TO:
         for t in range(1, emissions.shape[2]):
             moved = torch.logsumexp(alpha[..., None] + moves[:, None], -2) + emissions[:, :, t]
             alpha = torch.where(mask[:, :, t, None], moved, alpha)

@@ -80,7 +80,7 @@ class CrossDomainNetwork(nn.Module):
         known = table = None
         if any(reading is not None for reading in readings):
             assert self.words is not None
-            known = _words_read(readings)
+            known = words_read(readings)
             table = Leaf.of(self.words.table, known)
             leaves.append(table)
         found = []
@@ -128,7 +128,9 @@ class CrossDomainNetwork(nn.Module):
         decoder = self.model.decoder_of(turn.decoder)
         assert isinstance(decoder, CRF)
         here = slice(place, place + 1)
-        return decoder(states[here], batch.tags[here], batch.mask[here]).mean()
+        longest = int(batch.mask[place].sum(-1).max())  # of this turn: others may have longer ones
+        cut = (here, slice(None), slice(longest))
+        return decoder(states[cut], batch.tags[cut], batch.mask[cut]).mean()
 
     @torch.no_grad()
     def settle(self, domain: int, task: int = NER) -> None:
@@ -138,7 +140,7 @@ class CrossDomainNetwork(nn.Module):
             p.copy_(generated[name])
 
 
-def _words_read(readings: Sequence[Reading | None]) -> Tensor:
+def words_read(readings: Sequence[Reading | None]) -> Tensor:
     """In order, with the edge of sentences, which every text has."""
     parts = [torch.tensor([EDGE])]
     for reading in readings:

@@ -5,15 +5,23 @@ HGDA's own is the default: 200 + 50 + 50 numbers a word in, 128 x 2 out.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
+from adaptner.nn.contextual import BidirectionalLM, LayerMix
 from adaptner.nn.parameters import dropout, uniform
 from adaptner.nn.recurrent import BiGRU, BiLSTM
 from adaptner.nn.wide import wide_width, widened
@@ -44,6 +52,18 @@ class EncoderConfig(BaseModel):
     wide: bool = Field(
         False, description="φ reads the word, its neighbours and its shape beside the states"
     )
+    contextual: int = Field(
+        0, ge=0, description="per direction, of a language model whose states are read as well"
+    )
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what most encoders do not have: an earlier version reads them as before, and jobs
+        keep their keys."""
+        told: dict[str, Any] = dump(self)
+        if not self.contextual:
+            told.pop("contextual", None)
+        return told
 
 
 class RecurrentEncoder(nn.Module):
@@ -69,6 +89,12 @@ class RecurrentEncoder(nn.Module):
         if config.char_lstm:
             self.char_lstm = CharLSTM(config.char_embedding, config.char_lstm, generator)
             inputs += self.char_lstm.width
+        self.language_model = self.mix = None
+        if config.contextual:
+            letters = len(batcher.alphabet) + 2
+            self.language_model = BidirectionalLM(letters, config.contextual, generator)
+            self.mix = LayerMix()
+            inputs += self.language_model.width
         recurrent = BiLSTM if config.recurrent == "lstm" else BiGRU
         self.recurrent = recurrent(inputs, config.hidden, generator)
         self.width = self.recurrent.width
@@ -85,6 +111,24 @@ class RecurrentEncoder(nn.Module):
         if self.char_lstm is not None:
             parts.append(self.char_lstm(self.chars, batch.chars, batch.char_packing))
         symbols = dropout(torch.cat(parts, -1), self.config.dropout, noise)
-        states = self.recurrent(symbols, batch.index, batch.packing)
+        index = batch.index
+        if self.language_model is not None:
+            symbols, index = self._in_context(symbols, batch, noise)
+        states = self.recurrent(symbols, index, batch.packing)
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
         return widened(unpacked, words, batch) if self.config.wide else unpacked
+
+    def _in_context(
+        self, symbols: Tensor, batch: Batch, noise: Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """Every token is a symbol of its own: what the language model says of a word differs from
+        place to place. The model has learnt before and stays as it is."""
+        assert self.language_model is not None
+        assert self.mix is not None
+        with torch.no_grad():
+            layers = self.language_model(batch)
+        context = dropout(self.mix(layers), self.config.dropout, noise).flatten(1, 2)
+        places = batch.index.flatten(1)[..., None].expand(-1, -1, symbols.shape[-1])
+        tokens = torch.cat([symbols.gather(1, places), context], -1)
+        own = torch.arange(tokens.shape[1]).view(1, *batch.index.shape[1:])
+        return tokens, own.expand_as(batch.index)

@@ -49,6 +49,14 @@ class BiLSTM(_Recurrent):
         states = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
         return states.view(-1, 2, *states.shape[1:])
 
+    def above(self, states: Tensor, packing: Packing) -> Tensor:
+        """The states (G, 2, N, H) of a layer that reads those of the one below, (G, 2, N, D), each
+        direction its own: forwards, nothing of what comes later is seen."""
+        weight, bias = self.input_weight.flatten(0, 1), self.bias.flatten(0, 1)[:, None]
+        inputs = torch.baddbmm(bias, states.flatten(0, 1), weight.transpose(1, 2))
+        found = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
+        return found.view(-1, 2, *found.shape[1:])
+
 
 class BiGRU(_Recurrent):
     """Gates r, z, n in PyTorch's order, with a bias of its own inside the reset, as there."""

@@ -144,6 +144,7 @@ class Workshop:
             settings=spec["settings"],
             code=self._told_code(spec["code"]),
             finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            by_type=row.by_type,
         )
 
     def _told_code(self, planned: str) -> str:

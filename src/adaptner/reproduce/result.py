@@ -37,6 +37,7 @@ class Result:
     settings: dict[str, Any] = field(default_factory=dict)  # of the method
     code: str = ""  # version and checksum of the package's source
     finished: str = ""  # UTC, ISO 8601
+    by_type: dict[str, dict[str, int]] = field(default_factory=dict)  # see evaluation/protocol.py
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from adaptner.errors import StoreUnreadable
-from adaptner.reproduce.results_table import results_schema
+from adaptner.reproduce.results_table import add_new_columns, results_schema
 
 FORMAT = 1
 _OURS = 0x61646E72  # application_id: "adnr"
@@ -48,6 +48,9 @@ class StoreFile:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
             self._prepare()
+            if make:
+                with self._transaction() as db:
+                    add_new_columns(db)
         except sqlite3.Error as error:
             raise StoreUnreadable(file=path, reason=str(error)) from error
 

@@ -185,16 +185,21 @@ class _Comparer:
         """Our draws for a cell, if any."""
         if row is not None and self.table.columns == ("hardness",):
             return hardness_cell(self.hardness, row, column.name)
-        if method is None or column.corpus is None:
+        corpus = column.corpus
+        if self.table.by_type and row is not None and row.corpus is not None:
+            corpus = self.request.columns.get(row.corpus)
+        if method is None or corpus is None:
             return Cell(column.name)
         if self.table.id.startswith("crossing"):
-            return crossing_draws(self.index, method, variant, column.corpus, column.name)
+            return crossing_draws(self.index, method, variant, corpus, column.name)
         if column.metric is None:
             return Cell(column.name)
-        draws = self.index.get((method, variant, level, column.corpus), {})
+        draws = self.index.get((method, variant, level, corpus), {})
         results = tuple(draws[seed] for seed in sorted(draws))
-        values = {r.seed: float(getattr(r, column.metric)) for r in results}
-        return Cell(column.name, values, results=results)
+        found = {r.seed: column.value_in(r) for r in results}
+        values = {seed: value for seed, value in found.items() if value is not None}
+        absence = "" if values or not found else "computed before counts by type were kept"
+        return Cell(column.name, values, absence=absence, results=results)
 
     def _excused(
         self, cell: Cell, label: str, method: str | None, level: Level, column: Column

@@ -26,7 +26,7 @@ LEGEND = (
     "our best at that size. The published figures come without an interval, so ▲ and ▼ are harsher "
     "than a test of two means."
 )
-_DIGITS = {"fraction": 3, "percent": 1}
+_DIGITS = {"fraction": 3, "percent": 1, "count": 0}
 _WIDE = 5  # columns; fewer would stand too far apart on a whole page
 
 

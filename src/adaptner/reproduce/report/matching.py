@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
+from adaptner.evaluation.scorer import Score
 from adaptner.reproduce.report.levels import Level, result_level
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.result import Result
@@ -13,6 +14,7 @@ from adaptner.reproduce.tables import PublishedRow, PublishedTable
 
 Index = dict[tuple[str, str, Level, str], dict[int, Result]]  # method, variant, level, corpus; seed
 
+TOTAL = "Total"  # the column of a table by type that is about all of them
 _MEASURES = {"f1": "f1", "precision": "precision", "recall": "recall", "mean": "f1"}
 
 
@@ -24,11 +26,34 @@ class Column:
     corpus: str | None
     metric: str | None
     objection: str = ""  # why its figures must not be compared
+    type: str | None = None  # of the entities it is about, where it is not about all
+
+    def value_in(self, result: Result) -> float | None:
+        """What a result has for it; None where it was computed before it kept counts by type."""
+        if self.metric is None:
+            return None
+        if self.type is None:
+            return float(getattr(result, self.metric))
+        known = result.by_type
+        kept = (
+            known if self.type == TOTAL else {t: own for t, own in known.items() if t == self.type}
+        )
+        if not known:
+            return None
+        correct, predicted, gold, tokens = (
+            sum(own[name] for own in kept.values())
+            for name in ("correct", "predicted", "gold", "tokens")
+        )
+        if self.metric == "tokens":
+            return float(tokens)
+        return float(getattr(Score(correct, predicted, gold), self.metric))
 
 
 def column_of(table: PublishedTable, name: str, request: ReportRequest) -> Column:
     """Some tables name the measure in the column: "SciTech precision"."""
     subject, _, last = name.rpartition(" ")
+    if table.by_type:
+        return _typed(table, name, request)
     metric = table.metric or (_MEASURES.get(last) if subject else None)
     corpus = request.columns.get(name) or request.columns.get(subject)
     named = (name, subject, corpus or "")
@@ -38,11 +63,22 @@ def column_of(table: PublishedTable, name: str, request: ReportRequest) -> Colum
     return Column(name, corpus, metric, objection)
 
 
+def _typed(table: PublishedTable, name: str, request: ReportRequest) -> Column:
+    """Of the one corpus that was run. Counts by type are of tokens (Jia2019's Table 5, see its slip)."""
+    subject, _, last = name.rpartition(" ")
+    corpus = request.targets[0] if len(request.targets) == 1 else None
+    objection = request.incomparable.get(corpus or "", "")
+    if table.unit == "count":
+        return Column(name, corpus, "tokens", objection, name)
+    return Column(name, corpus, _MEASURES.get(last), objection, subject)
+
+
 def own_columns(
     table: PublishedTable, results: Iterable[Result], request: ReportRequest
 ) -> list[Column]:
     """Corpora that stand for no printed column: those asked for, then others that were run."""
-    if table.unit not in ("fraction", "percent") or table.columns == ("hardness",):
+    counts = table.unit not in ("fraction", "percent")
+    if counts or table.by_type or table.columns == ("hardness",):
         return []
     printed = {request.columns.get(key) for key in request.columns}
     every = dict.fromkeys((*request.targets, *(r.target for r in results)))

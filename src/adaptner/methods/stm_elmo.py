@@ -1,0 +1,55 @@
+"""STM+ELMO of Jia2019: a language model learns from raw text of source and target, and its states are
+inputs of a tagger that learns from the target or, with ``adaptation.zero_shot``, from the source alone.
+
+Whose text is read is a setting (docs/methods). The base is an encoder as it was made: raw text of the
+target is at hand in ``adapt`` only.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adaptner.adaptation.contextual_tune import ContextualConfig, contextual_tune
+from adaptner.adaptation.tagger import Tagger
+from adaptner.errors import MethodDoesNotFit
+from adaptner.methods.crossdomain_lm import ENCODER
+from adaptner.methods.joint import WithSources
+from adaptner.methods.method import Given, MethodConfig
+from adaptner.methods.source_learner import SourceConfig
+from adaptner.nn.encoder import EncoderConfig
+from adaptner.training.base import Base
+
+
+class STMElmoConfig(SourceConfig):
+    adaptation: ContextualConfig = ContextualConfig()
+    encoder: EncoderConfig = ENCODER.model_copy(update={"contextual": 100})
+
+
+class STMElmo(WithSources):
+    name = "stm-elmo"
+    title = "STM+ELMO"
+    paper = "Jia2019"
+    needs = "source corpora, at adaptation; raw target text helps"
+    unlabelled = True
+    streams = True
+    zero_shot = True
+    learns = False
+    contextual = True
+    Config: ClassVar[type[MethodConfig]] = STMElmoConfig
+    config: STMElmoConfig
+
+    def check(self, base: Base) -> None:
+        super().check(base)
+        if not base.model.encoder.config.contextual:
+            reason = "its encoder has no place for a language model's states (encoder.contextual)"
+            raise MethodDoesNotFit(method=self.name, base=base.method, reason=reason)
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        return contextual_tune(
+            base,
+            given.support,
+            self.labelled(base, given.sources),
+            self.config.adaptation,
+            unlabelled=given.unlabelled,
+            **given.options(),
+        )
