@@ -100,7 +100,9 @@ class Method(ABC):
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
     zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
-    decoder: ClassVar[str] = "crf"  # that of the bases it adapts
+    # those of the bases it adapts
+    decoders: ClassVar[tuple[str, ...]] = ("crf", "softmax")
+    encoders: ClassVar[tuple[str, ...]] = ("recurrent", "transformer")
     Config: ClassVar[type[MethodConfig]]
 
     def __init__(self, config: MethodConfig | None = None, **overrides: Any) -> None:
@@ -130,13 +132,16 @@ class Method(ABC):
 
     def check(self, base: Base) -> None:
         """Refuse a base that this method cannot adapt."""
-        found = base.model.shape.decoder
-        if found != self.decoder:
-            raise MethodDoesNotFit(
-                method=self.name,
-                base=base.method,
-                reason=f"its decoder is {found}, not {self.decoder}",
-            )
+        for what, found, fit in (
+            ("decoder", base.model.shape.decoder, self.decoders),
+            ("encoder", base.model.encoder.kind, self.encoders),
+        ):
+            if found not in fit:
+                raise MethodDoesNotFit(
+                    method=self.name,
+                    base=base.method,
+                    reason=f"its {what} is {found}, not {' or '.join(fit)}",
+                )
 
     def adapt(
         self,
@@ -174,7 +179,12 @@ def _merged(known: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
     merged = dict(known)
     for name, value in overrides.items():
         inside = known.get(name)
-        if isinstance(inside, dict) and isinstance(value, dict):
+        if isinstance(inside, dict) and isinstance(value, dict) and _alike(inside, value):
             value = _merged(inside, value)
         merged[name] = value
     return merged
+
+
+def _alike(known: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Whether a part of a table is given; an encoder of another kind has other settings."""
+    return "kind" not in given or given["kind"] == known.get("kind")
