@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
@@ -182,7 +183,9 @@ class _Checksums:
 
 
 def weights_checksum(encoder: str) -> str:
-    return sha256("".join(map(digest, weight_files(find_folder(encoder)))).encode()).hexdigest()
+    """Of the network and of the library that runs it."""
+    sums = "".join(map(digest, weight_files(find_folder(encoder))))
+    return f"{sha256(sums.encode()).hexdigest()} transformers-{version('transformers')}"
 
 
 def _vectors_checksum(protocol: Protocol, places: Places) -> str | None:
