@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from adaptner.errors import EncoderUnusable
 from adaptner.nn.encoders import new_encoder
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
 from adaptner.nn.subwords import SubwordBatcher, windows
@@ -40,12 +41,12 @@ def made(folder: Path, **settings: Any) -> tuple[TransformerEncoder, SubwordBatc
     return encoder.double(), batcher
 
 
-def naive(folder: Path, sentence: Sentence, alignment: str) -> Tensor:
+def naive(folder: Path, sentence: Sentence, alignment: str, **more: Any) -> Tensor:
     """The library's own network and tokenizer on one sentence, and a loop over its words."""
     from transformers import AutoModel, AutoTokenizer
 
     network = AutoModel.from_pretrained(folder, attn_implementation="eager").double().eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, **more)
     encoded = tokenizer([list(sentence.tokens)], is_split_into_words=True, return_tensors="pt")
     with torch.no_grad():
         states = network(**encoded).last_hidden_state[0]
@@ -106,6 +107,41 @@ def test_tasks_have_their_own_parameters(tiny_transformer: Path) -> None:
     states = torch.func.functional_call(encoder, both, (batcher(tasks),))
     for g, own in enumerate((encoder, other)):
         torch.testing.assert_close(states[g], own(batcher([tasks[g]]))[0])
+
+
+def test_a_network_of_another_family(tmp_path: Path) -> None:
+    """RoBERTa: positions begin behind the padding, sub-words are of bytes and know of a space."""
+    pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel
+
+    tokenizer = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    text = ["the gene", "mutated cell", "of the mutation"]
+    tokenizer.train_from_iterator(text, 300, 1, special_tokens=special, show_progress=False)
+    tokenizer.save_model(str(tmp_path))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "RobertaTokenizer"}')
+    shape = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        RobertaModel(
+            RobertaConfig(
+                vocab_size=300, intermediate_size=12, max_position_embeddings=42,
+                pad_token_id=1, bos_token_id=0, eos_token_id=2, initializer_range=0.3, **shape,
+            )
+        ).save_pretrained(tmp_path)  # fmt: skip
+    encoder, batcher = made(tmp_path)
+    table = NarrowTable(encoder, batcher, SENTENCES)
+    for used in (table.batcher, batcher):  # few rows of the embedding table, and all
+        batch = used([SENTENCES])
+        states = encoder(batch).detach()
+        for place, original in enumerate(batch.order[0]):
+            sentence = SENTENCES[original]
+            truth = naive(tmp_path, sentence, "first", add_prefix_space=True)
+            torch.testing.assert_close(states[0, place, : len(sentence)], truth)
+        table.widen()
+    with pytest.raises(EncoderUnusable, match="40 sub-words at once"):
+        made(tmp_path, max_length=41)
 
 
 # --- windows --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from adaptner.errors import EncoderUnusable
+from adaptner.errors import BadConfiguration, EncoderUnusable
 from adaptner.nn.batch import Batch
 from adaptner.nn.encoding import Encoder
 from adaptner.nn.lora import add_lora
@@ -86,6 +86,9 @@ class TransformerEncoder(Encoder):
         learned = [name for name, p in network.named_parameters() if p.requires_grad]
         add_task_dimension(network, _read(network, words, learned))
         self.network = network
+        if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
+            reason = "the layers of this network have no numbers (it may share them)"
+            raise BadConfiguration(field="encoder.layer_decay", reason=reason)
 
     @property
     def table(self) -> str | None:
