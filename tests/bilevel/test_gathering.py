@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.bilevel import Gathered, hardness, uniform
+from adaptner.bilevel import Gathered, Step, hardness, uniform
 from adaptner.episodes import TaskSource
 from adaptner.methods import method
 from adaptner.methods.method import SourceDomain
@@ -151,7 +151,8 @@ def test_parts_of_any_size_give_one_sum(
         sums = Gathered(model, weighting)
         for own in parts:
             mine = {n: g[own] for n, g in gradients.items()}
-            sums.add(domains[own], Losses(label[own], None, label[own]), mine)
+            losses = Losses(label[own], None, label[own])
+            sums.add(domains[own], Step(losses, mine, weighting(losses)))
         torch.testing.assert_close(sums.step().losses.total, label)
         return [p.grad for p in model.parameters()]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from adaptner.bilevel.step import Step
 from adaptner.bilevel.weighting import TaskWeighting, Weights
-from adaptner.nn.model import Losses, Parameters, TaggingModel
+from adaptner.nn.model import Losses, TaggingModel
 
 
 class Gathered:
@@ -21,32 +21,29 @@ class Gathered:
 
     def __init__(self, model: TaggingModel, weighting: TaskWeighting) -> None:
         self._model, self._weighting = model, weighting
-        self._losses: list[Losses] = []
+        self._sum: Step | None = None
 
-    def add(
-        self,
-        domains: Sequence[int],
-        losses: Losses,
-        gradients: Parameters,
-        rows: Tensor | None = None,
-    ) -> None:
-        before = sum(len(known.total) for known in self._losses)
-        self._losses.append(losses)
-        weights = self._weights()
-        if before:
-            self._model.scale_gradients({g: float(w[:before].sum()) for g, w in weights.items()})
-        newest: Weights = {g: w[before:] for g, w in weights.items()}
-        self._model.add_gradients(domains, gradients, newest, rows)
+    def add(self, domains: Sequence[int], part: Step, rows: Tensor | None = None) -> None:
+        """``part``: some tasks, weighted among themselves."""
+        before, losses, every = 0, part.losses, part.weights
+        if self._sum is not None:
+            before = len(self._sum.losses.total)
+            losses = _joined(self._sum.losses, part.losses)
+            every = self._weighting(losses)
+            self._model.scale_gradients({g: float(w[:before].sum()) for g, w in every.items()})
+        self._sum = Step(losses, {}, every)
+        weights: Weights = {g: w[before:] for g, w in every.items()}
+        self._model.add_gradients(domains, part.gradients, weights, rows)
 
     def step(self) -> Step:
         """All tasks together; their gradients are in the model."""
-        return Step(self._every(), {}, self._weights())
+        assert self._sum is not None
+        return self._sum
 
-    def _weights(self) -> Weights:
-        return self._weighting(self._every())
 
-    def _every(self) -> Losses:
-        label = torch.cat([known.label for known in self._losses])
-        total = torch.cat([known.total for known in self._losses])
-        parts = [known.aux for known in self._losses if known.aux is not None]
-        return Losses(label, torch.cat(parts) if parts else None, total)
+def _joined(first: Losses, second: Losses) -> Losses:
+    aux = None
+    if first.aux is not None and second.aux is not None:
+        aux = torch.cat([first.aux, second.aux])
+    label, total = (first.label, second.label), (first.total, second.total)
+    return Losses(torch.cat(label), aux, torch.cat(total))

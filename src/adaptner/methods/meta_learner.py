@@ -81,7 +81,7 @@ class MetaLearner(SourceLearner):
                 )
                 start: Parameters = model.stacked(domains, rows)
                 step = bilevel_step(on_support, on_query, start, inner, outer, weighting)
-                gathered.add(domains, step.losses, step.gradients, rows)  # lines 10 to 12
+                gathered.add(domains, step, rows)  # lines 10 to 12
             recorded = iteration == 1 or iteration % config.record_every == 0
             return _report(gathered.step(), batch, sources, recorded)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.bilevel import Gathered, group_gradients, uniform
+from adaptner.bilevel import Gathered, Step, group_gradients, uniform
 from adaptner.episodes import TaskSource
 from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
 from adaptner.training.loop import Report
@@ -35,8 +35,8 @@ def joint_iteration(scene: Scene, config: SourceConfig, aux_weight: float = 0.0)
             (batch,), rows = scene.batches((sentences, domains))
             start = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
             found = scene.objective(batch, domains, config, aux_weight)(start)
-            gradients = group_gradients(found, start)
-            gathered.add(domains, found.detached(), gradients, rows)
+            step = Step(found.detached(), group_gradients(found, start), uniform(found))
+            gathered.add(domains, step, rows)
         losses = gathered.step().losses
         loss = float(losses.total.mean())
         metrics = {"label": float(losses.label.mean())}
