@@ -78,6 +78,19 @@ def test_train_near_and_a_base_over_them(
     assert tagged.records()[0]["text"] == "The unheardly HeLa cells.\n"
 
 
+def test_counted(call: Call, text: Path, tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
+    options = ("--width", 16, "--least", 2, "--buckets", 300, "-o", tmp_path / "c.safetensors")
+    answer = call("vectors", "count", text, *options)
+    assert answer.code == 0
+    assert "words of 16 numbers, 300 rows of n-grams" in answer.out
+    near = call("vectors", "near", tmp_path / "c.safetensors", "expression", "-n", 3)
+    assert near.code == 0
+    assert len(near.out.splitlines()) == 4
+    odd = call("vectors", "count", text, "--width", 7, "-o", tmp_path / "odd.safetensors")
+    assert (odd.code, "give --width 8" in odd.err) == (2, True)
+
+
 def test_json(call: Call, text: Path, tmp_path: Path) -> None:
     output = tmp_path / "v.safetensors"
     answer = call("vectors", "train", text, "-o", output, "--json", *TINY)
