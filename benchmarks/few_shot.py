@@ -23,9 +23,9 @@ from adaptner.adaptation.named_tune import named_tune
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw
 from adaptner.evaluation.scorer import score_tags
-from adaptner.nn.batch import Batcher
 from adaptner.nn.crf import CRF
 from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.installed_bases import DEFAULT, load_base
 from adaptner.training.settings import prepare_process
 from adaptner.types import Sentence
@@ -42,7 +42,7 @@ def batches(sentences: list[Sentence]) -> list[list[int]]:
 
 @torch.no_grad()
 def encoded(
-    encoder: RecurrentEncoder, batcher: Batcher, sentences: list[Sentence]
+    encoder: RecurrentEncoder, batcher: WordBatcher, sentences: list[Sentence]
 ) -> list[tuple[list[int], Tensor, Tensor]]:
     """Places, features and mask of each batch."""
     found = []

@@ -26,10 +26,10 @@ from plain_reference import PlainTagger, plain_meta_step
 
 from adaptner.bilevel.inner import InnerLoop, group_gradients
 from adaptner.corpora.corpus import load_corpus
-from adaptner.nn.batch import Batcher, alphabet_of
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.nn.vectors import WordVectors, read_vectors
+from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.training.settings import prepare_process
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -106,7 +106,7 @@ def main() -> None:
     corpora, vectors = data()
     generator = torch.Generator().manual_seed(0)
     sentences = [s for c in corpora for s in c.split("train")]
-    batcher = Batcher(vectors, alphabet_of(sentences))
+    batcher = WordBatcher(vectors, alphabet_of(sentences))
     encoder = RecurrentEncoder(EncoderConfig(dropout=0), batcher, generator)
     labels = {c.name: c.labels for c in corpora}
     model = TaggingModel(encoder, labels, generator, ModelShape(head="mean"))

@@ -33,8 +33,8 @@ from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.own import own_corpus
 from adaptner.evaluation.scorer import score_entities
-from adaptner.methods.source_learner import build_encoder
 from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.encoders import new_encoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.vectors import read_vectors
 from adaptner.training.base import Base
@@ -57,7 +57,7 @@ def our_base(sentences: Sequence[Sentence]) -> Base:
     table = SHARED / "vectors/pubmed-w2v-200d.npy"
     vectors = read_vectors(table) if table.exists() else None
     generator = torch.Generator().manual_seed(0)
-    encoder, batcher = build_encoder(sentences, EncoderConfig(), vectors, 0, generator)
+    encoder, batcher = new_encoder(EncoderConfig(), sentences, vectors, 0, generator)
     model = TaggingModel(encoder, {"target": LabelSet.of(sentences)}, generator)
     return Base(model, batcher, "in-domain")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from transformer_kit import make_tiny_transformer
 
 # The same examples every time, so that a change is judged by what it changes; ADAPTNER_EXPLORE=1
 # looks for new ones. No deadline: how long an example takes is the machine's affair.
@@ -33,3 +34,9 @@ def shared_vectors() -> Path:
     if not folder.is_dir():
         pytest.skip(f"word vectors not found at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a transformer with random weights. Not to be changed."""
+    return make_tiny_transformer(tmp_path_factory.mktemp("transformer"))

@@ -15,6 +15,7 @@ from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.configuration import for_base, without_labels
 from adaptner.methods.method import Method, SourceDomain, source_domains
+from adaptner.methods.untaught import transformer_base
 from adaptner.text.alignment import sentences_of
 from adaptner.training.base import Base
 from adaptner.training.installed_bases import default_base, load_base
@@ -51,11 +52,15 @@ def adapt(
     sources: Source | Iterable[Source] = (),
     unlabelled: Unlabelled | Iterable[Unlabelled] = (),
     zero_shot: bool = False,
+    encoder: str | None = None,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
     one, from the base the package brings.
+
+    ``encoder``: a pretrained transformer (``minilm``, a folder, or the name of one that was
+    downloaded before) in place of a base.
 
     ``labels`` are names of what is to be found, besides those that the sentences show: a name tells
     something even where no sentence has an example.
@@ -83,6 +88,13 @@ def adapt(
     ... )
     """
     prepare_process()
+    if encoder is not None:
+        if base is not None:
+            raise BadUsage(
+                problem="encoder and base: a base has an encoder of its own",
+                remedy="leave out one of them",
+            )
+        base = transformer_base(encoder)
     if zero_shot and isinstance(sentences, (str, Path)):
         refuse_labelled()
     specs: Sequence[Source] = _listed(sources, SourceDomain)

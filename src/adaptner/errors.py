@@ -254,6 +254,19 @@ class VectorTrainingFailed(AdaptnerError):
     remedy = "{remedy}"
 
 
+class EncoderMissing(AdaptnerError):
+    problem = "the transformer {name!r} is not on this machine, and nothing was downloaded"
+    remedy = "{remedy}"
+
+
+class EncoderUnusable(AdaptnerError):
+    problem = "cannot be used as a transformer encoder: {reason}"
+    remedy = (
+        "give the folder of a Hugging Face encoder (config.json, tokenizer files, "
+        "model.safetensors), or other settings of it"
+    )
+
+
 class TrainingDiverged(AdaptnerError):
     problem = "the loss became {loss} at iteration {iteration}; training stopped"
     remedy = "lower the rates (now {rates}); {kept}"

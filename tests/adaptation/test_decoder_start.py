@@ -11,11 +11,11 @@ from torch import Tensor
 
 from adaptner.adaptation.decoder_start import keep_known_tags, set_to_mean, starting_decoder
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.nn.batch import Batcher
 from adaptner.nn.crf import CRF
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
@@ -151,7 +151,7 @@ SENTENCES = [
 
 
 def base(shared: bool, scheme: str = "bioes") -> Base:
-    batcher = Batcher(VECTORS, "abc")
+    batcher = WordBatcher(VECTORS, "abc")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(char_cnn_filters=0, char_lstm=0, hidden=2)
     domains = {"gene": LabelSet(("G",), scheme), "drug": LabelSet(("D", "E"), scheme)}  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ import torch
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import NoEntities, TooFewSentences, TrainingDiverged
-from adaptner.nn.batch import Batcher
 from adaptner.nn.crf import CRF
 from adaptner.nn.model import TaggingModel
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
@@ -166,13 +166,13 @@ def test_freeze_decoder_leaves_phi_as_it_starts(base, decoder):
 def test_every_sentence_is_seen_before_any_comes_again(base, monkeypatch):
     """Batches of 4 over 10 sentences: after 5 steps each was seen twice."""
     seen: list[str] = []
-    real = Batcher.__call__
+    real = WordBatcher.__call__
 
     def noting(self, tasks, labels=None):
         seen.extend(s.text for s in tasks[0])
         return real(self, tasks, labels)
 
-    monkeypatch.setattr(Batcher, "__call__", noting)
+    monkeypatch.setattr(WordBatcher, "__call__", noting)
     fine_tune(base, BEARING[:10], FineTuneConfig(steps=5, epochs=0, batch=4))
     assert len(seen) == 20
     assert sorted(seen[:10]) == sorted(s.text for s in BEARING[:10])

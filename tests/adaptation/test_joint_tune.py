@@ -31,10 +31,10 @@ from adaptner.methods.dann import DANN
 from adaptner.methods.finetuning import FineTuning
 from adaptner.methods.method import Method, SourceDomain
 from adaptner.methods.multitask import MultiTask
-from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, TaggingModel
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
@@ -81,7 +81,7 @@ def _double() -> Iterator[None]:
 
 
 def base(shared: bool = False, scheme: str = "bioes", tuned: bool = True) -> Base:
-    batcher = Batcher(VECTORS, "gendosr123")
+    batcher = WordBatcher(VECTORS, "gendosr123")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(
         char_embedding=2,
@@ -141,15 +141,15 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
             found.losses.append(losses)
             return losses
 
-    made = Batcher.__call__
+    made = WordBatcher.__call__
 
-    def call(self: Batcher, tasks: Sequence[Sequence[Sentence]], labels: Any = None) -> Any:
+    def call(self: WordBatcher, tasks: Sequence[Sequence[Sentence]], labels: Any = None) -> Any:
         if labels is not None:
             found.tasks.append([list(task) for task in tasks])
         return made(self, tasks, labels)
 
     monkeypatch.setattr(joint_tune, "TaggingModel", Watched)
-    monkeypatch.setattr(Batcher, "__call__", call)
+    monkeypatch.setattr(WordBatcher, "__call__", call)
     return found
 
 

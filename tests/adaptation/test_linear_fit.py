@@ -13,13 +13,13 @@ from torch import Tensor
 from adaptner.adaptation.linear_fit import LinearFitConfig, linear_fit, prior
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import NoEntities
-from adaptner.nn.batch import Batcher, alphabet_of
 from adaptner.nn.crf import CRF
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.senses import Senses
 from adaptner.nn.vectors import WordVectors
 from adaptner.nn.wide import WORD, word_part
+from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.training.base import Base
 from adaptner.types import LabelSet, Sentence
 
@@ -39,7 +39,7 @@ def base() -> Base:
     direction = np.array([[4, *[0.0] * (WIDTH - 1)]], dtype=np.float16)
     middle = np.array([0.1, 0.2, *[0.0] * (WIDTH - 2)], dtype=np.float32)
     vectors = WordVectors(tuple(words), table, senses=Senses(("cell line",), direction, middle))
-    batcher = Batcher(vectors, alphabet_of(sentences))
+    batcher = WordBatcher(vectors, alphabet_of(sentences))
     generator = torch.Generator().manual_seed(0)
     model = TaggingModel(RecurrentEncoder(SMALL, batcher, generator), {}, generator)
     return Base(model, batcher, "named")

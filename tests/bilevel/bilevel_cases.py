@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from adaptner.bilevel import Objective
-from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.types import LabelSet, Sentence
 
 Case = tuple[Objective, Objective, Parameters]  # support, query, start
@@ -77,7 +77,7 @@ def tagger(aux_weight: float = 0.4, recurrent: str = "lstm") -> Case:
     """Two tasks of domains with different label sets, frozen vectors, no dropout, float64."""
     words = ("the", "gene", "p53", "aspirin", "mg")
     table = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    batcher = Batcher(WordVectors(words, table), "aegimnprst53")
+    batcher = WordBatcher(WordVectors(words, table), "aegimnprst53")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(
         char_embedding=2, char_cnn_filters=2, char_lstm=2, hidden=2, recurrent=recurrent

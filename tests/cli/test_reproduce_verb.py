@@ -44,12 +44,14 @@ def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
     tables = {row["table"]: row for row in json.loads(answer.out)}
     assert {"hgda/1", "hgda/3", "metabioner/5", "metaner/2", "pdaln/1", "jia2019/3"} <= set(tables)
     assert tables["hgda/3"]["filled"]["HGDA-NEs"] == "hgda-nes"
-    assert "transformer" in tables["hgda/3"]["missing"]["HGDA*"]
+    assert tables["hgda/3"]["filled"]["HGDA*"] == "hgda"
+    assert tables["hgda/3"]["transformers"] == ["BioBERT", "HGDA*", "HGDA-NEs*"]
     assert "a tenth" in tables["hgda/3"]["not_comparable"]["bc4chemd-sub"]
     assert not tables["pdaln/2"]["filled"]
     plain = call("reproduce", "--list")
     assert plain.code == 0
     assert "metaner/3" in plain.out
+    assert "HGDA* (hgda --encoder)" in plain.out
 
 
 def test_dry_run_prints_the_grid_and_the_hours_and_writes_nothing(

@@ -37,6 +37,7 @@ from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.methods.named import Named
 from adaptner.methods.self_train import surest
 from adaptner.methods.unadapted import Unadapted
+from adaptner.nn.transformer import TransformerConfig
 from adaptner.nn.vectors import WordVectors
 from adaptner.reproduce.tables import papers
 from adaptner.training.base import Base
@@ -718,6 +719,41 @@ def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
 def test_the_recipe_of_metaner_has_its_defaults(name):
     recipe = PACKAGE / "reproduce" / "recipes" / f"{name}.toml"
     assert configured(name, recipe).config == method(name)().config
+
+
+def test_an_encoder_of_no_known_kind():
+    with pytest.raises(BadConfiguration, match=r"^encoder: .*quantum"):
+        method("hgda")(encoder={"kind": "quantum"})
+
+
+@pytest.mark.parametrize("name", ["named", "crossdomain-lm"])
+def test_methods_of_one_encoder_refuse_another(name):
+    with pytest.raises(BadConfiguration, match=r"^encoder"):
+        method(name)(encoder={"kind": "transformer", "name": "minilm"})
+
+
+def test_another_kind_of_encoder_takes_the_place_of_all_settings_of_the_first():
+    config = method("hgda")(encoder={"kind": "transformer", "name": "minilm"}).config
+    assert config.encoder == TransformerConfig(name="minilm")
+    mean = method("hgda")(config, encoder={"subwords": "mean"}).config.encoder
+    assert mean == TransformerConfig(name="minilm", subwords="mean")
+    assert method("hgda")(config, encoder={"kind": "recurrent"}).config == method("hgda")().config
+
+
+def test_the_recipes_of_transformers_have_the_papers_values():
+    for name in ("hgda", "hgda-nes", "in-domain"):
+        config = configured(name, PACKAGE / "reproduce" / "recipes" / f"{name}-bert.toml").config
+        encoder = config.encoder
+        assert (encoder.kind, encoder.max_length, encoder.dropout) == ("transformer", 256, 0.2)
+        assert config.tag_head == "softmax"
+        assert config.adaptation == configured(name, encoder="minilm").config.adaptation
+        o = config.optimiser
+        assert (o.name, o.momentum, o.weight_decay, o.clip) == ("sgd", 0.9, 1e-6, 5.0)
+        if name != "in-domain":
+            plain = method(name)().config
+            assert config.scaled_rate() == pytest.approx(1e-5 * (10 / 32) ** 0.5)  # eq. 3
+            assert config.outer_optimiser().rate == config.scaled_rate()
+            assert (config.sampling, config.weighting) == (plain.sampling, plain.weighting)
 
 
 @every_method

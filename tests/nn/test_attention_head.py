@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from adaptner.nn.attention_head import AttentionHead
-from adaptner.nn.batch import Batcher
 from adaptner.nn.domain_head import DomainHead
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.types import LabelSet, Sentence
 
 WIDTH, DOMAINS = 4, 3
@@ -214,7 +214,7 @@ TASKS = [
 def test_the_whole_model_pulls_so(kind: str, reversal: bool) -> None:
     """In TaggingModel the total of label and λ aux has this slope by θ: label's minus (plus, without
     the reversal) λ times aux's. By ω it is plus λ times aux's, whichever way θ goes."""
-    batcher = Batcher(VECTORS, "abc")
+    batcher = WordBatcher(VECTORS, "abc")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(
         char_embedding=2,

@@ -11,11 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptner.nn import batch as batch_module
-from adaptner.nn.batch import LONGEST_WORD, UNKNOWN_CHAR, Batcher, alphabet_of
+from adaptner.nn import word_batch as batch_module
 from adaptner.nn.four_bit import FourBit
 from adaptner.nn.grams import Grams
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import LONGEST_WORD, UNKNOWN_CHAR, WordBatcher, alphabet_of
 from adaptner.nn.words import FrozenWords
 from adaptner.types import LabelSet, Sentence
 
@@ -27,8 +27,8 @@ def sentence(text: str, tags: str = "") -> Sentence:
     return Sentence.from_tokens(text.split(), tags.split() or None)
 
 
-def batcher() -> Batcher:
-    return Batcher(VECTORS, "abc")
+def batcher() -> WordBatcher:
+    return WordBatcher(VECTORS, "abc")
 
 
 def test_sentences_are_sorted_and_tags_go_with_them() -> None:
@@ -133,7 +133,7 @@ def test_packing_of_the_batch_covers_the_mask() -> None:
     assert (batch.packing.unpack(ones)[batch.mask] == 1).all()
 
 
-def checked(own: Batcher, tokens: list[str]) -> None:
+def checked(own: WordBatcher, tokens: list[str]) -> None:
     batch = own([[Sentence.from_tokens(tokens)]])
     for t, word in enumerate(tokens):
         w = int(batch.index[0, 0, t])
@@ -144,14 +144,14 @@ def checked(own: Batcher, tokens: list[str]) -> None:
 
 def test_thousands_of_words_and_forgetting_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "REMEMBERED", 3000)
-    own = Batcher(VECTORS, "abc0123456789")
+    own = WordBatcher(VECTORS, "abc0123456789")
     for start in range(0, 8000, 500):
         checked(own, [f"w{i}" for i in range(start, start + 500)] + ["a", "w3"])
 
 
 def test_threads_may_meet_new_words_at_once() -> None:
     """A tagger's ``predict`` may be called from several threads; they share its batcher."""
-    own = Batcher(WordVectors((), np.zeros((0, 2), dtype=np.float32)), "0123456789abcd")
+    own = WordBatcher(WordVectors((), np.zeros((0, 2), dtype=np.float32)), "0123456789abcd")
     words = {n: [f"{n}{i}" for i in range(400)] for n in "abcd"}
     failures: list[BaseException] = []
 
@@ -187,7 +187,7 @@ SUBWORDS = WordVectors(
 )
 
 
-def looked_up(own: Batcher, tasks: list[list[Sentence]]) -> list[list[list[np.ndarray]]]:
+def looked_up(own: WordBatcher, tasks: list[list[Sentence]]) -> list[list[list[np.ndarray]]]:
     """The vector of every token, task by task and sentence by sentence, through a batch."""
     batch = own(tasks)
     found = FrozenWords(own.vectors)(batch.rows, batch.pieces)
@@ -201,7 +201,7 @@ def looked_up(own: Batcher, tasks: list[list[Sentence]]) -> list[list[list[np.nd
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
 def test_every_token_has_its_own_vector(tasks: list[list[Sentence]]) -> None:
-    for task, rows in zip(tasks, looked_up(Batcher(SUBWORDS, "abc"), tasks), strict=True):
+    for task, rows in zip(tasks, looked_up(WordBatcher(SUBWORDS, "abc"), tasks), strict=True):
         for own, found in zip(task, rows, strict=True):
             for word, vector in zip(own.tokens, found, strict=True):
                 expected = SUBWORDS.vector(word)
@@ -210,16 +210,16 @@ def test_every_token_has_its_own_vector(tasks: list[list[Sentence]]) -> None:
 
 
 def test_neighbours_do_not_change_a_made_up_word() -> None:
-    alone = looked_up(Batcher(SUBWORDS, "abc"), [[sentence("cab")]])[0][0][0]
+    alone = looked_up(WordBatcher(SUBWORDS, "abc"), [[sentence("cab")]])[0][0][0]
     among = looked_up(
-        Batcher(SUBWORDS, "abc"), [[sentence("bca cabc cab a")], [sentence("ab cab")]]
+        WordBatcher(SUBWORDS, "abc"), [[sentence("bca cabc cab a")], [sentence("ab cab")]]
     )
     assert np.array_equal(alone, among[0][0][2])
     assert np.array_equal(alone, among[1][0][1])
 
 
 def test_pieces_are_only_of_words_without_a_row() -> None:
-    own = Batcher(SUBWORDS, "abc")
+    own = WordBatcher(SUBWORDS, "abc")
     assert own([[sentence("a BB ccc")]]).pieces is None
     batch = own([[sentence("a cab"), sentence("a")], [sentence("bca bb"), sentence("cab bca")]])
     assert batch.pieces is not None
@@ -233,7 +233,7 @@ def test_pieces_are_only_of_words_without_a_row() -> None:
 def test_words_too_short_for_an_n_gram_stay_zero() -> None:
     assert SUBWORDS.grams is not None
     long = WordVectors(SUBWORDS.words, SUBWORDS.table, Grams(SUBWORDS.grams.table, 9, 9))
-    found = looked_up(Batcher(long, "abc"), [[sentence("cab bb cabcabcabcab")]])[0][0]
+    found = looked_up(WordBatcher(long, "abc"), [[sentence("cab bb cabcabcabcab")]])[0][0]
     assert found[0].tolist() == [0, 0, 0, 0]
     assert np.array_equal(found[1], SUBWORDS.table[1])
     assert found[2].any()
@@ -241,7 +241,7 @@ def test_words_too_short_for_an_n_gram_stay_zero() -> None:
 
 def test_pieces_are_forgotten_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "REMEMBERED", 1000)
-    own = Batcher(SUBWORDS, "abc")
+    own = WordBatcher(SUBWORDS, "abc")
     for start in range(0, 5000, 500):
         tokens = [f"w{i}" for i in range(start, start + 500)]
         found = looked_up(own, [[Sentence.from_tokens(tokens)]])[0][0]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.cloze import SHARPNESS, ClozeHead
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.types import Sentence
 
 WORDS = ("a", "bb", "c", "dd", "e")
@@ -27,18 +27,18 @@ def sentence(text: str) -> Sentence:
 
 
 @pytest.fixture
-def parts() -> tuple[RecurrentEncoder, ClozeHead, Batcher]:
+def parts() -> tuple[RecurrentEncoder, ClozeHead, WordBatcher]:
     generator = torch.Generator().manual_seed(3)
     table = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
-    batcher = Batcher(WordVectors(WORDS, table), "abcde")
+    batcher = WordBatcher(WordVectors(WORDS, table), "abcde")
     encoder = RecurrentEncoder(TINY, batcher, generator)
     return encoder, ClozeHead(encoder.width, 6, generator), batcher
 
 
-def test_the_loss_is_the_equation(parts: tuple[RecurrentEncoder, ClozeHead, Batcher]) -> None:
+def test_the_loss_is_the_equation(parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher]) -> None:
     encoder, head, batcher = parts
     texts = [sentence("a bb c dd"), sentence("e a")]
-    batch: Batch = batcher([texts])
+    batch: WordBatch = batcher([texts])
     states, words = encoder(batch).detach(), encoder.words(batch.rows)
     found = head(states, batch, words, 1000, torch.Generator())
     total, count = 0.0, 0
@@ -57,7 +57,7 @@ def test_the_loss_is_the_equation(parts: tuple[RecurrentEncoder, ClozeHead, Batc
 
 
 def test_a_guess_does_not_see_its_word(
-    parts: tuple[RecurrentEncoder, ClozeHead, Batcher],
+    parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
 ) -> None:
     encoder, head, batcher = parts
     one, other = (
@@ -69,7 +69,7 @@ def test_a_guess_does_not_see_its_word(
 
 
 def test_only_so_many_words_are_guessed(
-    parts: tuple[RecurrentEncoder, ClozeHead, Batcher],
+    parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
 ) -> None:
     """The mean over all draws of one word is the loss over all words."""
     encoder, head, batcher = parts
@@ -83,7 +83,7 @@ def test_only_so_many_words_are_guessed(
 
 
 def test_a_word_without_a_vector_is_left_out(
-    parts: tuple[RecurrentEncoder, ClozeHead, Batcher],
+    parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
 ) -> None:
     """The loss is what it is with the word gone from the targets and from the choice."""
     encoder, head, batcher = parts

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.contextual import LAYERS, BidirectionalLM, LayerMix
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.recurrent import BiLSTM
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.types import Sentence
 
 HIDDEN = 5
@@ -21,8 +21,8 @@ LETTERS = "abcdefgh"
 
 
 @pytest.fixture
-def batcher() -> Batcher:
-    return Batcher(WordVectors(("ab", "cd"), torch.zeros(2, 3).numpy()), LETTERS)
+def batcher() -> WordBatcher:
+    return WordBatcher(WordVectors(("ab", "cd"), torch.zeros(2, 3).numpy()), LETTERS)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def model() -> BidirectionalLM:
     return BidirectionalLM(len(LETTERS) + 2, HIDDEN, torch.Generator().manual_seed(3)).double()
 
 
-def batch_of(batcher: Batcher, *texts: str) -> Batch:
+def batch_of(batcher: WordBatcher, *texts: str) -> WordBatch:
     return batcher([[Sentence.from_tokens(text.split()) for text in texts]])
 
 
@@ -39,7 +39,9 @@ def halves(states: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def test_each_direction_sees_its_own_side_only(model: BidirectionalLM, batcher: Batcher) -> None:
+def test_each_direction_sees_its_own_side_only(
+    model: BidirectionalLM, batcher: WordBatcher
+) -> None:
     before = model(batch_of(batcher, "ab cd ef gh ab"))
     after = model(batch_of(batcher, "ab cd hhh gh ab"))  # another word in the middle
     for one, other in zip(before[1:], after[1:], strict=True):
@@ -66,7 +68,7 @@ def as_pytorch(layer: BiLSTM, direction: int) -> nn.LSTM:
 
 @torch.no_grad()
 def test_layers_are_those_of_two_plain_lstms_a_direction(
-    model: BidirectionalLM, batcher: Batcher
+    model: BidirectionalLM, batcher: WordBatcher
 ) -> None:
     spelling, lower, upper = model(batch_of(batcher, "ab cd ef gh", "gh ab"))
     for row, length in ((0, 4), (1, 2)):
@@ -84,7 +86,7 @@ def test_layers_are_those_of_two_plain_lstms_a_direction(
 
 
 @torch.no_grad()
-def test_neighbours_do_not_change_a_sentence(model: BidirectionalLM, batcher: Batcher) -> None:
+def test_neighbours_do_not_change_a_sentence(model: BidirectionalLM, batcher: WordBatcher) -> None:
     alone = model(batch_of(batcher, "ab cd"))
     beside = model(batch_of(batcher, "gh ef ab cd ef", "ab cd"))
     for one, other in zip(alone, beside, strict=True):
@@ -105,7 +107,7 @@ def test_the_mixture_is_equation_1_of_peters() -> None:
         torch.testing.assert_close(found[task], float(gamma[task]) * wanted)
 
 
-def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: Batcher) -> None:
+def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBatcher) -> None:
     shape = EncoderConfig(char_lstm=0, hidden=4, contextual=HIDDEN, dropout=0.0)
     encoder = RecurrentEncoder(shape, batcher, torch.Generator().manual_seed(0))
     assert encoder.recurrent.input_weight.shape[-1] == 3 + 50 + 2 * HIDDEN

@@ -10,9 +10,9 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.types import Sentence
 
 WORDS = ("the", "gene", "p53", "is", "mutated")
@@ -31,13 +31,13 @@ SENTENCES = [
 ]
 
 
-def made(config: EncoderConfig = SMALL, seed: int = 0) -> tuple[RecurrentEncoder, Batcher]:
-    batcher = Batcher(VECTORS, "aegimnpst53du")
+def made(config: EncoderConfig = SMALL, seed: int = 0) -> tuple[RecurrentEncoder, WordBatcher]:
+    batcher = WordBatcher(VECTORS, "aegimnpst53du")
     encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(seed))
     return encoder.double(), batcher
 
 
-def alone(encoder: RecurrentEncoder, batcher: Batcher, sentence: Sentence) -> Tensor:
+def alone(encoder: RecurrentEncoder, batcher: WordBatcher, sentence: Sentence) -> Tensor:
     return encoder(batcher([[sentence]]))[0, 0]
 
 
@@ -85,7 +85,7 @@ def test_every_parameter_is_used(variant: str) -> None:
 
 def test_the_default_is_300_in_and_256_out() -> None:
     wide = WordVectors(("a",), np.zeros((1, 200), dtype=np.float32))
-    batcher = Batcher(wide, "ab")
+    batcher = WordBatcher(wide, "ab")
     encoder = RecurrentEncoder(EncoderConfig(), batcher, torch.Generator().manual_seed(0))
     assert encoder.recurrent.input_weight.shape == (1, 2, 4 * 128, 300)
     assert encoder.width == 256

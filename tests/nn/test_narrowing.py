@@ -17,11 +17,11 @@ from adaptner.bilevel import FirstOrder, InnerLoop, group_gradients
 from adaptner.methods.finetuning import FineTuning
 from adaptner.methods.hgda import HGDA
 from adaptner.methods.method import SourceDomain
-from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
-from adaptner.nn.model import TABLE, Losses, ModelShape, Parameters, TaggingModel
+from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
@@ -56,15 +56,15 @@ ENCODER = EncoderConfig(
 )
 
 
-def made(tuned: bool = True) -> tuple[TaggingModel, Batcher]:
-    batcher = Batcher(VECTORS, "abcdefg")
+def made(tuned: bool = True) -> tuple[TaggingModel, WordBatcher]:
+    batcher = WordBatcher(VECTORS, "abcdefg")
     g = torch.Generator().manual_seed(0)
     config = ENCODER.model_copy(update={"tune_words": tuned})
     shape = ModelShape(head="mean")
     return TaggingModel(RecurrentEncoder(config, batcher, g), DOMAINS, g, shape).double(), batcher
 
 
-def batch_of(batcher: Batcher, tasks: list[list[Sentence]]) -> Batch:
+def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]]) -> WordBatch:
     return batcher(tasks, list(DOMAINS.values()))
 
 
@@ -91,14 +91,17 @@ def test_frozen_vectors_have_no_rows_to_leave_out() -> None:
     batch = batch_of(batcher, TASKS)
     assert rows_of(model.encoder, [batch]) is None
     assert narrow(batch, None) is batch
-    assert TABLE not in model.stacked([0, 1])
+    assert "encoder.words.table" not in model.stacked([0, 1])
 
 
 def test_a_narrow_batch_reads_the_same_vectors() -> None:
     model, batcher = made()
     batch = batch_of(batcher, TASKS)
     rows = rows_of(model.encoder, [batch, batch_of(batcher, MORE)])
-    full, less = model.stacked([0, 1])[TABLE], model.stacked([0, 1], rows)[TABLE]
+    full, less = (
+        model.stacked([0, 1])["encoder.words.table"],
+        model.stacked([0, 1], rows)["encoder.words.table"],
+    )
     assert less.shape == (2, len(rows), 3)
     narrowed = narrow(batch, rows)
     for g in range(2):
@@ -114,7 +117,7 @@ def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Te
     support, query = (narrow(batch, rows) for batch in batches)
     domains = [0, 1]
 
-    def losses(batch: Batch):
+    def losses(batch: WordBatch):
         def of(p: Parameters) -> Losses:
             return model.losses(p, batch, domains, aux_weight=0.4)
 
@@ -144,7 +147,7 @@ def test_losses_and_dense_gradients_are_those_of_the_full_table(inner: int) -> N
     for name, value in expected.items():
         assert found[name].shape == value.shape
         torch.testing.assert_close(found[name], value, atol=1e-13, rtol=0, msg=name)
-    table = found[TABLE][0]
+    table = found["encoder.words.table"][0]
     assert not table[WORDS.index("unread")].any()
     assert not table[WORDS.index("zero")].any()  # the filler's row is nobody's
     read = ("the", "dose") if inner else ("the", "Gene", "dose", "of")
@@ -279,7 +282,7 @@ def test_a_narrow_table_finds_what_the_full_one_finds(
     lands in the row that the full table would have read."""
     values = np.arange(1, 1 + len(vocabulary), dtype=np.float32)[:, None]
     vectors = WordVectors(tuple(vocabulary), values)
-    batcher = Batcher(vectors, "ab")
+    batcher = WordBatcher(vectors, "ab")
     config = EncoderConfig(char_cnn_filters=0, char_lstm=0, hidden=1, tune_words=True)
     encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(0))
     full = encoder.words.table.detach().clone()[0, :, 0]

@@ -20,7 +20,6 @@ from adaptner.episodes import TaskSource
 from adaptner.methods.method import SourceDomain
 from adaptner.methods.source_learner import Scene, build_model
 from adaptner.methods.wpz import WPZ
-from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.nn.prototypes import (
@@ -31,6 +30,7 @@ from adaptner.nn.prototypes import (
     token_losses,
 )
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
@@ -219,8 +219,8 @@ EPISODES = [
 ]
 
 
-def made() -> tuple[TaggingModel, Batcher]:
-    batcher = Batcher(VECTORS, "dehnop35")
+def made() -> tuple[TaggingModel, WordBatcher]:
+    batcher = WordBatcher(VECTORS, "dehnop35")
     g = torch.Generator().manual_seed(0)
     encoder = RecurrentEncoder(ENCODER, batcher, g)
     shape = ModelShape(decoder="prototypes", shared=True)
@@ -231,7 +231,7 @@ def made() -> tuple[TaggingModel, Batcher]:
     return model, batcher
 
 
-def episode(model: TaggingModel, batcher: Batcher, numbers: list[int], p: Values) -> Tensor:
+def episode(model: TaggingModel, batcher: WordBatcher, numbers: list[int], p: Values) -> Tensor:
     support, query = (
         batcher([EPISODES[n][half] for n in numbers], [LABELS] * len(numbers)) for half in (0, 1)
     )
@@ -413,7 +413,7 @@ TUNE = FineTuneConfig(
 )
 
 
-def base_of(model: TaggingModel, batcher: Batcher) -> Base:
+def base_of(model: TaggingModel, batcher: WordBatcher) -> Base:
     return Base(model, batcher, "wpz", {}, {"vectors": "given", "iterations": 1})
 
 

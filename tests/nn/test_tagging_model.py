@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel, group_of
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.types import LabelSet, Sentence
 
 VECTORS = WordVectors(("a", "b"), np.array([[1, -1], [0.5, 2]], dtype=np.float32))
@@ -24,15 +24,15 @@ DRUG = [
 ]
 
 
-def made(head: str = "mean") -> tuple[TaggingModel, Batcher]:
-    batcher = Batcher(VECTORS, "abc")
+def made(head: str = "mean") -> tuple[TaggingModel, WordBatcher]:
+    batcher = WordBatcher(VECTORS, "abc")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(char_embedding=2, char_cnn_filters=2, char_lstm=2, hidden=2)
     encoder = RecurrentEncoder(config, batcher, g)
     return TaggingModel(encoder, DOMAINS, g, ModelShape(head=head)).double(), batcher
 
 
-def batch_of(batcher: Batcher, tasks: list[list[Sentence]], domains: list[int]) -> Batch:
+def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]], domains: list[int]) -> WordBatch:
     labels = list(DOMAINS.values())
     return batcher(tasks, [labels[d] for d in domains])
 

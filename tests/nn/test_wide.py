@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from adaptner.nn.batch import Batcher
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.shapes import shape_of
 from adaptner.nn.vectors import WordVectors
 from adaptner.nn.wide import BESIDE, SHAPE, STATES, WORD, word_part
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.types import Sentence
 
 WORDS = ("the", "gene", "tp53", "binds", ".")
@@ -27,7 +27,7 @@ def unit(vector: np.ndarray) -> np.ndarray:
 
 
 def test_features_token_by_token() -> None:
-    batcher = Batcher(WordVectors(WORDS, TABLE), "abcdefg")
+    batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefg")
     wide = RecurrentEncoder(
         SHAPE_OF.model_copy(update={"wide": True}), batcher, torch.Generator().manual_seed(1)
     )

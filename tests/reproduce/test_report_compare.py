@@ -221,7 +221,7 @@ def test_what_is_missing_says_why():
         for name, cell in n.cells.items()
     }
     assert reason["HGDA*", 5, "NCBI"] == "no transformer yet"
-    assert reason["BioBERT", 5, "NCBI"] == "no method of ours fills this row yet"
+    assert reason["BioBERT", 5, "NCBI"] == "not asked for (--methods)"
     assert reason["HGDA-NEs", 5, "NCBI"] == "not asked for (--methods)"
     assert reason["HGDA", 5, "JNLPBA"] == "not asked for (--targets)"
     assert reason["HGDA", 20, "NCBI"] == "not asked for (--sizes)"

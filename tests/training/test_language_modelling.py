@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from adaptner.corpora.own import own_corpus
-from adaptner.nn.batch import Batcher, alphabet_of
 from adaptner.nn.contextual import BidirectionalLM
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.training.budget import Budget
 from adaptner.training.language_modelling import learn_language_model
 from adaptner.training.loop import METRICS, Run
@@ -23,15 +23,17 @@ RATE = OptimiserConfig(name="adamw", rate=1e-2)
 
 
 @pytest.fixture(scope="module")
-def start() -> tuple[BidirectionalLM, Batcher, Text]:
+def start() -> tuple[BidirectionalLM, WordBatcher, Text]:
     torch.set_num_threads(1)
     sentences = [s.bare() for s in own_corpus("gene").split("train")]
-    batcher = Batcher(WordVectors(("x",), torch.zeros(1, 2).numpy()), alphabet_of(sentences))
+    batcher = WordBatcher(WordVectors(("x",), torch.zeros(1, 2).numpy()), alphabet_of(sentences))
     model = BidirectionalLM(len(batcher.alphabet) + 2, 12, torch.Generator().manual_seed(0))
     return model, batcher, Text((sentences,))
 
 
-def learn(start: tuple[BidirectionalLM, Batcher, Text], run: Run, steps: int) -> BidirectionalLM:
+def learn(
+    start: tuple[BidirectionalLM, WordBatcher, Text], run: Run, steps: int
+) -> BidirectionalLM:
     model, batcher, text = start
     mine = copy.deepcopy(model)
     settings = {"optimiser": RATE, "batch": 12, "negatives": 50, "vocabulary": 500, "seed": 2}

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from adaptner.errors import TooFewSentences
-from adaptner.nn.batch import Batcher
 from adaptner.nn.language_model import EDGE, UNKNOWN
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.texts import Chained, Text, TextFiles, endless_batches
 from adaptner.training.vocabulary import Vocabulary
 from adaptner.types import Sentence
@@ -112,7 +112,7 @@ def test_numbers_stand_where_the_batch_has_the_words() -> None:
     text = [sentence("b"), sentence("a x b")]
     vocabulary = Vocabulary.of([[sentence("a b a b")]])
     vectors = WordVectors(("a", "b"), torch.zeros(2, 3).numpy())
-    batch = Batcher(vectors, "ab")([text])
+    batch = WordBatcher(vectors, "ab")([text])
     found = vocabulary.numbers(text, batch, 0)
     assert found[batch.mask[0]].tolist() == [2, UNKNOWN, 3, 3]  # the longest sentence stands first
     assert EDGE not in found

@@ -13,6 +13,7 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.adaptation.raw_texts import RawTextConfig, given_text
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
+from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.language_modelling import learn_language_model
@@ -61,10 +62,11 @@ def contextual_tune(
     text, unlabelled_used = _text(given_text(unlabelled, sentences), sources, config)
     total = first.steps + budget.steps
     own = replace(base, model=copy.deepcopy(base.model))
-    model = own.model.encoder.language_model
-    assert model is not None  # the method has checked the base
+    encoder = own.model.encoder
+    assert isinstance(encoder, RecurrentEncoder)  # the method has checked the base
+    assert encoder.language_model is not None
     learn_language_model(
-        model,
+        encoder.language_model,
         base.batcher,
         text,
         first,

@@ -18,6 +18,7 @@ from adaptner.adaptation.raw_texts import RawTextConfig, given_text
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.cross_domain import LM, NER, CrossDomainNetwork, Reading, Turn
+from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.language_model import Negatives, WordTable
 from adaptner.nn.narrowing import NarrowTable
 from adaptner.nn.parameter_generator import ParameterGenerator
@@ -118,6 +119,7 @@ class CrossDomainScene:
         model = joined(base, list(sources), target.labels, config.zero_shot, False, generator)
         labelled = [s for own in (target.sentences, *self.sources) for s in own]
         self.table = NarrowTable(model.encoder, base.batcher, labelled, self.vocabulary.read)
+        assert isinstance(model.encoder, RecurrentEncoder)
         recurrent = ParameterGenerator(
             model.encoder.recurrent,
             len(sources) + 1,
@@ -239,7 +241,7 @@ def _texts(
 def _optimiser(network: CrossDomainNetwork, config: CrossDomainConfig) -> Optimiser:
     """φ at the full rate; θ, W and the language models' table at that of an encoder."""
     theta = config.encoder_scale
-    encoder = network.model.encoder
+    encoder = network.encoder
     unused = set(encoder.recurrent.parameters())
     parameters = [p for p in network.parameters() if p not in unused]
     decoders = set(network.model.decoder.parameters())

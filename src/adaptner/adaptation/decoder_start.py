@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from adaptner.nn.crf import CRF
+from adaptner.nn.model import TAG_DECODERS, TagDecoder
+from adaptner.nn.softmax_tags import SoftmaxTags
 from adaptner.training.base import Base
 from adaptner.types import LabelSet
 
@@ -18,9 +20,11 @@ DecoderStart = Literal["fresh", "mean"]
 
 def starting_decoder(
     base: Base, labels: LabelSet, start: DecoderStart, generator: torch.Generator
-) -> CRF:
-    decoder = CRF(base.model.encoder.width, labels, generator)
-    sources = [d for d in base.model.decoder if isinstance(d, CRF) and len(d.labels)]
+) -> TagDecoder:
+    """Of the kind that the base has."""
+    make = TAG_DECODERS[base.model.shape.decoder]
+    decoder = make(base.model.encoder.width, labels, generator)
+    sources = [d for d in tag_decoders(base) if len(d.labels)]
     if start == "mean":
         set_to_mean(decoder, sources)
     if base.model.shape.shared:
@@ -28,8 +32,12 @@ def starting_decoder(
     return decoder
 
 
+def tag_decoders(base: Base) -> list[TagDecoder]:
+    return [d for d in base.model.decoder if isinstance(d, (CRF, SoftmaxTags))]
+
+
 @torch.no_grad()
-def keep_known_tags(decoder: CRF, sources: list[CRF]) -> None:
+def keep_known_tags(decoder: TagDecoder, sources: list[TagDecoder]) -> None:
     """Copy, tag by tag, what a source decoder knows of the tags of ``decoder``."""
     for source in sources:
         shared = [t for t in decoder.labels.tags if t in source.labels.index]
@@ -43,7 +51,7 @@ def keep_known_tags(decoder: CRF, sources: list[CRF]) -> None:
 
 
 @torch.no_grad()
-def set_to_mean(decoder: CRF, sources: list[CRF]) -> None:
+def set_to_mean(decoder: TagDecoder, sources: list[TagDecoder]) -> None:
     """What the source decoders agree on: O from O, and every B-x, I-x, ... from the mean over the
     sources and their labels of B, I, ... Moves between two different labels keep their noise, and
     so does all where no source has a label."""

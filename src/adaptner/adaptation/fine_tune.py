@@ -16,6 +16,7 @@ from adaptner.adaptation.descent import Batches, descend
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.crf import CRF
+from adaptner.nn.encoding import Encoder
 from adaptner.nn.narrowing import NarrowTable
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -43,12 +44,11 @@ class FineTuneConfig(BaseModel):
     def steps_for(self, sentences: int) -> int:
         return max(self.steps, self.epochs * math.ceil(sentences / self.batch))
 
-    def optimiser_of(self, encoder: nn.Module, others: Sequence[nn.Parameter]) -> Optimiser:
+    def optimiser_of(self, encoder: Encoder, others: Sequence[nn.Parameter]) -> Optimiser:
         """Over θ, at its own rate, and what else learns."""
-        theta = list(encoder.parameters())
-        return Optimiser(
-            [*theta, *others], self.optimiser, dict.fromkeys(theta, self.encoder_scale)
-        )
+        own = encoder.rates()
+        theta = {p: self.encoder_scale * own.get(p, 1.0) for p in encoder.parameters()}
+        return Optimiser([*theta, *others], self.optimiser, theta)
 
 
 def fine_tune(

@@ -16,16 +16,16 @@ from typing import Literal, Self
 import torch
 from pydantic import Field, model_validator
 
-from adaptner.adaptation.decoder_start import keep_known_tags
+from adaptner.adaptation.decoder_start import keep_known_tags, tag_decoders
 from adaptner.adaptation.descent import Batches, descend
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.bilevel import group_gradients
 from adaptner.errors import TooFewSentences
-from adaptner.nn.crf import CRF
 from adaptner.nn.model import Losses, ModelShape, TaggingModel
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
+from adaptner.nn.prototypes import Prototypes
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.progress import Watch, silent
@@ -162,16 +162,17 @@ def joined(
     encoder = copy.deepcopy(base.model.encoder)
     own = {d: base.model.labels_of(base.model.domains.index(d)) for d in domains}
     head = "attention" if adversary else "none"
-    shape = ModelShape(shared=shared, head=head, reversal=adversary)
+    kind = base.model.shape.decoder
+    shape = ModelShape(decoder=kind, shared=shared, head=head, reversal=adversary)
     model = TaggingModel(encoder, {**own, TARGET: labels}, generator, shape, classes=2)
     for number, domain in enumerate(domains):
         known = base.model.decoder_of(base.model.domains.index(domain))
         mine = model.decoder_of(number)
-        assert isinstance(known, CRF)
-        assert isinstance(mine, CRF)
+        assert not isinstance(known, Prototypes)
+        assert not isinstance(mine, Prototypes)
         keep_known_tags(mine, [known])
     last = model.decoder_of(len(domains))
     if base.model.shape.shared and not shared:  # the target's tags are known already
-        assert isinstance(last, CRF)
-        keep_known_tags(last, [d for d in base.model.decoder if isinstance(d, CRF)])
+        assert not isinstance(last, Prototypes)
+        keep_known_tags(last, tag_decoders(base))
     return model

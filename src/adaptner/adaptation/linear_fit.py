@@ -17,7 +17,9 @@ from adaptner.adaptation.lbfgs import flat, minimise, put
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.crf import CRF
+from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.wide import WORD, word_part
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
@@ -86,6 +88,8 @@ def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
     """φ before any sentence: O is likely, an entity goes on, and the word scores for each label as
     its name has it."""
     decoder = CRF(base.model.encoder.width, labels, torch.Generator())
+    assert isinstance(base.batcher, WordBatcher)
+    assert isinstance(base.model.encoder, RecurrentEncoder)
     vectors = base.batcher.vectors
     with torch.no_grad():
         for p in decoder.parameters():

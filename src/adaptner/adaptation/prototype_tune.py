@@ -15,7 +15,7 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, set_
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.batch import Batch, Batcher
-from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.encoding import Encoder
 from adaptner.nn.narrowing import NarrowTable
 from adaptner.nn.prototypes import (
     Prototypes,
@@ -108,9 +108,7 @@ def episode_loss(
 
 
 @torch.no_grad()
-def target_means(
-    encoder: RecurrentEncoder, batcher: Batcher, target: Target
-) -> tuple[Tensor, Tensor]:
+def target_means(encoder: Encoder, batcher: Batcher, target: Target) -> tuple[Tensor, Tensor]:
     classes = len(target.labels.tags)
     sums = torch.zeros(1, classes, encoder.width)
     counts = torch.zeros(1, classes)

@@ -15,7 +15,8 @@ from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.formats.parts import chunks_of, parts_of
 from adaptner.nn.batch import Batcher
-from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.encoders import restored_encoder
+from adaptner.nn.encoding import Encoder
 from adaptner.nn.model import DECODERS, Decoder, ModelShape
 from adaptner.text.alignment import sentences_of
 from adaptner.training.storage import (
@@ -43,7 +44,7 @@ class Tagger(nn.Module):
 
     def __init__(
         self,
-        encoder: RecurrentEncoder,
+        encoder: Encoder,
         decoder: Decoder,
         batcher: Batcher,
         method: str,
@@ -160,7 +161,7 @@ class Tagger(nn.Module):
             version=__version__,
             method=self.method,
             encoder=self.encoder.config,
-            alphabet=self.batcher.alphabet,
+            alphabet=getattr(self.batcher, "alphabet", ""),
             domains=[
                 DomainEntry(name="target", labels=self.labels.labels, scheme=self.labels.scheme)
             ],
@@ -176,7 +177,7 @@ class Tagger(nn.Module):
         with files_fit(folder, "tagger"):
             manifest, tensors, batcher = read_model(folder, "tagger")
             generator = torch.Generator()
-            encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
+            encoder = restored_encoder(manifest.encoder, batcher, generator)
             make = DECODERS[manifest.shape.decoder]
             decoder = make(encoder.width, manifest.domains[0].label_set(), generator)
             tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)

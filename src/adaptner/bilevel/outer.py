@@ -33,7 +33,7 @@ class FirstOrder:
     ) -> tuple[Losses, Parameters]:
         adapted = _leaves(inner.adapt(support, start))
         losses = query(adapted)
-        return _detached(losses), group_gradients(losses, adapted)
+        return losses.detached(), group_gradients(losses, adapted)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SecondOrder:
     ) -> tuple[Losses, Parameters]:
         start = _leaves(start)
         losses = query(inner.adapt(support, start, through=True))
-        return _detached(losses), group_gradients(losses, start, apart=True)
+        return losses.detached(), group_gradients(losses, start, apart=True)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Implicit:
             ]
             solved = conjugate_gradient(product, target, self.iterations, self.tolerance)
             found.update({names[i]: solved[i] for i in mine})
-        return _detached(losses), found
+        return losses.detached(), found
 
 
 def conjugate_gradient(
@@ -127,11 +127,6 @@ def _times(factor: Tensor, values: Tensor) -> Tensor:
 
 def _leaves(parameters: Parameters) -> Parameters:
     return {n: p.detach().requires_grad_() for n, p in parameters.items()}
-
-
-def _detached(losses: Losses) -> Losses:
-    aux = None if losses.aux is None else losses.aux.detach()
-    return Losses(losses.label.detach(), aux, losses.total.detach())
 
 
 OUTER: dict[str, type[FirstOrder] | type[SecondOrder] | type[Implicit]] = {

@@ -24,6 +24,17 @@ def adapt(
             help="Folder or name of a base (`adaptner bases`); without it, the one the package brings."
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of a base, a pretrained transformer: minilm, a folder, or a Hugging Face name; "
+            "settings suit it (docs/transformers.md)."
+        ),
+    ] = None,
+    download: Annotated[
+        bool,
+        typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
+    ] = False,
     method: Annotated[
         str | None, typer.Option(help="Instead of the base's own; see `adaptner methods`.")
     ] = None,
@@ -74,6 +85,8 @@ def adapt(
 
     Example: adaptner adapt my.jsonl -o model
 
+    Example: adaptner adapt my.jsonl --encoder minilm -o model
+
     Example: adaptner adapt my.jsonl --base base --method agg --sources drug/ gene/ -o model
 
     Example: adaptner adapt my.jsonl --base base --method crossdomain-lm --sources news/ \
@@ -85,10 +98,23 @@ def adapt(
     from adaptner import api
     from adaptner.errors import BadUsage, NoEntities
     from adaptner.methods.configuration import configured, for_base
+    from adaptner.methods.transformer_settings import check_encoder
     from adaptner.methods.unadapted import Unadapted
+    from adaptner.methods.untaught import UNTAUGHT, transformer_base
     from adaptner.training.installed_bases import default_base, load_base
     from adaptner.training.progress import bar
 
+    if base is not None and encoder is not None:
+        raise BadUsage(
+            problem="--encoder and --base: a base has an encoder of its own",
+            remedy="leave out one of them",
+        )
+    if encoder is not None:
+        check_encoder(configured(UNTAUGHT, None, encoder=encoder), download=download)
+    elif download:
+        raise BadUsage(
+            problem="--download: no transformer is named", remedy="name it with --encoder"
+        )
     if method is not None and base is None:  # known before a base is loaded
         api.check_given(configured(method, config), None, sources or (), unlabelled or ())
     if sentences is None and not zero_shot:
@@ -101,7 +127,10 @@ def adapt(
     counts = Counter(e.label for s in given for e in s.entities)
     if not counts and not label and sentences is not None:
         raise NoEntities(file=sentences, sentences=len(given))
-    start = default_base() if base is None else load_base(base)
+    if encoder is not None:
+        start = transformer_base(encoder)
+    else:
+        start = default_base() if base is None else load_base(base)
     chosen = for_base(method, start, config)
     learns = not isinstance(chosen, Unadapted)
     for name, count in counts.items():

@@ -35,6 +35,17 @@ def evaluate(
         ),
     ] = None,
     vectors: Annotated[Path | None, typer.Option(help="Without --base: word vectors.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Without --base: a pretrained transformer: minilm, a folder, or a Hugging Face name; "
+            "settings suit it (docs/transformers.md)."
+        ),
+    ] = None,
+    download: Annotated[
+        bool,
+        typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
+    ] = False,
     iterations: Annotated[int, typer.Option(min=0, help="Without --base: of pretraining.")] = 1000,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings, over those of base and method.")
@@ -79,6 +90,7 @@ def evaluate(
     from adaptner.evaluation.tables import rich_table, summarise
     from adaptner.files import atomic_file
     from adaptner.methods.configuration import configured, for_base
+    from adaptner.methods.transformer_settings import check_encoder
     from adaptner.training.budget import Budget
     from adaptner.training.installed_bases import load_base
     from adaptner.training.progress import bar
@@ -87,13 +99,15 @@ def evaluate(
     prepare_process()
     counts, percents = _sizes(sizes, shares), _shares(shares)
     if base is not None:
-        _refuse_vectors(vectors)
+        _refuse("--vectors", vectors)
+        _refuse("--encoder", encoder)
         start = load_base(base)
         chosen = for_base(method, start, config)
         api.check_given(chosen, start, sources or ())
         chosen.check(start)
     else:
-        chosen = configured(_named(method), config)
+        chosen = configured(_named(method), config, encoder=encoder)
+        check_encoder(chosen, download=download, vectors=vectors)
     corpus = load_corpus(target)
     test = corpus.split("test")
     draw(corpus.split("train"), max([1, *counts]), seed)  # too few? known before the work
@@ -164,14 +178,14 @@ def _shares(text: str | None) -> list[float]:
     return shares
 
 
-def _refuse_vectors(vectors: Path | None) -> None:
+def _refuse(option: str, given: object) -> None:
     """What pretraining would need means nothing where the base is there already."""
     from adaptner.errors import BadUsage
 
-    if vectors is not None:
+    if given is not None:
         raise BadUsage(
-            problem="--vectors has no use with --base, which is trained already",
-            remedy="leave out --vectors, or give --method and --sources instead of --base",
+            problem=f"{option} has no use with --base, which is trained already",
+            remedy=f"leave out {option}, or give --method and --sources instead of --base",
         )
 
 

@@ -33,6 +33,17 @@ def pretrain(
         Path | None,
         typer.Option(help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn with a pretrained transformer: minilm, a folder, or a Hugging Face name; "
+            "settings suit it (docs/transformers.md)."
+        ),
+    ] = None,
+    download: Annotated[
+        bool,
+        typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
+    ] = False,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -59,10 +70,13 @@ def pretrain(
     card. An interrupted run goes on with --resume and ends in the same bytes.
 
     Example: adaptner pretrain --method hgda --sources drug/ gene/ species/ --vectors w2v.npy -o base
+
+    Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
     """
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
     from adaptner.methods.configuration import configured
+    from adaptner.methods.transformer_settings import check_encoder
     from adaptner.training.budget import Budget
     from adaptner.training.pretraining import pretrain as run
     from adaptner.training.progress import bar
@@ -77,7 +91,8 @@ def pretrain(
         )
     prepare_process()
     overrides = {} if k is None else {"k": k}
-    chosen = configured(method, config, overrides)
+    chosen = configured(method, config, overrides, encoder)
+    check_encoder(chosen, download=download, vectors=vectors, start=start)
     remark("reading the corpora ...", quiet)
     corpora = [load_corpus(spec) for spec in sources]
     excluded = [load_corpus(spec) for spec in held_out or ()]

@@ -26,6 +26,16 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder of the word vectors, or a file of them; default beside --data."),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Fill the rows that have a transformer, with this one: minilm, a folder or a name."
+        ),
+    ] = None,
+    download: Annotated[
+        bool,
+        typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
+    ] = False,
     profile: Annotated[
         str, typer.Option(help="quick (about 15 minutes a method on two cores) or paper (days).")
     ] = "quick",
@@ -94,6 +104,8 @@ def reproduce(
     if protocol.table in PLACES:
         _count(protocol.table, published, data, as_json, quiet)
         return
+    if download:
+        _download(encoder)
     request = Request(
         data=data,
         vectors=vectors,
@@ -108,6 +120,7 @@ def reproduce(
         seed=seed,
         jobs=jobs,
         ray=ray,
+        encoder=encoder,
         code=as_code,
         command=shlex.join(["adaptner", *sys.argv[1:]]),
     )
@@ -132,6 +145,17 @@ def reproduce(
         for page in pages:
             out.print(str(page), markup=False)
     raise_failures(ended)
+
+
+def _download(encoder: str | None) -> None:
+    from adaptner.errors import BadUsage
+    from adaptner.nn.pretrained import download_pretrained
+
+    if encoder is None:
+        raise BadUsage(
+            problem="--download: no transformer is named", remedy="name it with --encoder"
+        )
+    download_pretrained(encoder)
 
 
 def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool) -> None:

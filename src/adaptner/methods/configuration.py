@@ -11,14 +11,21 @@ from adaptner.errors import BadConfiguration, BadUsage, FileMissing
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.method import Method
+from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.training.base import Base
 
 
 def configured(
-    name: str, file: Path | None = None, overrides: dict[str, Any] | None = None
+    name: str,
+    file: Path | None = None,
+    overrides: dict[str, Any] | None = None,
+    encoder: str | None = None,
 ) -> Method:
-    """Refused before any training starts if a setting is unknown or out of range."""
-    return _overridden(find_method(name)(), file, overrides or {})
+    """Refused before any training starts if a setting is unknown or out of range. ``encoder``: the
+    transformer to learn with (and the settings for one), unless the file names another."""
+    kind = find_method(name)
+    start = kind() if encoder is None else kind(**transformer_settings(kind, encoder))
+    return _overridden(start, file, overrides or {})
 
 
 def for_base(name: str | None, base: Base, file: Path | None = None) -> Method:

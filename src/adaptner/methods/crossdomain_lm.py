@@ -41,6 +41,8 @@ class CrossDomainLM(WithSources):
     name = "crossdomain-lm"
     title = "FINAL (cross-domain LM)"
     paper = "Jia2019"
+    decoders = ("crf",)
+    encoders = ("recurrent",)
     needs = "source corpora, at adaptation; raw target text helps"
     unlabelled = True
     streams = True

@@ -1,6 +1,6 @@
 """In-Domain: the target's own sentences and nothing else (paper 002, 5.1.1).
 
-Its "base" is an encoder as it was made. Of the sources it takes nothing: alphabet and, where no
+Its "base" is an encoder as it was made, or a pretrained transformer as it is (HGDA's BioBERT row). Of the sources it takes nothing: alphabet and, where no
 vectors are given, vocabulary are the target's.
 """
 
@@ -12,10 +12,13 @@ from adaptner.adaptation.fine_tune import fine_tune
 from adaptner.adaptation.tagger import Tagger
 from adaptner.errors import MethodDoesNotFit
 from adaptner.methods.method import Given
-from adaptner.methods.source_learner import build_encoder
 from adaptner.methods.supervised import Supervised
-from adaptner.nn.model import TaggingModel
+from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.encoders import new_encoder
+from adaptner.nn.model import ModelShape, TaggingModel
+from adaptner.nn.transformer import TransformerConfig
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.nn.words import FrozenWords
 from adaptner.training.base import Base
 
@@ -27,30 +30,45 @@ class InDomain(Supervised):
     needs = "nothing of the sources"
     learns = False
 
+    def least_domains(self) -> int:
+        """A pretrained transformer is a base without any."""
+        return 0 if isinstance(self.config.encoder, TransformerConfig) else 1
+
     def check(self, base: Base) -> None:
         super().check(base)
-        tuned = base.facts["vectors"] == "given" and base.model.encoder.config.tune_words
-        if tuned and base.facts["iterations"]:
+        encoder = base.model.encoder
+        what = "encoder"
+        if isinstance(encoder, RecurrentEncoder):  # which is made anew
+            if base.facts["vectors"] != "given" or not encoder.config.tune_words:
+                return
+            what = "word vectors"
+        if base.facts["iterations"]:
+            know = "know" if what.endswith("s") else "knows"
             raise MethodDoesNotFit(
-                method=self.name, base=base.method, reason="its word vectors know the sources"
+                method=self.name, base=base.method, reason=f"its {what} {know} the sources"
             )
 
     def tagger(self, base: Base, given: Given) -> Tagger:
         generator = torch.Generator().manual_seed(given.seed)
-        encoder, batcher = build_encoder(
-            given.support, base.model.encoder.config, _vectors(base), given.seed, generator
-        )
-        model = TaggingModel(encoder, {"target": base.labels}, generator)
+        encoder, batcher = base.model.encoder, base.batcher
+        if isinstance(encoder, RecurrentEncoder):
+            encoder, batcher = new_encoder(
+                encoder.config, given.support, _vectors(base, encoder), given.seed, generator
+            )
+        shape = ModelShape(decoder=base.model.shape.decoder)
+        model = TaggingModel(encoder, {"target": base.labels}, generator, shape)
         own = Base(model, batcher, self.name, base.config, base.facts, base.folder)
         return fine_tune(own, given.support, self.config.adaptation, **given.options())
 
 
-def _vectors(base: Base) -> WordVectors | None:
+def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:
     """Those the base was made with; random ones are drawn anew, over the target's words."""
     if base.facts["vectors"] == "random":
         return None
-    words = base.model.encoder.words
-    if isinstance(words, FrozenWords):
-        return base.batcher.vectors
-    table = words.table.detach()[0, :-1].numpy()  # a loaded base has its tuned vectors here only
-    return WordVectors(base.batcher.vectors.words, table)
+    assert isinstance(base.batcher, WordBatcher)
+    vectors = base.batcher.vectors
+    if isinstance(encoder.words, FrozenWords):
+        return vectors
+    # a loaded base has its tuned vectors here only
+    table = encoder.words.table.detach()[0, :-1].numpy()
+    return WordVectors(vectors.words, table)

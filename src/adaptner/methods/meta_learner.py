@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.bilevel import OUTER, WEIGHTING, InnerLoop, Step, bilevel_step
+from adaptner.bilevel import OUTER, WEIGHTING, Gathered, InnerLoop, Step, bilevel_step
 from adaptner.episodes import Sampling, Task, TaskSource
 from adaptner.methods.method import MethodConfig, SourceDomain
 from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
@@ -44,7 +44,12 @@ class MetaConfig(SourceConfig):
 
     def shape(self) -> ModelShape:
         head = "mean" if self.classifier else "none"
-        return ModelShape(shared=self.decoders == "shared", head=head, reversal=self.reversal)
+        return ModelShape(
+            decoder=self.tag_head,
+            shared=self.decoders == "shared",
+            head=head,
+            reversal=self.reversal,
+        )
 
 
 class MetaLearner(SourceLearner):
@@ -63,20 +68,22 @@ class MetaLearner(SourceLearner):
 
         def iterate(iteration: int) -> Report:
             batch = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]  # lines 3 to 5
-            domains = [task.domain for task in batch]
-            (support, query), rows = scene.batches(
-                ([task.support for task in batch], domains),
-                ([task.query for task in batch], domains),
-            )
-            on_support, on_query = (
-                scene.objective(data, domains, config, config.aux_weight)
-                for data in (support, query)
-            )
-            start: Parameters = model.stacked(domains, rows)
-            step = bilevel_step(on_support, on_query, start, inner, outer, weighting)
-            model.add_gradients(domains, step.gradients, step.weights, rows)  # lines 10 to 12
+            gathered = Gathered(model, weighting)
+            for part in scene.parts(batch):
+                domains = [task.domain for task in part]
+                (support, query), rows = scene.batches(
+                    ([task.support for task in part], domains),
+                    ([task.query for task in part], domains),
+                )
+                on_support, on_query = (
+                    scene.objective(data, domains, config, config.aux_weight)
+                    for data in (support, query)
+                )
+                start: Parameters = model.stacked(domains, rows)
+                step = bilevel_step(on_support, on_query, start, inner, outer, weighting)
+                gathered.add(domains, step, rows)  # lines 10 to 12
             recorded = iteration == 1 or iteration % config.record_every == 0
-            return _report(step, batch, sources, recorded)
+            return _report(gathered.step(), batch, sources, recorded)
 
         return iterate
 

@@ -17,6 +17,7 @@ from adaptner.methods.method import MethodConfig
 from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
 from adaptner.methods.supervised import joint_iteration
 from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.encoders import AnyEncoderConfig
 from adaptner.nn.model import ModelShape, Parameters
 from adaptner.training.loop import Report
 from adaptner.training.optimiser import OptimiserConfig
@@ -51,10 +52,11 @@ class MetaNERConfig(SourceConfig):
     )
     new_only: bool = Field(False, description="θ(new) where eq. 19 has θ(old)")
     maml_update: bool = Field(False, description="θ by the meta-validation loss, not by eq. 20")
-    encoder: EncoderConfig = ENCODER
+    encoder: AnyEncoderConfig = ENCODER
 
     def shape(self) -> ModelShape:
         return ModelShape(
+            decoder=self.tag_head,
             shared=self.decoders == "shared",
             head="attention" if self.adversary else "none",
             reversal=self.adversary,

@@ -14,6 +14,7 @@ from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import Domain
 from adaptner.corpora.overlap import without_overlap
 from adaptner.errors import BadConfiguration, MethodDoesNotFit
+from adaptner.nn.encoders import KIND
 from adaptner.nn.vectors import WordVectors
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -100,7 +101,9 @@ class Method(ABC):
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
     zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
-    decoder: ClassVar[str] = "crf"  # that of the bases it adapts
+    # those of the bases it adapts
+    decoders: ClassVar[tuple[str, ...]] = ("crf", "softmax")
+    encoders: ClassVar[tuple[str, ...]] = ("recurrent", "transformer")
     Config: ClassVar[type[MethodConfig]]
 
     def __init__(self, config: MethodConfig | None = None, **overrides: Any) -> None:
@@ -111,7 +114,8 @@ class Method(ABC):
             self.config = self.Config.model_validate(_merged(known, overrides))
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or self.name
+            parts = [str(part) for part in first["loc"] if not str(part).startswith(KIND)]
+            where = ".".join(parts) or self.name
             raise BadConfiguration(field=where, reason=first["msg"]) from error
 
     @abstractmethod
@@ -130,13 +134,16 @@ class Method(ABC):
 
     def check(self, base: Base) -> None:
         """Refuse a base that this method cannot adapt."""
-        found = base.model.shape.decoder
-        if found != self.decoder:
-            raise MethodDoesNotFit(
-                method=self.name,
-                base=base.method,
-                reason=f"its decoder is {found}, not {self.decoder}",
-            )
+        for what, found, fit in (
+            ("decoder", base.model.shape.decoder, self.decoders),
+            ("encoder", base.model.encoder.kind, self.encoders),
+        ):
+            if found not in fit:
+                raise MethodDoesNotFit(
+                    method=self.name,
+                    base=base.method,
+                    reason=f"its {what} is {found}, not {' or '.join(fit)}",
+                )
 
     def adapt(
         self,
@@ -174,7 +181,12 @@ def _merged(known: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
     merged = dict(known)
     for name, value in overrides.items():
         inside = known.get(name)
-        if isinstance(inside, dict) and isinstance(value, dict):
+        if isinstance(inside, dict) and isinstance(value, dict) and _alike(inside, value):
             value = _merged(inside, value)
         merged[name] = value
     return merged
+
+
+def _alike(known: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Whether a part of a table is given; an encoder of another kind has other settings."""
+    return "kind" not in given or given["kind"] == known.get("kind")

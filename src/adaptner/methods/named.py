@@ -23,6 +23,8 @@ class Named(Supervised):
     name = "named"
     title = "Named"
     paper = "adaptner"
+    decoders = ("crf",)
+    encoders = ("recurrent",)
     needs = "raw text; source corpora if there are any"
     Config = NamedConfig
     config: NamedConfig

@@ -9,15 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import torch
 from pydantic import Field
 
 from adaptner.bilevel import Objective
+from adaptner.episodes import Task
 from adaptner.errors import BadConfiguration, TooFewDomains
 from adaptner.methods.method import Method, MethodConfig, SourceDomain
-from adaptner.nn.batch import Batch, Batcher, alphabet_of
-from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.batch import Batch, Batcher
+from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.encoders import AnyEncoderConfig, new_encoder
+from adaptner.nn.encoding import Encoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
 from adaptner.nn.vectors import WordVectors
@@ -39,6 +41,9 @@ class SourceConfig(MethodConfig):
     decoders: Literal["own", "shared"] = Field(
         "own", description="a φ for each domain, or one for all (homogeneous setting)"
     )
+    tag_head: Literal["crf", "softmax"] = Field(
+        "crf", description="φ: a CRF, or a fully connected layer alone (HGDA*)"
+    )
     scheme: TagScheme = Field("bio", description="tags inside: bio or bioes")
     per_token: bool = Field(False, description="mean over tokens instead of sum per sentence")
     # AdamW, as MetaBioNER has it: it gets further in minutes than HGDA's SGD
@@ -46,13 +51,13 @@ class SourceConfig(MethodConfig):
     optimiser: OptimiserConfig = Field(
         OptimiserConfig(name="adamw", rate=2e-3), description="outer; SGD's rate comes from eq. 3"
     )
-    encoder: EncoderConfig = EncoderConfig()
+    encoder: AnyEncoderConfig = EncoderConfig()
 
     def outer_optimiser(self) -> OptimiserConfig:
         return self.optimiser
 
     def shape(self) -> ModelShape:
-        return ModelShape(shared=self.decoders == "shared")
+        return ModelShape(decoder=self.tag_head, shared=self.decoders == "shared")
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,12 @@ class Scene:
     batcher: Batcher
     sources: Sequence[SourceDomain]
     state: TrainingState
+
+    def parts(self, tasks: Sequence[Task]) -> list[Sequence[Task]]:
+        """The tasks that are run at once: all, or one after another (see ``Encoder``)."""
+        if self.model.encoder.side_by_side:
+            return [tasks]
+        return [[task] for task in tasks]
 
     def batches(
         self, *groups: tuple[Sequence[Sequence[Sentence]], Sequence[int]]
@@ -117,7 +128,7 @@ class SourceLearner(Method):
         config = self.config
         if start is not None:
             config = config.model_copy(update={"encoder": start.model.encoder.config})
-        if config.encoder.contextual and not self.contextual:
+        if getattr(config.encoder, "contextual", 0) and not self.contextual:
             raise BadConfiguration(
                 field="encoder.contextual",
                 reason=f"{self.name} learns no language model; stm-elmo does",
@@ -129,7 +140,8 @@ class SourceLearner(Method):
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
         table = NarrowTable(model.encoder, batcher, (s for d in sources for s in d.sentences))
-        optimiser = Optimiser(model.parameters(), config.outer_optimiser())
+        rates = model.encoder.rates()
+        optimiser = Optimiser(model.parameters(), config.outer_optimiser(), rates)
         state = TrainingState(model, optimiser, random.Random(seed), generator)
         if self.learns:
             iterate = self.iteration(Scene(model, table.batcher, sources, state))
@@ -140,7 +152,7 @@ class SourceLearner(Method):
         facts: dict[str, Any] = {
             "iterations": state.done,
             "seed": seed,
-            "vectors": "random" if vectors is None and start is None else "given",
+            "vectors": _vectors(model.encoder, vectors is not None or start is not None),
             "sources": [
                 {
                     "domain": d.name,
@@ -155,6 +167,13 @@ class SourceLearner(Method):
             facts["start"] = {"method": start.method, **start.facts}
         folder = None if start is None else start.folder  # its vectors can be linked
         return Base(model, batcher, self.name, config.model_dump(mode="json"), facts, folder)
+
+
+def _vectors(encoder: Encoder, given: bool) -> str:
+    """Where the word vectors come from; a transformer has none but its own."""
+    if encoder.kind == "transformer":
+        return "pretrained"
+    return "given" if given else "random"
 
 
 def _idle(iteration: int) -> Report:
@@ -175,21 +194,6 @@ def build_model(
         encoder, batcher = copy.deepcopy(start.model.encoder), start.batcher
     else:
         sentences = [s for d in sources for s in d.sentences]
-        encoder, batcher = build_encoder(sentences, config.encoder, vectors, seed, generator)
+        encoder, batcher = new_encoder(config.encoder, sentences, vectors, seed, generator)
     domains = {d.name: LabelSet(d.labels.labels, config.scheme) for d in sources}
     return TaggingModel(encoder, domains, generator, config.shape()), batcher
-
-
-def build_encoder(
-    sentences: Sequence[Sentence],
-    shape: EncoderConfig,
-    vectors: WordVectors | None,
-    seed: int,
-    generator: torch.Generator,
-) -> tuple[RecurrentEncoder, Batcher]:
-    if vectors is None:
-        words = (s.tokens for s in sentences)
-        vectors = WordVectors.random(words, shape.word_width, np.random.default_rng(seed))
-        shape = shape.model_copy(update={"tune_words": True})
-    batcher = Batcher(vectors, alphabet_of(sentences))
-    return RecurrentEncoder(shape, batcher, generator), batcher

@@ -40,7 +40,7 @@ class STMElmo(WithSources):
 
     def check(self, base: Base) -> None:
         super().check(base)
-        if not base.model.encoder.config.contextual:
+        if not getattr(base.model.encoder.config, "contextual", 0):
             reason = "its encoder has no place for a language model's states (encoder.contextual)"
             raise MethodDoesNotFit(method=self.name, base=base.method, reason=reason)
 

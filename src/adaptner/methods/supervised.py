@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.bilevel import group_gradients, uniform
+from adaptner.bilevel import Gathered, Step, group_gradients, uniform
 from adaptner.episodes import TaskSource
 from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
 from adaptner.training.loop import Report
@@ -28,16 +28,20 @@ def joint_iteration(scene: Scene, config: SourceConfig, aux_weight: float = 0.0)
 
     def iterate(iteration: int) -> Report:
         drawn = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]
-        domains = [task.domain for task in drawn]
-        sentences = [(*task.support, *task.query) for task in drawn]
-        (batch,), rows = scene.batches((sentences, domains))
-        start = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
-        losses = scene.objective(batch, domains, config, aux_weight)(start)
-        model.add_gradients(domains, group_gradients(losses, start), uniform(losses), rows)
-        loss = float(losses.total.detach().mean())
-        metrics = {"label": float(losses.label.detach().mean())}
+        gathered = Gathered(model, uniform)
+        for part in scene.parts(drawn):
+            domains = [task.domain for task in part]
+            sentences = [(*task.support, *task.query) for task in part]
+            (batch,), rows = scene.batches((sentences, domains))
+            start = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
+            found = scene.objective(batch, domains, config, aux_weight)(start)
+            step = Step(found.detached(), group_gradients(found, start), uniform(found))
+            gathered.add(domains, step, rows)
+        losses = gathered.step().losses
+        loss = float(losses.total.mean())
+        metrics = {"label": float(losses.label.mean())}
         if losses.aux is not None:
-            metrics["aux"] = float(losses.aux.detach().mean())
+            metrics["aux"] = float(losses.aux.mean())
         return Report(loss, metrics, f"loss {loss:.2f}")
 
     return iterate

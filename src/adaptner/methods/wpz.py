@@ -26,6 +26,7 @@ from adaptner.training.loop import Report
 
 class WPZConfig(SourceConfig):
     decoders: Literal["shared"] = "shared"  # its one learned number
+    tag_head: Literal["crf"] = "crf"  # no choice: its own is neither
     per_token: Literal[False] = False
     adaptation: PrototypeTuneConfig = PrototypeTuneConfig()
     retrain: bool = Field(True, description="False: the target's sentences give means only")
@@ -39,7 +40,7 @@ class WPZ(SourceLearner):
     title = "WPZ"
     paper = "MetaNER"
     supports = "any target"
-    decoder = "prototypes"
+    decoders = ("prototypes",)
     Config: ClassVar[type[MethodConfig]] = WPZConfig
     config: WPZConfig
 

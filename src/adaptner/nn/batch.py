@@ -1,192 +1,72 @@
-"""Sentences as tensors: every distinct word of a task once, and where it stands."""
+"""Sentences as tensors: what every encoder's batch has, and how sentences are put in order for it."""
 
 from __future__ import annotations
 
-from collections import Counter
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from adaptner.nn.packing import Packing
-from adaptner.nn.shapes import KINDS, shape_of
-from adaptner.nn.vectors import WordVectors
 from adaptner.types import LabelSet, Sentence
-
-UNKNOWN_CHAR = 1  # 0 is padding
-# Of longer words the first and last halves are read: endings carry the type, and sequences of
-# hundreds of letters would otherwise set the width of the whole batch.
-LONGEST_WORD = 32
-REMEMBERED = 200_000  # words; bounded, whatever a user tags
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """The n-grams of the words that have no row in the word vectors, one word after another."""
-
-    rows: Tensor  # (P,) in the table of n-grams
-    starts: Tensor  # (U,) where each word's begin in ``rows``
-    places: Tensor  # (U,) where the word is in the flattened (G, W)
 
 
 @dataclass(frozen=True)
 class Batch:
     """G tasks of B sentences each. ``order[g][i]`` is the place, in the list given, of the i-th
-    sentence here (they are sorted, longest first)."""
+    sentence here (they are sorted, longest first). Each encoder's batch has more fields."""
 
-    rows: Tensor  # (G, W) of each distinct word in the word vectors
-    chars: Tensor  # (G, W, C)
-    shapes: Tensor  # (G, W, KINDS), each 0 or 1
-    char_packing: Packing
-    index: Tensor  # (G, B, L) which distinct word stands where
-    packing: Packing
+    rows: Tensor  # (G, ...) of the words or sub-words in the encoder's table
     mask: Tensor  # (G, B, L)
     tags: Tensor | None  # (G, B, L)
     order: tuple[tuple[int, ...], ...]
-    pieces: Pieces | None = None  # with vectors that have n-grams, if a word here needs them
 
 
-class _Words:
-    """What is known of every word met so far, in arrays that a batch picks its rows from.
+@dataclass(frozen=True)
+class Arranged:
+    """Tasks in the order in which they are encoded: each one's longest sentence first."""
 
-    Word 0 is the filler of tasks that have fewer distinct words than their neighbours."""
-
-    def __init__(self) -> None:
-        self.number: dict[str, int] = {"": 0}
-        self.rows = np.zeros(1024, dtype=np.int64)
-        self.lengths = np.ones(1024, dtype=np.int64)
-        self.chars = np.zeros((1024, LONGEST_WORD), dtype=np.int64)
-        self.shapes = np.zeros((1024, KINDS), dtype=np.float32)
-        # by number, for the words made up of n-grams; empty with vectors that have none
-        self.pieces: dict[int, np.ndarray] = {}
-        self._adding = Lock()
-
-    def add(self, word: str, row: int, chars: list[int], pieces: np.ndarray | None = None) -> int:
-        with self._adding:  # two threads must not give two words one number
-            if word in self.number:
-                return self.number[word]
-            number = len(self.number)
-            if number == len(self.rows):
-                self.rows, self.lengths, self.chars, self.shapes = (
-                    np.concatenate([a, np.zeros_like(a)])
-                    for a in (self.rows, self.lengths, self.chars, self.shapes)
-                )
-            self.rows[number] = row
-            self.lengths[number] = len(chars)
-            self.chars[number, : len(chars)] = chars
-            self.shapes[number] = shape_of(word)
-            if pieces is not None:
-                self.pieces[number] = pieces
-            # last, so that another thread never finds a word whose arrays are not filled yet
-            self.number[word] = number
-            return number
-
-    def pieces_of(self, numbers: np.ndarray) -> Pieces | None:
-        """Those of the words ``numbers`` that are made up of n-grams."""
-        if not self.pieces:
-            return None
-        found = [
-            (place, self.pieces[number])
-            for place, number in enumerate(numbers.ravel().tolist())
-            if number in self.pieces
-        ]
-        if not found:
-            return None
-        places, rows = zip(*found, strict=True)
-        starts = np.cumsum([0, *map(len, rows[:-1])])
-        return Pieces(
-            rows=torch.from_numpy(np.concatenate(rows, dtype=np.int64)),
-            starts=torch.from_numpy(starts),
-            places=torch.tensor(places),
-        )
+    tasks: tuple[tuple[Sentence, ...], ...]
+    lengths: np.ndarray  # (G, B)
+    mask: np.ndarray  # (G, B, L)
+    tags: Tensor | None
+    order: tuple[tuple[int, ...], ...]
 
 
-class Batcher:
-    """Turns sentences into batches for one vocabulary."""
-
-    def __init__(self, vectors: WordVectors, alphabet: str) -> None:
-        self.vectors = vectors
-        self.alphabet = alphabet
-        self._chars = {c: i + 2 for i, c in enumerate(alphabet)}
-        self._words = _Words()
-
-    def spelled(self, word: str) -> list[int]:
-        """The characters of a word that are read, as numbers."""
-        half = LONGEST_WORD // 2
-        read = word if len(word) <= LONGEST_WORD else word[:half] + word[-half:]
-        return [self._chars.get(c, UNKNOWN_CHAR) for c in read]
+class Batcher(ABC):
+    """Turns sentences into batches for one vocabulary, that of an encoder."""
 
     def __call__(
         self, tasks: Sequence[Sequence[Sentence]], labels: Sequence[LabelSet] | None = None
     ) -> Batch:
         """``tasks``: as many sentences in each; ``labels``: each task's, if tags are wanted."""
-        words = self._words
-        if len(words.number) > REMEMBERED:
-            words = self._words = _Words()
         orders = [sorted(range(len(task)), key=lambda i: -len(task[i])) for task in tasks]
-        chosen = [[task[i] for i in order] for task, order in zip(tasks, orders, strict=True)]
+        chosen = tuple(
+            tuple(task[i] for i in order) for task, order in zip(tasks, orders, strict=True)
+        )
         lengths = np.array([[len(s) for s in task] for task in chosen])
         mask = np.arange(lengths.max()) < lengths[..., None]
-        distinct, places = [], []
-        for task in chosen:
-            number = self._numbers(words, task)
-            unique, first, inverse = np.unique(number, return_index=True, return_inverse=True)
-            # Words as long as each other stand as they come in the task, not as their numbers go:
-            # those tell what was seen before, and dropout is drawn word by word in this order.
-            longest_first = np.lexsort((first, -words.lengths[unique]))
-            distinct.append(unique[longest_first])
-            places.append(np.argsort(longest_first)[inverse])
-        most = max(map(len, distinct))
-        numbers = np.stack([np.pad(own, (0, most - len(own))) for own in distinct])
-        char_lengths = words.lengths[numbers]
-        width = int(char_lengths.max())
-        index = np.zeros(mask.shape, dtype=np.int64)
-        index[mask] = np.concatenate(places)
         tags = None
         if labels is not None:
-            tags = np.zeros(mask.shape, dtype=np.int64)
-            tags[mask] = [
+            numbers = np.zeros(mask.shape, dtype=np.int64)
+            numbers[mask] = [
                 number
                 for task, known in zip(chosen, labels, strict=True)
                 for s in task
                 for number in known.numbers(s)
             ]
-        return Batch(
-            rows=torch.from_numpy(words.rows[numbers]),
-            chars=torch.from_numpy(words.chars[numbers, :width]),
-            shapes=torch.from_numpy(words.shapes[numbers]),
-            char_packing=Packing.of(torch.from_numpy(char_lengths), width),
-            index=torch.from_numpy(index),
-            packing=Packing.of(torch.from_numpy(lengths), mask.shape[2]),
-            mask=torch.from_numpy(mask),
-            tags=None if tags is None else torch.from_numpy(tags),
-            order=tuple(map(tuple, orders)),
-            pieces=words.pieces_of(numbers),
-        )
+            tags = torch.from_numpy(numbers)
+        return self._read(Arranged(chosen, lengths, mask, tags, tuple(map(tuple, orders))))
 
-    def _numbers(self, words: _Words, task: Sequence[Sentence]) -> np.ndarray:
-        known = words.number
-        found = []
-        for sentence in task:
-            for word in sentence.tokens:
-                number = known.get(word)
-                if number is None:
-                    number = words.add(
-                        word,
-                        self.vectors.row(word),
-                        self.spelled(word),
-                        self.vectors.pieces(word),
-                    )
-                found.append(number)
-        return np.array(found)
+    @abstractmethod
+    def _read(self, arranged: Arranged) -> Batch:
+        """The batch of sentences that are in order."""
 
-
-def alphabet_of(sentences: Iterable[Sentence], least: int = 2) -> str:
-    """The characters seen at least ``least`` times, sorted."""
-    counts: Counter[str] = Counter()
-    for sentence in sentences:
-        counts.update(sentence.text)
-    return "".join(sorted(c for c, n in counts.items() if n >= least and not c.isspace()))
+    @abstractmethod
+    def narrowed(
+        self, sentences: Iterable[Sentence], words: Iterable[str] = ()
+    ) -> tuple[Tensor, Batcher] | None:
+        """The rows of the encoder's table that ``sentences`` and ``words`` read, in order, and a
+        batcher for a table of these rows alone; None if they are all."""

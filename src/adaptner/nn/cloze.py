@@ -12,8 +12,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from adaptner.nn.batch import Batch
 from adaptner.nn.parameters import fan_in
+from adaptner.nn.word_batch import WordBatch
 
 # Cosines lie within -1 and 1: without this factor even a perfect guess would be hardly more
 # probable than the others.
@@ -37,7 +37,7 @@ class ClozeHead(nn.Module):
         return F.linear(torch.cat(sides, -1), self.weight, self.bias)
 
     def forward(
-        self, states: Tensor, batch: Batch, words: Tensor, most: int, noise: Generator
+        self, states: Tensor, batch: WordBatch, words: Tensor, most: int, noise: Generator
     ) -> Tensor:
         """Mean cross-entropy over ``most`` tokens (or all, if there are fewer) of one task.
 

@@ -9,10 +9,10 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from adaptner.nn.batch import Batch
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.parameters import dropout, fan_in, uniform
 from adaptner.nn.recurrent import BiLSTM
+from adaptner.nn.word_batch import WordBatch
 
 LAYERS = 3  # the spelling, and the states of two layers
 # ELMo has 2,048 filters of widths 1 to 7 over characters of 16 numbers, for a billion words of text.
@@ -34,7 +34,7 @@ class BidirectionalLM(nn.Module):
         self.upper = BiLSTM(hidden, hidden, generator)
         self.width = 2 * hidden
 
-    def forward(self, batch: Batch, noise: Generator | None = None) -> list[Tensor]:
+    def forward(self, batch: WordBatch, noise: Generator | None = None) -> list[Tensor]:
         """The layers (G, B, L, 2H), lowest first; forward states stand before backward ones. The
         last one guesses words. Nothing stands beyond a sentence's end."""
         spelled = F.relu(self.char_cnn(self.chars, batch.chars, batch.char_packing))

@@ -28,10 +28,12 @@ class Limits:
         self.moves = torch.zeros(len(label_sets), most, most)  # (G, from, to)
         self.starts = torch.zeros(len(label_sets), most)
         self.ends = torch.zeros(len(label_sets), most)
+        self.surplus = torch.zeros(len(label_sets), most)
         for task, labels in enumerate(label_sets):
             count = len(labels.tags)
             self.moves[task, :, count:] = FORBIDDEN
             self.starts[task, count:] = FORBIDDEN
+            self.surplus[task, count:] = FORBIDDEN
             moves, starts, ends = _limits_of(labels)
             self.moves[task, :count, :count] = moves
             self.starts[task, :count] = starts

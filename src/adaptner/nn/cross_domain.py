@@ -12,6 +12,7 @@ from torch.func import functional_call
 
 from adaptner.nn.batch import Batch
 from adaptner.nn.crf import CRF
+from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.language_model import EDGE, WordTable, language_loss
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.narrowing import narrow, rows_of
@@ -66,6 +67,11 @@ class CrossDomainNetwork(nn.Module):
         self.recurrent = recurrent
         self.words = words
 
+    @property
+    def encoder(self) -> RecurrentEncoder:
+        assert isinstance(self.model.encoder, RecurrentEncoder)
+        return self.model.encoder
+
     def losses(
         self,
         turns: Sequence[Turn],
@@ -105,7 +111,7 @@ class CrossDomainNetwork(nn.Module):
     def _states(
         self, turns: Sequence[Turn], batch: Batch, leaves: list[Leaf], noise: Generator | None
     ) -> Tensor:
-        encoder, count = self.model.encoder, len(turns)
+        encoder, count = self.encoder, len(turns)
         parameters = {
             f"recurrent.{name}": values
             for name, values in self.recurrent([(t.domain, t.task) for t in turns]).items()
@@ -136,7 +142,7 @@ class CrossDomainNetwork(nn.Module):
     def settle(self, domain: int, task: int = NER) -> None:
         """The encoder's own recurrent layer becomes the one of a domain and task."""
         generated = self.recurrent([(domain, task)])
-        for name, p in self.model.encoder.recurrent.named_parameters():
+        for name, p in self.encoder.recurrent.named_parameters():
             p.copy_(generated[name])
 
 

@@ -5,7 +5,7 @@ HGDA's own is the default: 200 + 50 + 50 numbers a word in, 128 x 2 out.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import (
@@ -16,15 +16,17 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     model_serializer,
 )
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
-from adaptner.nn.batch import Batch, Batcher
+from adaptner.nn.batch import Batch
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.contextual import BidirectionalLM, LayerMix
+from adaptner.nn.encoding import Encoder
 from adaptner.nn.parameters import dropout, uniform
 from adaptner.nn.recurrent import BiGRU, BiLSTM
 from adaptner.nn.wide import wide_width, widened
+from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.nn.words import FrozenWords, TunedWords
 
 
@@ -34,6 +36,7 @@ class EncoderConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    kind: Literal["recurrent"] = "recurrent"
     word_width: int = Field(
         200, ge=1, description="width of random word vectors, if none are given"
     )
@@ -66,11 +69,12 @@ class EncoderConfig(BaseModel):
         return told
 
 
-class RecurrentEncoder(nn.Module):
-    """θ. Knows nothing of labels: a batch in, (G, B, L, width) out; width is 2 x hidden, or more if
-    it is wide."""
+class RecurrentEncoder(Encoder):
+    """Its width is 2 x hidden, or more if it is wide."""
 
-    def __init__(self, config: EncoderConfig, batcher: Batcher, generator: Generator) -> None:
+    kind: ClassVar[Literal["recurrent"]] = "recurrent"
+
+    def __init__(self, config: EncoderConfig, batcher: WordBatcher, generator: Generator) -> None:
         super().__init__()
         self.config = config
         layer = TunedWords if config.tune_words else FrozenWords
@@ -101,9 +105,14 @@ class RecurrentEncoder(nn.Module):
         if config.wide:
             self.width = wide_width(self.width, self.words.width)
 
+    @property
+    def table(self) -> str | None:
+        return "words.table" if isinstance(self.words, TunedWords) else None
+
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
-        """``noise`` switches dropout on. Dropout on the input is drawn per distinct word: the word is
-        hidden in the same places throughout the batch, and is still encoded only once."""
+        """Dropout on the input is drawn per distinct word: the word is hidden in the same places
+        throughout the batch, and is still encoded only once."""
+        assert isinstance(batch, WordBatch)
         words = self.words(batch.rows, batch.pieces).to(self.recurrent.input_weight.dtype)
         parts = [words]
         if self.char_cnn is not None:
@@ -119,7 +128,7 @@ class RecurrentEncoder(nn.Module):
         return widened(unpacked, words, batch) if self.config.wide else unpacked
 
     def _in_context(
-        self, symbols: Tensor, batch: Batch, noise: Generator | None
+        self, symbols: Tensor, batch: WordBatch, noise: Generator | None
     ) -> tuple[Tensor, Tensor]:
         """Every token is a symbol of its own: what the language model says of a word differs from
         place to place. The model has learnt before and stays as it is."""

@@ -20,15 +20,20 @@ from adaptner.nn.attention_head import AttentionHead
 from adaptner.nn.batch import Batch
 from adaptner.nn.crf import CRF, Limits
 from adaptner.nn.domain_head import DomainHead
-from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.encoding import Encoder
 from adaptner.nn.prototypes import Prototypes
+from adaptner.nn.softmax_tags import SoftmaxTags
 from adaptner.types import LabelSet
 
 Group = Literal["encoder", "decoder", "head"]  # θ, φ, ω
 Parameters = dict[str, Tensor]
-Decoder = CRF | Prototypes
-DECODERS: dict[str, type[CRF] | type[Prototypes]] = {"crf": CRF, "prototypes": Prototypes}
-TABLE = "encoder.words.table"  # tuned word vectors: the one parameter of which a batch reads little
+TagDecoder = CRF | SoftmaxTags  # φ is learned, a row a tag
+TAG_DECODERS: dict[str, type[CRF] | type[SoftmaxTags]] = {"crf": CRF, "softmax": SoftmaxTags}
+Decoder = TagDecoder | Prototypes
+DECODERS: dict[str, type[CRF] | type[SoftmaxTags] | type[Prototypes]] = {
+    **TAG_DECODERS,
+    "prototypes": Prototypes,
+}
 
 
 class ModelShape(BaseModel):
@@ -37,7 +42,7 @@ class ModelShape(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    decoder: Literal["crf", "prototypes"] = "crf"
+    decoder: Literal["crf", "softmax", "prototypes"] = "crf"
     shared: bool = False
     head: Literal["none", "mean", "attention"] = "none"
     reversal: bool = False
@@ -51,6 +56,10 @@ class Losses:
     aux: Tensor | None
     total: Tensor
 
+    def detached(self) -> Losses:
+        aux = None if self.aux is None else self.aux.detach()
+        return Losses(self.label.detach(), aux, self.total.detach())
+
 
 class TaggingModel(nn.Module):
     """``domains`` maps each domain to its labels; ``classes`` of the head are the domains unless
@@ -58,7 +67,7 @@ class TaggingModel(nn.Module):
 
     def __init__(
         self,
-        encoder: RecurrentEncoder,
+        encoder: Encoder,
         domains: Mapping[str, LabelSet],
         generator: Generator,
         shape: ModelShape = ModelShape(),
@@ -81,24 +90,28 @@ class TaggingModel(nn.Module):
 
     def decoder_of(self, domain: int) -> Decoder:
         decoder = self.decoder[self._number(domain)]
-        assert isinstance(decoder, (CRF, Prototypes))
+        assert isinstance(decoder, (CRF, SoftmaxTags, Prototypes))
         return decoder
 
     def labels_of(self, domain: int) -> LabelSet:
         return self.decoder_of(domain).labels
+
+    @property
+    def _table(self) -> str:
+        return f"encoder.{self.encoder.table}"
 
     def _number(self, domain: int) -> int:
         return 0 if self.shape.shared else domain
 
     def stacked(self, domains: Sequence[int], rows: Tensor | None = None) -> Parameters:
         """The parameters of one task per entry of ``domains``: θ and ω repeated without a copy, each
-        task's own φ, padded to the largest label set among them. ``rows``: of a tuned word table
+        task's own φ, padded to the largest label set among them. ``rows``: of the encoder's table
         only these (see ``nn/narrowing.py``)."""
         stacked = {}
         for name, p in self.named_parameters():
             if group_of(name) == "decoder":
                 continue
-            values = p.detach() if rows is None or name != TABLE else p.detach()[:, rows]
+            values = p.detach() if rows is None or name != self._table else p.detach()[:, rows]
             stacked[name] = values.expand(len(domains), *values.shape[1:])
         own = [dict(self.decoder_of(d).named_parameters()) for d in domains]
         for name in own[0]:
@@ -122,7 +135,7 @@ class TaggingModel(nn.Module):
             group = group_of(name)
             if group != "decoder":
                 weighted = torch.tensordot(weights[group], gradient, 1)[None]
-                if rows is not None and name == TABLE:
+                if rows is not None and name == self._table:
                     weighted = torch.zeros_like(mine[name]).index_copy(1, rows, weighted)
                 _accumulate(mine[name], weighted)
                 continue
@@ -131,6 +144,12 @@ class TaggingModel(nn.Module):
                 target = mine[f"decoder.{number}.{name.removeprefix('decoder.')}"]
                 inner = tuple(slice(0, size) for size in target.shape[1:])
                 _accumulate(target, weights[group][task] * gradient[task][inner][None])
+
+    @torch.no_grad()
+    def scale_gradients(self, factors: Mapping[Group, float]) -> None:
+        for name, p in self.named_parameters():
+            if p.grad is not None:
+                p.grad.mul_(factors[group_of(name)])
 
     def states(
         self, parameters: Parameters, batch: Batch, noise: Generator | None = None

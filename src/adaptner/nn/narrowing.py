@@ -1,4 +1,4 @@
-"""Tuned word vectors, less what is not in use.
+"""A table of words or sub-words, less what is not in use.
 
 A table of 75,000 words is read in a few hundred places by a batch and in a few thousand by a run.
 Gradients and optimiser moments of all the other rows would cost more than everything else. Within an
@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from adaptner.nn.batch import Batch, Batcher
-from adaptner.nn.encoder import RecurrentEncoder
-from adaptner.nn.vectors import WordVectors
-from adaptner.nn.words import TunedWords
+from adaptner.nn.encoding import Encoder
 from adaptner.types import Sentence
 
+AnyBatch = TypeVar("AnyBatch", bound=Batch)
 
-def rows_of(encoder: RecurrentEncoder, batches: Sequence[Batch]) -> Tensor | None:
-    """The rows of the word table that ``batches`` read, in order; None for frozen vectors."""
-    if not isinstance(encoder.words, TunedWords):
+
+def rows_of(encoder: Encoder, batches: Sequence[Batch]) -> Tensor | None:
+    """The rows of the table that ``batches`` read, in order; None for one that is not trained."""
+    if encoder.table is None:
         return None
     return torch.cat([batch.rows.flatten() for batch in batches]).unique()
 
 
-def narrow(batch: Batch, rows: Tensor | None) -> Batch:
+def narrow(batch: AnyBatch, rows: Tensor | None) -> AnyBatch:
     """The batch as it reads a table of ``rows`` alone."""
     return batch if rows is None else replace(batch, rows=torch.searchsorted(rows, batch.rows))
 
@@ -40,7 +40,7 @@ class NarrowTable:
 
     def __init__(
         self,
-        encoder: RecurrentEncoder,
+        encoder: Encoder,
         batcher: Batcher,
         sentences: Iterable[Sentence],
         words: Iterable[str] = (),
@@ -48,28 +48,22 @@ class NarrowTable:
         self.batcher = batcher
         self._encoder = encoder
         self._full: Tensor | None = None
-        layer = encoder.words
-        if not isinstance(layer, TunedWords):
+        if encoder.table is None or (fewer := batcher.narrowed(sentences, words)) is None:
             return
-        vectors = batcher.vectors
-        read = {vectors.row(word) for s in sentences for word in s.tokens}
-        read.update(map(vectors.row, words))
-        kept = sorted(read - {len(vectors.words)})
-        if len(kept) == len(vectors.words):
-            return
-        self._full = layer.table.detach()
-        self._rows = torch.tensor([*kept, len(vectors.words)])
-        layer.table = nn.Parameter(self._full[:, self._rows])
-        narrowed = WordVectors(  # without n-grams, which tuned vectors drop (see TunedWords)
-            tuple(vectors.words[row] for row in kept),
-            np.zeros((len(kept), vectors.width), dtype=np.float32),  # the values are in the encoder
-        )
-        self.batcher = Batcher(narrowed, batcher.alphabet)
+        self._rows, self.batcher = fewer
+        self._full = encoder.get_parameter(encoder.table).detach()
+        _put(encoder, self._full[:, self._rows])
 
     def widen(self) -> None:
-        words = self._encoder.words
         if self._full is None:
             return
-        assert isinstance(words, TunedWords)
-        words.table = nn.Parameter(self._full.index_copy(1, self._rows, words.table.detach()))
+        assert self._encoder.table is not None
+        learned = self._encoder.get_parameter(self._encoder.table).detach()
+        _put(self._encoder, self._full.index_copy(1, self._rows, learned))
         self._full = None
+
+
+def _put(encoder: Encoder, table: Tensor) -> None:
+    assert encoder.table is not None
+    holder, _, name = encoder.table.rpartition(".")
+    setattr(encoder.get_submodule(holder), name, nn.Parameter(table))

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from adaptner.nn.batch import Batch
 from adaptner.nn.shapes import KINDS
+from adaptner.nn.word_batch import WordBatch
 
 STATES, WORD, BESIDE, SHAPE = 4.0, 8.0, 4.0, 2.4  # lengths of the parts
 
@@ -26,7 +26,7 @@ def word_part(states: int, words: int) -> slice:
     return slice(states, states + words)
 
 
-def widened(states: Tensor, words: Tensor, batch: Batch) -> Tensor:
+def widened(states: Tensor, words: Tensor, batch: WordBatch) -> Tensor:
     """(G, B, L, states) and the vectors (G, W, words) of the distinct words ->
     (G, B, L, wide_width). Zero beyond a sentence's end, as the states are."""
     task = torch.arange(len(batch.index))[:, None, None]

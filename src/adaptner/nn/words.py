@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from adaptner.nn.batch import Pieces
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import Pieces
 
 
 class FrozenWords(nn.Module):

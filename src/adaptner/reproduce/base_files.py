@@ -9,7 +9,8 @@ import shutil
 from pathlib import Path
 
 from adaptner.files import atomic_file
-from adaptner.training.storage import MANIFEST, VECTOR_FILES
+from adaptner.training.storage import MANIFEST
+from adaptner.training.vocabulary_files import VECTOR_FILES
 
 Files = dict[str, bytes]
 

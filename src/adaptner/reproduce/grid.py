@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from adaptner.reproduce import costs
 from adaptner.reproduce.counts import PLACES
 from adaptner.reproduce.plan import Plan
-from adaptner.reproduce.protocol import fillings
+from adaptner.reproduce.protocol import BERT, fillings
 from adaptner.reproduce.protocols import protocol_of
 from adaptner.reproduce.tables import papers
 
@@ -81,9 +81,12 @@ def listing() -> list[dict[str, Any]]:
             protocol = protocol_of(name)
             filled: dict[str, str] = {}
             missing: dict[str, str] = {}
+            transformers: list[str] = []
             for f in fillings(protocol, table):
                 if f.method is not None:
                     filled[f.label] = f.method
+                    if f.row.encoder == BERT and f.label not in transformers:
+                        transformers.append(f.label)
                 else:
                     missing[f.label] = f.reason
             found.append(
@@ -91,6 +94,7 @@ def listing() -> list[dict[str, Any]]:
                     "table": name,
                     "caption": table.caption,
                     "filled": filled,
+                    "transformers": transformers,
                     "missing": missing,
                     "extra": list(protocol.extra),
                     "counted": name in PLACES,
@@ -110,7 +114,11 @@ def listing_lines(row: dict[str, Any]) -> list[str]:
         lines.append(f"  nothing of ours fills it: {next(iter(row['missing'].values()))}")
     else:
         filled = ", ".join(
-            label if label.lower() == name else f"{label} ({name})"
+            f"{label} ({name} --encoder)"
+            if label in row["transformers"]
+            else label
+            if label.lower() == name
+            else f"{label} ({name})"
             for label, name in row["filled"].items()
         )
         extra = f"; beside them {', '.join(row['extra'])}" if row["extra"] else ""

@@ -32,7 +32,8 @@ from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
 from adaptner.training.pretraining import CARD, card
 from adaptner.training.progress import Watch, silent
-from adaptner.training.storage import MANIFEST, vector_files
+from adaptner.training.storage import MANIFEST
+from adaptner.training.vocabulary_files import vector_files
 
 Outcome = dict[str, Any]
 COST = (

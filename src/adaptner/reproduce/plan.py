@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from adaptner.errors import AdaptnerError, FileMissing
 from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.unadapted import Unadapted
+from adaptner.nn.pretrained import find_folder, weight_files
 from adaptner.reproduce.data import Known, checksum, folder_of
 from adaptner.reproduce.job import Job, Places, Spec
 from adaptner.reproduce.profiles import Profile
-from adaptner.reproduce.protocol import Group, Protocol, Target
+from adaptner.reproduce.protocol import BERT, Group, Protocol, Target
 from adaptner.reproduce.settings import configured, learner_of
 
 
@@ -27,6 +29,7 @@ class Selection:
     targets: Sequence[Target]
     sizes: Sequence[int] = ()
     shares: Sequence[float] = ()
+    encoder: str | None = None  # a transformer, for the rows that have one
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,9 @@ def plan(
 ) -> Plan:
     """Jobs in the order in which they are best done. A target whose data is missing is skipped with
     the reason; if that leaves none, it is an error."""
-    vectors = _vectors_checksum(protocol, places)
+    encoder = selection.encoder
+    vectors = _vectors_checksum(protocol, places) if encoder is None else None
+    weights = {} if encoder is None else {"encoder": weights_checksum(encoder)}
     sums = _Checksums(places.data)
     jobs: dict[str, Job] = {}
     skipped: dict[str, str] = {}
@@ -68,7 +73,7 @@ def plan(
             missing = error
             skipped |= {t.name: str(error).splitlines()[0] for t in targets}
             continue
-        common = {"sources": sources, "held_out": held_out, "code": code}
+        common = {"sources": sources, "held_out": held_out, "code": code, **weights}
         for name in selection.methods:
             if reason := _unfit(name, protocol):
                 skipped[name] = reason
@@ -102,8 +107,10 @@ def _method_jobs(
     if protocol.hardness:
         cells = [(None, None)]
     variants = ("", *protocol.variants.get(name, ()))
+    if selection.encoder is not None:
+        variants = (BERT,)
     for variant, (size, share) in product(variants, cells):
-        chosen = configured(name, protocol, profile, size, variant)
+        chosen = configured(name, protocol, profile, size, variant, selection.encoder)
         learner = learner_of(chosen)
         base = Job(
             "base",
@@ -173,6 +180,12 @@ class _Checksums:
                 )
             self.found[place] = checksum(self._root, place)
         return place, self.found[place]
+
+
+def weights_checksum(encoder: str) -> str:
+    """Of the network and of the library that runs it."""
+    sums = "".join(map(digest, weight_files(find_folder(encoder))))
+    return f"{sha256(sums.encode()).hexdigest()} transformers-{version('transformers')}"
 
 
 def _vectors_checksum(protocol: Protocol, places: Places) -> str | None:

@@ -14,6 +14,9 @@ from adaptner.reproduce.data import folder_of
 from adaptner.reproduce.report.request import row_label
 from adaptner.reproduce.tables import Paper, PublishedRow, PublishedTable, papers
 
+# What published tables call a row's transformer, and our variant that fills it.
+BERT = "bert"
+
 Variants = Mapping[str, Mapping[str, Any]]  # name -> settings
 
 
@@ -47,7 +50,8 @@ class Protocol:
     """What fills a table. A size of 0 is zero-shot. ``settings`` are those of all methods; ``quick`` and, for one method each,
     ``quick_own`` go on top of them where a profile does not follow recipes. ``rows`` names our
     method where the table's row does not; ``variants`` are settings on top of a method's, by the
-    row's name; ``extra`` are methods worth a row that the paper does not have."""
+    row's name; ``transformers`` are methods with a row of their own that has one for an encoder, run
+    when one is named; ``extra`` are methods worth a row that the paper does not have."""
 
     table: str
     groups: tuple[Group, ...] = ()
@@ -59,6 +63,7 @@ class Protocol:
     quick_own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rows: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Variants] = field(default_factory=dict)
+    transformers: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     hardness: bool = False  # filled from the records of a base; nothing is drawn
@@ -87,6 +92,10 @@ class Filling:
     def label(self) -> str:
         return row_label(self.row)
 
+    def is_run(self, encoder: str | None) -> bool:
+        """Rows with a transformer are filled where one is named, and no others then."""
+        return self.method is not None and (self.row.encoder == BERT) == (encoder is not None)
+
 
 def fillings(protocol: Protocol, table: PublishedTable) -> list[Filling]:
     """One for each printed row."""
@@ -101,8 +110,10 @@ def _filling(protocol: Protocol, row: PublishedRow) -> Filling:
         return Filling(row, None, protocol.reason)
     if protocol.hardness:
         return Filling(row, "hgda")
-    if row.encoder == "bert":
-        return Filling(row, None, "a transformer encoder is to come")
+    if row.encoder == BERT:
+        if row.method_id in protocol.transformers:
+            return Filling(row, row.method_id)
+        return Filling(row, None, f"{row.method} is to come")
     varied = [name for name, own in protocol.variants.items() if row.method in own]
     named = row.method_id or protocol.rows.get(row.method or "") or next(iter(varied), None)
     if named is None:

@@ -115,6 +115,7 @@ def _few_shot(table: str, sizes: tuple[int, ...], extra: tuple[str, ...] = ()) -
         "pubmed-w2v-200d.npy",
         sizes=sizes,
         quick_own={"metaner": ONE_ENCODER},
+        transformers=("hgda", "hgda-nes", "in-domain") if table.startswith("hgda/") else (),
         extra=extra,
         notes=(VECTORS_BIO, TWIN, K10, ONE_FOR_ALL),
     )

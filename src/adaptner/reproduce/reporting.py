@@ -56,13 +56,24 @@ def notes(wanted: Plan) -> tuple[str, ...]:
         for t in wanted.selection.targets
         if t.note
     ]
+    if (encoder := wanted.selection.encoder) is not None:
+        stands_in = f"The transformer is {encoder}, in place of BERT (HGDA*, HGDA-NEs*) and BioBERT"
+        own = [f"{stands_in}: gains compare, levels do not.", *own]
     return (budget, *own, *dict.fromkeys(columns))
 
 
 def skipped(wanted: Plan) -> dict[str, str]:
     """Rows of the paper and parts of the request that were not run, and why."""
     name, _, table = wanted.protocol.table.partition("/")
-    found = {
-        f.label: f.reason for f in fillings(wanted.protocol, paper(name).table(table)) if f.reason
-    }
+    encoder = wanted.selection.encoder
+    found = {}
+    for f in fillings(wanted.protocol, paper(name).table(table)):
+        if f.reason:
+            found[f.label] = f.reason
+        elif not f.is_run(encoder):
+            found[f.label] = (
+                "it has a transformer: name one with --encoder"
+                if encoder is None
+                else "it has no transformer: leave out --encoder"
+            )
     return {**found, **wanted.skipped}

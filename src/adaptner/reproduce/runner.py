@@ -41,6 +41,7 @@ class Request:
     seed: int | None = None
     jobs: int = 1
     ray: str | None = None
+    encoder: str | None = None
     code: str | None = None  # in the keys, in place of that of this code
     command: str = ""
 
@@ -62,10 +63,11 @@ def prepared(protocol: Protocol, table: PublishedTable, request: Request) -> Pla
     profile = _profile(protocol, request)
     sizes, shares = _sizes(request.sizes, protocol)
     selection = Selection(
-        _methods(request.methods, protocol, table),
+        _methods(request, protocol, table),
         _targets(request.targets, protocol),
         sizes,
         shares,
+        _encoder(request.encoder),
     )
     return plan(protocol, profile, selection, places, request.code or code_version())
 
@@ -161,15 +163,29 @@ def _profile(protocol: Protocol, request: Request) -> Profile:
     )
 
 
-def _methods(given: Sequence[str], protocol: Protocol, table: PublishedTable) -> list[str]:
+def _encoder(given: str | None) -> str | None:
+    """A folder as the workers find it, wherever they are started."""
+    if given is not None and Path(given).is_dir():
+        return str(Path(given).absolute())
+    return given
+
+
+def _methods(request: Request, protocol: Protocol, table: PublishedTable) -> list[str]:
+    given, encoder = request.methods, request.encoder
     if protocol.reason:
         return []
-    filled = [f.method for f in fillings(protocol, table) if f.method is not None]
+    if encoder is not None and not protocol.transformers:
+        raise BadUsage(
+            problem=f"--encoder: no row of {protocol.table} that we fill has a transformer",
+            remedy="leave out --encoder; `adaptner reproduce --list` says what fills a table",
+        )
+    filled = [str(f.method) for f in fillings(protocol, table) if f.is_run(encoder)]
     for name in given:
         find_method(name)  # an unknown one is refused with the nearest
     if protocol.hardness:
         return ["hgda"]
-    return list(dict.fromkeys(given or (*filled, *protocol.extra)))
+    extra = protocol.extra if encoder is None else ()
+    return list(dict.fromkeys(given or (*filled, *extra)))
 
 
 def _targets(given: Sequence[str], protocol: Protocol) -> list[Target]:

@@ -9,8 +9,9 @@ from typing import Any
 from adaptner.methods import method
 from adaptner.methods.configuration import without_labels
 from adaptner.methods.method import Method
+from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.reproduce.profiles import Profile
-from adaptner.reproduce.protocol import Protocol
+from adaptner.reproduce.protocol import BERT, Protocol
 
 # These learn from the sources what another method learns: one base serves them all.
 LEARNS_AS = {
@@ -20,17 +21,28 @@ LEARNS_AS = {
 
 
 def configured(
-    name: str, protocol: Protocol, profile: Profile, size: int | None, variant: str = ""
+    name: str,
+    protocol: Protocol,
+    profile: Profile,
+    size: int | None,
+    variant: str = "",
+    encoder: str | None = None,
 ) -> Method:
     """The method as it runs in a cell; ``size`` is None where a share is drawn, 0 where no labelled
-    sentence is."""
+    sentence is. ``encoder``: the transformer to learn with."""
     found = method(name)()
-    layers: list[Any] = [recipe(name)] if profile.recipes else []
-    layers.append(protocol.settings)
-    if not profile.recipes:
-        layers += [protocol.quick, protocol.quick_own.get(name, {})]
-    if variant:
-        layers.append(protocol.variants[name][variant])
+    layers: list[Any]
+    if encoder is not None:
+        layers = [transformer_settings(type(found), encoder)]
+        if profile.recipes:
+            layers += [recipe(f"{name}-{BERT}"), {"encoder": {"name": encoder}}]
+    else:
+        layers = [recipe(name)] if profile.recipes else []
+        layers.append(protocol.settings)
+        if not profile.recipes:
+            layers += [protocol.quick, protocol.quick_own.get(name, {})]
+        if variant:
+            layers.append(protocol.variants[name][variant])
     if k := profile.k or size:
         layers.append({"k": k})
     for layer in layers:

@@ -10,7 +10,7 @@ import torch
 
 from adaptner import __version__
 from adaptner.nn.batch import Batcher
-from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.encoders import restored_encoder
 from adaptner.nn.model import TaggingModel
 from adaptner.training.storage import DomainEntry, Manifest, files_fit, read_model, write_model
 from adaptner.types import LabelSet
@@ -42,7 +42,7 @@ class Base:
             version=__version__,
             method=self.method,
             encoder=model.encoder.config,
-            alphabet=self.batcher.alphabet,
+            alphabet=getattr(self.batcher, "alphabet", ""),
             domains=[
                 DomainEntry(name=name, labels=labels.labels, scheme=labels.scheme)
                 for number, name in enumerate(model.domains)
@@ -60,7 +60,7 @@ class Base:
         with files_fit(folder, "base"):
             manifest, tensors, batcher = read_model(folder, "base")
             generator = torch.Generator()
-            encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
+            encoder = restored_encoder(manifest.encoder, batcher, generator)
             domains = {d.name: d.label_set() for d in manifest.domains}
             model = TaggingModel(encoder, domains, generator, manifest.shape)
             model.load_state_dict(tensors)

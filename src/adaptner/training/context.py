@@ -19,11 +19,11 @@ from torch import nn
 from adaptner import __version__
 from adaptner.errors import EmptyFile
 from adaptner.files import digest
-from adaptner.nn.batch import Batcher, alphabet_of
 from adaptner.nn.cloze import ClozeHead
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import FILE, TrainingState
@@ -87,7 +87,7 @@ def learn_context(
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
     some = islice(_again_and_again(files, config.longest, random.Random(seed)), _ALPHABET_FROM)
-    batcher = Batcher(vectors, alphabet_of(some))
+    batcher = WordBatcher(vectors, alphabet_of(some))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
     learner = _Learner(encoder, ClozeHead(encoder.width, vectors.width, generator))
     optimiser = Optimiser(learner.parameters(), config.optimiser)
@@ -127,7 +127,7 @@ def learn_context(
     return base
 
 
-def _wide(encoder: RecurrentEncoder, batcher: Batcher) -> RecurrentEncoder:
+def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
     """The same weights; the decoder to come reads the word beside the states (``nn/wide.py``)."""
     shape = encoder.config.model_copy(update={"wide": True})
     wide = RecurrentEncoder(shape, batcher, torch.Generator())

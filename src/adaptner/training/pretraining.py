@@ -13,6 +13,7 @@ from adaptner.errors import BadUsage, OutputExists, RunNotResumable
 from adaptner.files import atomic_file, digest
 from adaptner.methods.method import Method, source_domains
 from adaptner.nn.vectors import read_vectors
+from adaptner.nn.word_batch import WordBatcher
 from adaptner.training import checkpoint
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -103,8 +104,6 @@ def card(base: Base, method: Method) -> str:
         for s in base.facts["sources"]
     )
     settings = json.dumps(base.config, indent=1, ensure_ascii=False)
-    width = base.batcher.vectors.width
-    tuned = base.model.encoder.config.tune_words
     return f"""# A base for adaptner
 
 Made by {method.title} (`{base.method}`, paper {method.paper}) in {base.facts["iterations"]:,}
@@ -114,7 +113,7 @@ iterations, seed {base.facts["seed"]}, with adaptner {__version__}.
 |---|---|---|---|
 {rows}
 
-Word vectors: {len(base.batcher.vectors.words):,} words of {width} numbers, {"tuned" if tuned else "frozen"}.
+{_reads(base)}
 
 **Use.** `adaptner adapt SENTENCES --base THIS_FOLDER -o MODEL`, for entity types that need not be
 among those above.
@@ -129,3 +128,12 @@ source corpora govern what may be done with it.
 {settings}
 ```
 """
+
+
+def _reads(base: Base) -> str:
+    """What the encoder starts from."""
+    batcher, config = base.batcher, base.model.encoder.config
+    if isinstance(batcher, WordBatcher):
+        known = f"{len(batcher.vectors.words):,} words of {batcher.vectors.width} numbers"
+        return f"Word vectors: {known}, {'tuned' if config.tune_words else 'frozen'}."
+    return f"Encoder: the pretrained transformer `{config.name}`."

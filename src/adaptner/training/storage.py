@@ -1,4 +1,5 @@
-"""Saved models: a folder of safetensors, word list or vectors, and a JSON manifest written last.
+"""Saved models: a folder of safetensors, word list, vectors or tokenizer, and a JSON manifest written
+last.
 
 A folder without a manifest is not a model, so a crash never leaves half of one behind. The manifest
 holds the SHA-256 of every other file, so a truncated or exchanged file is noticed. No pickle.
@@ -7,14 +8,11 @@ holds the SHA-256 of every other file, so a truncated or exchanged file is notic
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -23,23 +21,20 @@ from torch import Tensor, nn
 from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMissing
 from adaptner.files import atomic_file, digest
 from adaptner.nn.batch import Batcher
-from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.encoders import AnyEncoderConfig
 from adaptner.nn.model import ModelShape
-from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
+from adaptner.training.vocabulary_files import (
+    SUBWORDS,
+    VECTOR_FILES,
+    read_vocabulary,
+    write_vocabulary,
+)
 from adaptner.types import LabelSet, TagScheme
 
 # Folders say the lowest format that describes them, so that an older version reads what it can:
-# 3 is 2 with subword vectors in a file of their own.
-FORMAT, PLAIN_FORMAT = 3, 2
-MANIFEST, WEIGHTS, VECTORS, VOCABULARY, SUBWORDS, WORDS = (
-    "manifest.json",
-    "weights.safetensors",
-    "vectors.npy",
-    "vectors.vocab.txt",
-    "vectors.safetensors",
-    "words.txt",
-)
-VECTOR_FILES = (VECTORS, VOCABULARY, SUBWORDS)
+# 3 is 2 with subword vectors in a file of their own, 4 has a transformer or a softmax over tags.
+FORMAT, SUBWORD_FORMAT, PLAIN_FORMAT = 4, 3, 2
+MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 Kind = Literal["base", "tagger"]
 COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
 
@@ -62,8 +57,8 @@ class Manifest(BaseModel):
     kind: Kind
     version: str
     method: str
-    encoder: EncoderConfig
-    alphabet: str
+    encoder: AnyEncoderConfig
+    alphabet: str = ""  # of a recurrent encoder
     domains: list[DomainEntry]
     shape: ModelShape = ModelShape()
     config: dict[str, Any] = {}
@@ -80,29 +75,19 @@ def write_model(
     tensors = {n: t.detach().contiguous() for n, t in module.state_dict().items()}
     with atomic_file(folder / WEIGHTS, "wb") as file:
         file.write(save(tensors))
-    names, number = [WEIGHTS], PLAIN_FORMAT
-    if manifest.encoder.tune_words:
-        with atomic_file(folder / WORDS, "wb") as file:
-            file.write("".join(f"{w}\n" for w in batcher.vectors.words).encode())
-        names.append(WORDS)
-    else:
-        own = vector_files(batcher.vectors)
-        if vectors_from is None or not (vectors_from / own[-1]).is_file():
-            write_vectors(batcher.vectors, folder / own[0])
-        elif vectors_from.resolve() != folder.resolve():
-            for name in own:
-                _link(vectors_from / name, folder / name)
-        names += own
-        number = FORMAT if SUBWORDS in own else PLAIN_FORMAT
+    names = [
+        WEIGHTS,
+        *write_vocabulary(folder, manifest.encoder, batcher, vectors_from),
+    ]
+    number = PLAIN_FORMAT
+    if SUBWORDS in names:
+        number = SUBWORD_FORMAT
+    elif manifest.encoder.kind == "transformer" or manifest.shape.decoder == "softmax":
+        number = FORMAT
     files = {n: digest(folder / n) for n in names}
     complete = manifest.model_copy(update={"format": number, "files": files})
     with atomic_file(folder / MANIFEST) as file:
         json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
-
-
-def vector_files(vectors: WordVectors) -> tuple[str, ...]:
-    """Under which names ``write_vectors`` keeps them in a folder, the last one written last."""
-    return (VECTORS, VOCABULARY) if vectors.grams is None else (SUBWORDS,)
 
 
 def read_manifest(folder: Path, kind: Kind) -> Manifest:
@@ -165,13 +150,8 @@ def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], B
         raise ModelUnreadable(
             file=folder, kind=kind, reason=str(error), command=COMMAND[kind]
         ) from error
-    if manifest.encoder.tune_words:
-        words = (folder / WORDS).read_bytes().decode().split("\n")[:-1]
-        width = tensors["encoder.words.table"].shape[2]
-        vectors = WordVectors(tuple(words), np.zeros((len(words), width), dtype=np.float32))
-    else:
-        vectors = read_vectors(folder / (SUBWORDS if SUBWORDS in manifest.files else VECTORS))
-    return manifest, tensors, Batcher(vectors, manifest.alphabet)
+    batcher = read_vocabulary(folder, manifest.encoder, manifest.alphabet, manifest.files, tensors)
+    return manifest, tensors, batcher
 
 
 @contextmanager
@@ -184,13 +164,3 @@ def files_fit(folder: Path, kind: Kind) -> Iterator[None]:
         raise ModelUnreadable(
             file=folder, kind=kind, reason=reason, command=COMMAND[kind]
         ) from error
-
-
-def _link(source: Path, target: Path) -> None:
-    """A hard link where the file system allows one: vectors are large and never change."""
-    target.unlink(missing_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        with open(source, "rb") as given, atomic_file(target, "wb") as file:
-            shutil.copyfileobj(given, file)

@@ -59,7 +59,7 @@ class Vocabulary:
 
     def numbers(self, sentences: Sequence[Sentence], batch: Batch, task: int) -> Tensor:
         """(B, L) of one task of ``batch``, which was made of ``sentences``."""
-        found = torch.zeros_like(batch.index[task])
+        found = torch.zeros(batch.mask.shape[1:], dtype=torch.long)
         found[batch.mask[task]] = torch.tensor(
             [
                 self.number.get(word, UNKNOWN)

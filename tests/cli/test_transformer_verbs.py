@@ -1,0 +1,110 @@
+"""--encoder: from a pretrained transformer to tags, and what is refused at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_kit import OWN, Call
+
+import adaptner
+
+SOURCES = ("--sources", OWN / "disease", OWN / "drug")
+QUICK = "[adaptation]\nsteps = 2\nepochs = 0\n"
+
+
+def test_pretrain_adapt_and_tag(call: Call, tmp_path: Path, tiny_transformer: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f'k = 2\ntasks = 2\n{QUICK}[encoder]\nsubwords = "mean"\n')
+    base, model = tmp_path / "base", tmp_path / "model"
+    answer = call(
+        *("pretrain", "--method", "hgda-nes", *SOURCES, "--encoder", tiny_transformer),
+        *("--config", config, "--iterations", 2, "-o", base),
+    )
+    assert answer.code == 0, answer.err
+    told = json.loads((base / "manifest.json").read_text())
+    assert told["encoder"]["subwords"] == "mean"  # the file over what --encoder means
+    assert told["encoder"]["name"] == str(tiny_transformer)
+    assert told["shape"]["decoder"] == "softmax"
+    assert told["config"]["adaptation"]["steps"] == 2
+    assert told["facts"]["vectors"] == "pretrained"
+    assert f"transformer `{tiny_transformer}`" in (base / "card.md").read_text()
+    sentences = OWN / "cellline" / "train.jsonl"
+    answer = call("adapt", sentences, "--base", base, "-o", model)
+    assert answer.code == 0, answer.err
+    answer = call("tag", model, stdin="HeLa cells were grown.\n")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["text"] == "HeLa cells were grown.\n"
+
+
+def test_adapt_a_transformer_without_a_base(
+    call: Call, tmp_path: Path, tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(QUICK)
+    train = OWN / "cellline" / "train.jsonl"
+    answer = call(
+        *("adapt", train, "--encoder", tiny_transformer, "--config", config),
+        *("-o", tmp_path / "model"),
+    )
+    assert answer.code == 0, answer.err
+    from adaptner.methods import transformer_settings
+
+    monkeypatch.setitem(transformer_settings.ADAPTATION, "steps", 2)
+    monkeypatch.setitem(transformer_settings.ADAPTATION, "epochs", 0)
+    tagger = adaptner.adapt(train, encoder=str(tiny_transformer))
+    text = ["HeLa cells were grown."]
+    assert tagger.predict(text) == adaptner.load(tmp_path / "model").predict(text)
+    assert tagger.method == "in-domain"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("pretrain", *SOURCES, "--encoder", "nobody/nothing", "-o", "x"), "--download"),
+        (("adapt", OWN / "cellline/train.jsonl", "--encoder", "nobody/nothing", "-o", "x"), "here"),
+        (("pretrain", *SOURCES, "--download", "-o", "x"), "no transformer is named"),
+        (("adapt", "a.jsonl", "--download", "-o", "x"), "no transformer is named"),
+        (("reproduce", "hgda/3", "--download"), "no transformer is named"),
+        (("reproduce", "metaner/3", "--encoder", "minilm", "--data", OWN), "no row of metaner/3"),
+        (("pretrain", *SOURCES, "--method", "named", "--encoder", "minilm", "-o", "x"), "encoder"),
+        (
+            ("pretrain", *SOURCES, "--encoder", "minilm", "--vectors", "v.npy", "-o", "x"),
+            "--vectors has no use with a transformer",
+        ),
+        (
+            ("adapt", "a.jsonl", "--base", "b", "--encoder", "minilm", "-o", "x"),
+            "a base has an encoder of its own",
+        ),
+        (
+            ("evaluate", "--base", "biomedical", "--target", OWN / "gene", "--encoder", "minilm"),
+            "--encoder has no use with --base",
+        ),
+    ],
+)
+def test_what_is_refused_before_any_work(
+    call: Call,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[object, ...],
+    said: str,
+) -> None:
+    pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
+    monkeypatch.chdir(tmp_path)
+    answer = call(*arguments)
+    assert answer.code in (1, 2)
+    assert said.replace("here", "not on this machine") in answer.err
+    assert "Traceback" not in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_rows_with_a_transformer_are_planned_apart(
+    call: Call, tiny_transformer: Path, shared_data: Path
+) -> None:
+    asked = ("reproduce", "hgda/3", "--data", shared_data, "--dry-run", "--json")
+    plain = json.loads(call(*asked).out)
+    starred = json.loads(call(*asked, "--encoder", tiny_transformer).out)
+    assert {row["method"] for row in plain["grid"]} == {"hgda", "hgda-nes", "metaner", "maml"}
+    assert {row["method"] for row in starred["grid"]} == {"hgda", "hgda-nes", "in-domain"}
+    assert starred["base_hours"] > plain["base_hours"]
