@@ -25,6 +25,7 @@ from adaptner.training.storage import MANIFEST
 from adaptner.types import Document, Entity, LabelSet, Sentence
 
 TEST = own_corpus("species").split("test")
+HALF = (math.log(0.5),) * 3
 
 
 def under_noise(tagger: Tagger, labels: LabelSet) -> Tagger:
@@ -199,7 +200,7 @@ def test_the_score_of_a_very_long_entity_does_not_vanish(noisy):
     length = 5000
     sentence = Sentence.from_tokens(["x"] * length)
     tags = [1] + [2] * (length - 1)
-    (entity,) = noisy._entities(sentence, tags, [0.5] * length)
+    (entity,) = noisy._entities(sentence, tags, [HALF] * length)
     assert entity.score == 0.5
 
 
@@ -221,10 +222,10 @@ def test_any_path_is_read_as_the_readers_of_files_do(noisy, noisy_bioes, path):
         tags = [t % len(one.labels.tags) for t in path]
         bare = Sentence.from_tokens(["x"] * len(path))
         names = [one.labels.tags[t] for t in tags]
-        found = one._entities(bare, tags, [0.5] * len(path))
+        found = one._entities(bare, tags, [HALF] * len(path))
         assert spans(found) == spans(bare.with_tags(to_bio(names, scheme)).entities)
         repaired = [one.labels.index[name] for name in repair(names, scheme)[0]]
-        assert one._entities(bare, repaired, [0.5] * len(path)) == found
+        assert one._entities(bare, repaired, [HALF] * len(path)) == found
 
 
 def test_a_bioes_tagger_reads_what_it_decodes(noisy_bioes):
@@ -325,12 +326,12 @@ def by_windows(tagger: Tagger, sentence: Sentence) -> list[Entity]:
     first = 0
     while True:
         part = Sentence(sentence.text, sentence.token_spans[first : first + WINDOW])
-        ((best, marginal),) = tagger._tag([part])
+        ((best, known),) = tagger._tag([part])
         last = first + WINDOW >= length
         begin = OVERLAP // 2 if first else 0
         end = len(part) if last else WINDOW - OVERLAP // 2
         tags += best[begin:end]
-        sure += marginal[begin:end]
+        sure += known[begin:end]
         if last:
             break
         first += stride
@@ -370,7 +371,7 @@ def test_every_token_of_a_long_sentence_is_tagged(noisy, monkeypatch, length):
     """A tagger that calls every token an entity loses none of them."""
 
     def everything(self, sentences):
-        return [([1] * len(s), [0.5] * len(s)) for s in sentences]
+        return [([1] * len(s), [HALF] * len(s)) for s in sentences]
 
     monkeypatch.setattr(Tagger, "_tag", everything)
     sentence = long_sentence(length)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ import torch
 from torch import nn
 
 from adaptner import __version__
+from adaptner.adaptation.mentions import SURE, Sure, mentions_of
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.formats.parts import chunks_of, parts_of
 from adaptner.nn.batch import Batcher
+from adaptner.nn.calibration import Calibration
 from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.model import DECODERS, Decoder, ModelShape
 from adaptner.text.alignment import sentences_of
@@ -49,6 +50,7 @@ class Tagger(nn.Module):
         method: str,
         facts: dict[str, Any] | None = None,
         vectors_from: Path | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -56,6 +58,7 @@ class Tagger(nn.Module):
         self.batcher = batcher
         self.method = method
         self.facts = facts or {}
+        self.calibration = calibration or Calibration()
         self._vectors_from = vectors_from
 
     @property
@@ -63,7 +66,8 @@ class Tagger(nn.Module):
         return self.decoder.labels
 
     def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
-        """Entities of each text, offsets into that text, each with a score between 0 and 1."""
+        """Entities of each text, offsets into that text, each with a score: the probability that it is
+        right, borders and label."""
         if isinstance(texts, str):
             raise BadUsage(problem="predict takes a list of texts", remedy="write predict([text])")
         return list(self.stream(Document(text) for text in texts))
@@ -92,7 +96,7 @@ class Tagger(nn.Module):
             for first, window in _windows(sentence)
         ]
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
-        sure: list[list[float]] = [[1.0] * len(s) for s in sentences]
+        sure: list[list[Sure]] = [[SURE] * len(s) for s in sentences]
         pieces.sort(key=lambda piece: len(piece[2]))
         at = 0
         while at < len(pieces):
@@ -100,7 +104,7 @@ class Tagger(nn.Module):
             while end < len(pieces) and (end + 1 - at) * len(pieces[end][2]) <= BATCH_TOKENS:
                 end += 1
             chosen = pieces[at:end]
-            for (number, first, window), (best, marginal) in zip(
+            for (number, first, window), (best, known) in zip(
                 chosen, self._tag([w for _, _, w in chosen]), strict=True
             ):
                 # Where two windows overlap, each decides the half it sees more context for.
@@ -109,50 +113,40 @@ class Tagger(nn.Module):
                 stop = len(window) if last else len(window) - OVERLAP // 2
                 here = slice(first + begin, first + stop)
                 tags[number][here] = best[begin:stop]
-                sure[number][here] = marginal[begin:stop]
+                sure[number][here] = known[begin:stop]
             at = end
         return [self._entities(s, t, m) for s, t, m in zip(sentences, tags, sure, strict=True)]
 
     @torch.no_grad()
-    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[float]]]:
+    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[Sure]]]:
+        """Tags, and how sure they are where a sentence has a mention."""
         batch = self.batcher([sentences])
         states = self.encoder(batch)
         best = self.decoder.decode(states, batch.mask)
-        marginals = self.decoder.marginals(states, batch.mask)
-        chosen = marginals.gather(3, best[..., None])[0, ..., 0]
-        rows: list[tuple[list[int], list[float]]] = [([], [])] * len(sentences)
-        for row, place in enumerate(batch.order[0]):
+        found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
+        chosen = best[:, found]
+        sure = iter(())
+        if len(chosen[0]):
+            known = self.decoder.certainty(states[:, found], batch.mask[:, found], chosen)
+            sure = iter(known[:, 0].permute(1, 2, 0).tolist())
+        rows: list[tuple[list[int], list[Sure]]] = [([], [])] * len(sentences)
+        for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
             length = len(sentences[place])
-            rows[place] = best[0, row, :length].tolist(), chosen[row, :length].tolist()
+            own = next(sure)[:length] if some else [SURE] * length
+            rows[place] = best[0, row, :length].tolist(), own
         return rows
 
-    def _entities(self, sentence: Sentence, tags: list[int], sure: list[float]) -> list[Entity]:
-        """Spans of a tag path; a span's score is the geometric mean of its tokens' marginals.
-
-        Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
-        names = self.labels.tags
-        found: list[Entity] = []
-        if not any(tags):  # O is number 0
-            return found
-        length = len(tags)
-        i = 0
-        while i < length:
-            name = names[tags[i]]
-            if name == "O":
-                i += 1
-                continue
-            label = name[2:]
-            goes_on = f"I-{label}", f"E-{label}"
-            end = i + 1
-            while name[0] in "BI" and end < length and names[tags[end]] in goes_on:
-                name = names[tags[end]]
-                end += 1
-            spans = sentence.token_spans
-            logs = [math.log(max(value, 1e-9)) for value in sure[i:end]]
-            score = min(1.0, math.exp(math.fsum(logs) / len(logs)))
-            found.append(Entity(spans[i][0], spans[end - 1][1], label, round(score, 4)))
-            i = end
-        return found
+    def _entities(self, sentence: Sentence, tags: list[int], sure: list[Sure]) -> list[Entity]:
+        spans = sentence.token_spans
+        return [
+            Entity(
+                spans[m.first][0],
+                spans[m.end - 1][1],
+                m.label,
+                round(self.calibration(m.log_odds), 4),
+            )
+            for m in mentions_of(tags, sure, self.labels)
+        ]
 
     def save(self, folder: str | Path) -> None:
         manifest = Manifest(
@@ -166,6 +160,7 @@ class Tagger(nn.Module):
             ],
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
+            calibration=self.calibration,
         )
         with atomic_folder(folder, ours=MANIFEST, kind="a model of ours") as temporary:
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
@@ -179,7 +174,15 @@ class Tagger(nn.Module):
             encoder = RecurrentEncoder(manifest.encoder, batcher, generator)
             make = DECODERS[manifest.shape.decoder]
             decoder = make(encoder.width, manifest.domains[0].label_set(), generator)
-            tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)
+            tagger = cls(
+                encoder,
+                decoder,
+                batcher,
+                manifest.method,
+                manifest.facts,
+                folder,
+                manifest.calibration,
+            )
             tagger.load_state_dict(tensors)
         return tagger
 
