@@ -8,12 +8,12 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
 from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, prior, settle
-from adaptner.adaptation.mentions import Mention, mentions_of
+from adaptner.adaptation.mentions import LeftOut, mentions_of
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
 from adaptner.training.progress import Watch, silent
@@ -22,17 +22,6 @@ from adaptner.types import LabelSet, Sentence
 FOLDS = 5
 TOLERANCE = 3e-3  # coarser than that of the fit: the same F1 in 60% of the time
 GROUP, GROUPS = 16, 4  # sentences at least, groups at most
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A sentence, its mentions, and those found by a φ that has not seen it."""
-
-    gold: frozenset[tuple[int, int, str]]
-    found: tuple[Mention, ...]
-
-    def right(self, mention: Mention) -> bool:
-        return mention[:3] in self.gold
 
 
 def cross_fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from adaptner.nn.calibration import log_odds
@@ -19,6 +20,17 @@ class Mention(NamedTuple):
     end: int
     label: str
     log_odds: float
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A sentence's mentions, and those found there by a φ that has not learnt from it."""
+
+    gold: frozenset[tuple[int, int, str]]
+    found: tuple[Mention, ...]
+
+    def right(self, mention: Mention) -> bool:
+        return mention[:3] in self.gold
 
 
 def mentions_of(tags: Sequence[int], sure: Sequence[Sure], labels: LabelSet) -> list[Mention]:

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from adaptner import __version__
-from adaptner.adaptation.mentions import SURE, Sure, mentions_of
+from adaptner.adaptation.assessment import Assessment
+from adaptner.adaptation.mentions import SURE, Mention, Sure, mentions_of
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.formats.parts import chunks_of, parts_of
@@ -31,6 +32,7 @@ from adaptner.types import Document, Entity, LabelSet, Sentence
 
 # Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
 WINDOW, OVERLAP = 512, 64
+ESTIMATE = "estimate"  # its place among a tagger's facts
 BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
 
 
@@ -65,6 +67,12 @@ class Tagger(nn.Module):
     def labels(self) -> LabelSet:
         return self.decoder.labels
 
+    @property
+    def assessment(self) -> Assessment | None:
+        """What could be told of its quality when it was made, if anything."""
+        known = self.facts.get(ESTIMATE)
+        return None if known is None else Assessment.from_json(known)
+
     def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
         """Entities of each text, offsets into that text, each with a score: the probability that it is
         right, borders and label."""
@@ -90,6 +98,11 @@ class Tagger(nn.Module):
 
     def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Entities of tokenised sentences, offsets into each sentence's text."""
+        found = zip(sentences, self.mentions(sentences), strict=True)
+        return [[self._entity(sentence, m) for m in own] for sentence, own in found]
+
+    def mentions(self, sentences: Sequence[Sentence]) -> list[list[Mention]]:
+        """The same by tokens, with odds as the model itself sees them."""
         pieces = [
             (number, first, window)
             for number, sentence in enumerate(sentences)
@@ -115,7 +128,7 @@ class Tagger(nn.Module):
                 tags[number][here] = best[begin:stop]
                 sure[number][here] = known[begin:stop]
             at = end
-        return [self._entities(s, t, m) for s, t, m in zip(sentences, tags, sure, strict=True)]
+        return [mentions_of(t, s, self.labels) for t, s in zip(tags, sure, strict=True)]
 
     @torch.no_grad()
     def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[Sure]]]:
@@ -136,17 +149,10 @@ class Tagger(nn.Module):
             rows[place] = best[0, row, :length].tolist(), own
         return rows
 
-    def _entities(self, sentence: Sentence, tags: list[int], sure: list[Sure]) -> list[Entity]:
-        spans = sentence.token_spans
-        return [
-            Entity(
-                spans[m.first][0],
-                spans[m.end - 1][1],
-                m.label,
-                round(self.calibration(m.log_odds), 4),
-            )
-            for m in mentions_of(tags, sure, self.labels)
-        ]
+    def _entity(self, sentence: Sentence, mention: Mention) -> Entity:
+        start = sentence.token_spans[mention.first][0]
+        end = sentence.token_spans[mention.end - 1][1]
+        return Entity(start, end, mention.label, round(self.calibration(mention.log_odds), 4))
 
     def save(self, folder: str | Path) -> None:
         manifest = Manifest(
