@@ -3,14 +3,12 @@ sentence has shown yet.
 
 What a sentence would bring is the entropy of the tags of its words; a word that the sentences learnt
 from, or one chosen before, have shown already counts for less, so that ten sentences are not ten times
-the same question. Over the root of its length: long ones bring more, and cost more to read
-(docs/results/trust.md).
+the same question (docs/results/trust.md).
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -26,7 +24,7 @@ KEPT = 2000  # candidates at most, of however much text
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``gain`` is what it would bring beside those before it; ``guesses`` are the tagger's."""
+    """``gain`` is what it would bring beside those before it, in nats; ``guesses`` are the tagger's."""
 
     sentence: Sentence
     gain: float
@@ -40,8 +38,7 @@ class _Candidate:
     nats: dict[str, float]  # of each distinct word, where it is most unsure
 
     def gain(self, shown: set[str]) -> float:
-        new = sum(n * (SHOWN if word in shown else 1) for word, n in self.nats.items())
-        return new / math.sqrt(len(self.sentence))
+        return sum(n * (SHOWN if word in shown else 1) for word, n in self.nats.items())
 
 
 def suggest(

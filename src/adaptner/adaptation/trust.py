@@ -49,6 +49,8 @@ class Trust(BaseModel):
         middle = sum(c * v for c, v in zip(self.f1, f1_features(score, mentions), strict=True))
         half = self.reach * math.exp(self.spread[0] + self.spread[1] * math.log1p(mentions))
         low, expected, high = (sigmoid(middle + by) for by in (-half, 0, half))
+        if mentions >= _HALF_WAY:  # then cross-validation itself is not to be ruled out
+            low, high = min(low, score.f1), max(high, score.f1)
         return expected, low, high
 
     def save(self, base: Path) -> None:

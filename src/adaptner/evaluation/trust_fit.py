@@ -23,7 +23,7 @@ from adaptner.training.base import Base
 from adaptner.types import Sentence
 
 STEP = 0.1  # log-odds of test mentions are counted in bins this wide
-_PULL = 0.3  # of ridge regression
+_PULL, _PULL_OF_DRAWS = 0.3, 5.0  # of ridge regression
 # The interval is to hold nine of ten draws of a new domain; few domains were seen, so it is wider.
 _WITHIN = 0.95
 _LEAST = 0.005  # F1 is kept this far from 0 and 1, where its log-odds have no end
@@ -161,7 +161,8 @@ def _score_line(rows: Sequence[Observation]) -> np.ndarray:
                 weights.append(count / every)
     x, y, w = np.array(inputs), np.array(right), np.array(weights)
     line = np.zeros(4)
-    pull = np.diag([1e-6, 0.01, 0.01, 0.01])
+    # What is the same for all mentions of a draw was seen but once a draw, and in few domains.
+    pull = np.diag([1e-6, 0.01, _PULL_OF_DRAWS, _PULL_OF_DRAWS])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-(x @ line)))
         slope = x.T @ (w * (chance - y)) + pull @ line
