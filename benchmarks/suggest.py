@@ -32,9 +32,7 @@ START, ROUND, ROUNDS = 10, 10, 3
 ARMS = ("suggested", "random")
 
 
-def grown(
-    arm: str, base: Base, corpus: Corpus, seed: int, pool_size: int
-) -> list[Sentence]:
+def grown(arm: str, base: Base, corpus: Corpus, seed: int, pool_size: int) -> list[Sentence]:
     """The 40 sentences of one arm."""
     rng = random.Random(seed)
     every = [s for s in corpus.split("train") if len(s)]
@@ -57,7 +55,9 @@ def main() -> None:
     parser.add_argument("--base", default=DEFAULT)
     parser.add_argument("--corpora", nargs="*", default=["linnaeus", "bc5cdr-chem"])
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--pool", type=int, default=1000, help="unlabelled sentences to choose from")
+    parser.add_argument(
+        "--pool", type=int, default=1000, help="unlabelled sentences to choose from"
+    )
     parser.add_argument("--split", default="test", help="dev for choosing")
     parser.add_argument("--limit", type=int, help="test sentences at most")
     parser.add_argument("-o", "--output", type=Path, required=True)
@@ -73,7 +73,9 @@ def main() -> None:
         for arm in ARMS
         if (corpus, arm, seed) not in done
     ]
-    print(f"{len(wanted)} runs, about {6 * len(wanted) / 60:.0f} minutes on a quiet core", flush=True)
+    print(
+        f"{len(wanted)} runs, about {6 * len(wanted) / 60:.0f} minutes on a quiet core", flush=True
+    )
     base = load_base(options.base)
     corpora: dict[str, Corpus] = {}
     for name, arm, seed in wanted:
@@ -94,9 +96,7 @@ def main() -> None:
 
 
 def told(name: str, rows: list[dict]) -> None:
-    values = {
-        arm: {r["seed"]: r for r in rows if r["arm"] == arm} for arm in ARMS
-    }
+    values = {arm: {r["seed"]: r for r in rows if r["arm"] == arm} for arm in ARMS}
     seeds = sorted(values["suggested"].keys() & values["random"].keys())
     first, second = ([100 * values[arm][s]["f1"] for s in seeds] for arm in ARMS)
     for arm, f1 in zip(ARMS, (first, second), strict=True):
@@ -110,7 +110,9 @@ def told(name: str, rows: list[dict]) -> None:
     if len(seeds) > 1:
         t, w = paired_t_test(first, second), wilcoxon_signed_rank(first, second)
         gain = mean(first) - mean(second)
-        print(f"{name:14} +{gain:.1f}, {t.n} draws: t-test p = {t.p_value:.4f}, Wilcoxon p = {w.p_value:.4f}")
+        print(
+            f"{name:14} +{gain:.1f}, {t.n} draws: t-test p = {t.p_value:.4f}, Wilcoxon p = {w.p_value:.4f}"
+        )
 
 
 if __name__ == "__main__":

@@ -11,16 +11,15 @@ already are not run again; `--fit BASE` fits the constants on all rows and puts 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 
 from adaptner.corpora.corpus import load_corpus
+from adaptner.episodes import draw
 from adaptner.evaluation.trust_fit import Observation, fit_trust, observe
 from adaptner.evaluation.trust_report import judged, report
-from adaptner.reproduce.report.reliability import reliability
 from adaptner.methods.configuration import for_base
-from adaptner.episodes import draw
+from adaptner.reproduce.report.reliability import reliability
 from adaptner.training.installed_bases import DEFAULT, base_folder, load_base
 from adaptner.training.settings import prepare_process
 

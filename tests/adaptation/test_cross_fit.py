@@ -30,6 +30,7 @@ SUPPORT = list(own_corpus("cellline").split("train")[:12])
 
 def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> None:
     monkeypatch.setattr(module, "TOLERANCE", 1e-6)
+    monkeypatch.setattr(module, "FOLDS", 3)
     exact = partial(linear_fit_module.settle, tolerance=1e-6)
     monkeypatch.setattr(linear_fit_module, "settle", exact)
     config = LinearFitConfig(linear_steps=100, name=0, penalty=0.01, bias_penalty=0.01)

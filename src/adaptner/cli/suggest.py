@@ -71,9 +71,7 @@ def suggest(
     if to == "terminal":
         _show(found, tagger.labels.labels)
     else:
-        documents = (
-            Document(one.sentence.text, one.guesses if guesses else ()) for one in found
-        )
+        documents = (Document(one.sentence.text, one.guesses if guesses else ()) for one in found)
         write(documents, output or "-", "jsonl")
     if output is not None:
         remark(f"{len(found)} sentence(s) to mark -> {output}", quiet)

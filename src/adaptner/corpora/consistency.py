@@ -44,7 +44,9 @@ def remarks(sentences: Sequence[Sentence]) -> list[Remark]:
     labels = Counter(e.label for s in sentences for e in s.entities)
     for label, count in labels.items():
         if count == 1:
-            where = next(i for i, s in enumerate(sentences) if any(e.label == label for e in s.entities))
+            where = next(
+                i for i, s in enumerate(sentences) if any(e.label == label for e in s.entities)
+            )
             found.append(Remark("label seen once", where, f"label {label} is seen only here"))
     for one in contradictions(sentences):
         ways = [f"{label} {n}x" for label, n in one.labels.items()]

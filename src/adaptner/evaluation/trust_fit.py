@@ -166,7 +166,9 @@ def _score_line(rows: Sequence[Observation]) -> np.ndarray:
     for _ in range(30):
         chance = 1 / (1 + np.exp(-(x @ line)))
         slope = x.T @ (w * (chance - y)) + pull @ line
-        line = line - np.linalg.solve((x * (w * chance * (1 - chance))[:, None]).T @ x + pull, slope)
+        line = line - np.linalg.solve(
+            (x * (w * chance * (1 - chance))[:, None]).T @ x + pull, slope
+        )
     return line
 
 

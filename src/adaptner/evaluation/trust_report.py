@@ -73,8 +73,11 @@ def report(draws: Sequence[Judged]) -> str:
     """Tables in Markdown."""
     sizes = sorted({d.row.size for d in draws})
     lines = [
-        "| corpus | ECE at " + " | ".join(map(str, sizes)) + " | covered at "
-        + " | ".join(map(str, sizes)) + " |",
+        "| corpus | ECE at "
+        + " | ".join(map(str, sizes))
+        + " | covered at "
+        + " | ".join(map(str, sizes))
+        + " |",
         "|---" * (2 * len(sizes) + 1) + "|",
     ]
     by_corpus = _by(draws, "corpus")

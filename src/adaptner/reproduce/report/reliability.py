@@ -14,7 +14,9 @@ def reliability(draws: Sequence[Judged]) -> str:
     """All draws together: scores as they come from the model, and as they are given."""
     across = Scale(0, 1, _LEFT, _LEFT + _SIDE)
     up = Scale(0, 1, _TOP + _SIDE, _TOP)
-    canvas = Canvas(_LEFT + _SIDE + 190, _TOP + _SIDE + 56, "How often a mention of a score is right")
+    canvas = Canvas(
+        _LEFT + _SIDE + 190, _TOP + _SIDE + 56, "How often a mention of a score is right"
+    )
     for tick in (0, 0.2, 0.4, 0.6, 0.8, 1):
         canvas.line((across(0), up(tick)), (across(1), up(tick)), RULE)
         canvas.text((across(0) - 8, up(tick) + 4), f"{tick:g}", anchor="end", colour=QUIET)
