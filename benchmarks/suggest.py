@@ -85,7 +85,7 @@ def main() -> None:
         test = [s for s in corpus.split(options.split) if len(s)][: options.limit]
         f1 = score_entities([s.entities for s in test], tagger.predict_sentences(test)).overall.f1
         row = {"corpus": name, "arm": arm, "seed": seed, "f1": round(f1, 4)}
-        row |= {"sentences": len(marked), "tokens": sum(map(len, marked))}
+        row |= {"sentences": len(marked), "tokens": sum(map(len, marked)), "test": len(test)}
         row |= {"mentions": sum(len(s.entities) for s in marked)}
         rows.append(row)
         with open(options.output, "a", encoding="utf-8") as file:
