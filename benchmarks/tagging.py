@@ -29,10 +29,10 @@ import torch
 from spacy.training import Example
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.own import own_corpus
 from adaptner.evaluation.scorer import score_entities
+from adaptner.methods.configuration import for_base
 from adaptner.nn.encoder import EncoderConfig
 from adaptner.nn.encoders import new_encoder
 from adaptner.nn.model import TaggingModel
@@ -95,7 +95,9 @@ def timed(run: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--corpus", default="bc5cdr-chem", help="in shared/data/bio8")
-    parser.add_argument("--base", help="adapt this one (folder or name) instead of a fresh encoder")
+    parser.add_argument(
+        "--base", help="adapt this one (folder or name), in its own way, instead of a fresh encoder"
+    )
     parser.add_argument("--sentences", type=int, default=500, help="that both learn from")
     parser.add_argument("--epochs", type=int, default=8, help="of ours")
     parser.add_argument("--spacy-epochs", type=int, default=20, help="of spaCy's, which needs more")
@@ -106,9 +108,12 @@ def main() -> None:
     prepare_process()
     corpus = corpus_of(given.corpus)
     train, test = corpus.split("train")[: given.sentences], corpus.split("test")[: given.limit]
-    base = load_base(given.base) if given.base else our_base(train)
-    config = FineTuneConfig(steps=1, epochs=given.epochs)
-    tagger: Tagger = fine_tune(base, train, config)
+    if given.base:
+        base = load_base(given.base)
+        tagger = for_base(None, base).adapt(base, train)
+    else:
+        config = FineTuneConfig(steps=1, epochs=given.epochs)
+        tagger = fine_tune(our_base(train), train, config)
     nlp = theirs(train, given.spacy_epochs)
 
     groups = [test[at : at + SENTENCES_A_TEXT] for at in range(0, len(test), SENTENCES_A_TEXT)]

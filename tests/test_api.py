@@ -45,7 +45,15 @@ def state(tagger: an.Tagger) -> dict[str, list[float]]:
 
 
 def test_the_public_names_are_these() -> None:
-    assert sorted(an.__all__) == ["Entity", "Sentence", "Tagger", "adapt", "load", "read"]
+    assert sorted(an.__all__) == [
+        "Entity",
+        "Sentence",
+        "Tagger",
+        "adapt",
+        "load",
+        "read",
+        "suggest",
+    ]
     for name in an.__all__:
         assert getattr(an, name).__name__ == name
         assert getattr(an, name).__doc__

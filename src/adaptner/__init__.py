@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Entity", "Sentence", "Tagger", "adapt", "load", "read"]
+__all__ = ["Entity", "Sentence", "Tagger", "adapt", "load", "read", "suggest"]
 
 if TYPE_CHECKING:
-    from adaptner.api import Tagger, adapt, load, read
+    from adaptner.api import Tagger, adapt, load, read, suggest
     from adaptner.types import Entity, Sentence
 
 

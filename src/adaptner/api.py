@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from adaptner import formats
+from adaptner.adaptation.named_tune import FEW
 from adaptner.adaptation.plain_training import MANY, train
+from adaptner.adaptation.self_assessment import trusted
+from adaptner.adaptation.suggest import Suggestion
+from adaptner.adaptation.suggest import suggest as choose
 from adaptner.adaptation.tagger import Tagger
+from adaptner.adaptation.trust import Trust
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
@@ -25,7 +30,7 @@ from adaptner.training.settings import prepare_process
 from adaptner.training.texts import Chained, TextFiles
 from adaptner.types import Document, LabelSet, Sentence
 
-__all__ = ["Tagger", "adapt", "load", "read"]
+__all__ = ["Tagger", "adapt", "load", "read", "suggest"]
 
 Source = str | Path | SourceDomain
 Unlabelled = str | Path | Sentence
@@ -53,6 +58,7 @@ def adapt(
     unlabelled: Unlabelled | Iterable[Unlabelled] = (),
     zero_shot: bool = False,
     encoder: str | None = None,
+    estimate: bool = True,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
@@ -74,6 +80,9 @@ def adapt(
     Path, or a string that ends as a file does: .txt, .jsonl, .conll, .gz, .xz), texts (any other
     string) or Sentences; labels are ignored. ``crossdomain-lm`` reads text files a line at a time
     and never holds them in memory.
+
+    ``estimate``: tell from the sentences themselves how good it will be (``tagger.assessment``), where
+    the method has a way to.
 
     ``zero_shot``: no labelled sentence at all (``sentences`` is empty), for targets with the labels
     of the sources; for the methods that can.
@@ -126,7 +135,7 @@ def adapt(
         tagger = train(base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch)
         tagger.method = chosen.name
         return tagger
-    return chosen.adapt(
+    tagger = chosen.adapt(
         base,
         given,
         labels=wanted,
@@ -135,12 +144,56 @@ def adapt(
         seed=seed,
         watch=watch,
     )
+    return assess(tagger, base, chosen, given, estimate=estimate, seed=seed, watch=watch)
 
 
 def load(folder: str | Path) -> Tagger:
     """A tagger saved by ``Tagger.save`` or ``adaptner adapt -o``."""
     prepare_process()
     return Tagger.load(folder)
+
+
+def suggest(
+    tagger: Tagger | str | Path,
+    texts: Unlabelled | Iterable[Unlabelled],
+    number: int = 10,
+    *,
+    labelled: str | Path | Sequence[Sentence] = (),
+) -> list[Suggestion]:
+    """The sentences of ``texts`` (as ``adapt`` takes ``unlabelled``) whose marking would help a tagger
+    most, best first, without near-duplicates of each other and of those ``labelled`` already.
+
+    >>> for one in suggest("my-model", "abstracts.txt", labelled="my.jsonl"):   # doctest: +SKIP
+    ...     print(one.sentence.text)
+    """
+    if number < 1:
+        raise BadUsage(problem=f"{number} sentences", remedy="ask for one or more")
+    model = tagger if isinstance(tagger, Tagger) else load(tagger)
+    known = read(labelled) if isinstance(labelled, (str, Path)) else labelled
+    given = [texts] if isinstance(texts, (str, Path, Sentence)) else texts
+    sentences = (sentence for item in given for sentence in _text_of(item))
+    return choose(model, sentences, number, known)
+
+
+def assess(
+    tagger: Tagger,
+    base: Base,
+    method: Method,
+    sentences: Sequence[Sentence],
+    *,
+    estimate: bool = True,
+    seed: int = 0,
+    watch: Watch = silent,
+) -> Tagger:
+    """Calibrate a tagger's scores and tell, from the ``sentences`` it was made from, how good it will
+    be. Left as it is: what another method made, or many sentences, of which the constants of trust
+    know nothing."""
+    if not method.calibrated or len(sentences) > FEW:
+        return tagger
+    left_out = None
+    if estimate:
+        left_out = method.left_out(base, sentences, labels=tagger.labels, seed=seed, watch=watch)
+    return trusted(tagger, sentences, left_out, Trust.of(base.folder))
 
 
 # --- shared with the command line -----------------------------------------------------------------

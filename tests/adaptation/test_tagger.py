@@ -15,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.adaptation import tagger as module
+from adaptner.adaptation.assessment import Assessment, Estimate
+from adaptner.adaptation.mentions import mentions_of
 from adaptner.adaptation.tagger import BATCH_TOKENS, OVERLAP, WINDOW, Tagger
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import ModelUnreadable
+from adaptner.nn.calibration import Calibration
 from adaptner.nn.crf import CRF
 from adaptner.text.schemes import Scheme, from_bio, repair, to_bio
 from adaptner.text.tokenizer import tokenize
@@ -25,6 +28,7 @@ from adaptner.training.storage import MANIFEST
 from adaptner.types import Document, Entity, LabelSet, Sentence
 
 TEST = own_corpus("species").split("test")
+HALF = (math.log(0.5),) * 3
 
 
 def under_noise(tagger: Tagger, labels: LabelSet) -> Tagger:
@@ -44,6 +48,11 @@ def noisy(tagger: Tagger) -> Tagger:
 @pytest.fixture(scope="module")
 def noisy_bioes(tagger: Tagger) -> Tagger:
     return under_noise(tagger, LabelSet(("X", "Y"), "bioes"))
+
+
+def read(tagger: Tagger, sentence: Sentence, tags, sure) -> list[Entity]:
+    """The entities of a path of tags."""
+    return [tagger._entity(sentence, m) for m in mentions_of(tags, sure, tagger.labels)]
 
 
 def spans(entities: list[Entity]) -> list[tuple[int, int, str]]:
@@ -177,30 +186,67 @@ def test_gold_entities_of_a_document_do_not_matter(noisy):
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def test_scores_are_geometric_means_of_marginals(tagger):
+def test_a_score_is_the_calibrated_probability_of_the_whole_mention(tagger):
+    """What a mention's probability is: tests/nn/test_certainty.py."""
     sentence = next(s for s in TEST if tagger.predict_sentences([s])[0])
-    (found,) = tagger.predict_sentences([sentence])
+    (found,), (mentions,) = tagger.predict_sentences([sentence]), tagger.mentions([sentence])
     batch = tagger.batcher([[sentence]])
     states = tagger.encoder(batch).detach()
-    marginals = tagger.decoder.marginals(states, batch.mask)[0, 0]
-    best = tagger.decoder.decode(states, batch.mask)[0, 0]
-    place = {a: i for i, (a, _) in enumerate(sentence.token_spans)}
-    for entity in found:
-        first = place[entity.start]
-        tokens = [
-            i for i, (a, b) in enumerate(sentence.token_spans) if first <= i and b <= entity.end
-        ]
-        logs = [math.log(marginals[i, best[i]].item()) for i in tokens]
-        assert entity.score == pytest.approx(math.exp(sum(logs) / len(logs)), abs=1e-4)
+    best = tagger.decoder.decode(states, batch.mask)
+    right, on, stop = tagger.decoder.certainty(states, batch.mask, best)[:, 0, 0]
+    for entity, mention in zip(found, mentions, strict=True):
+        chance = right[mention.first] + on[mention.first : mention.end - 1].sum()
+        chance = float((chance + stop[mention.end - 1]).exp())
+        assert entity.score == pytest.approx(chance, abs=1e-4)
+    doubtful = Tagger(
+        tagger.encoder,
+        tagger.decoder,
+        tagger.batcher,
+        "hgda",
+        calibration=Calibration(slope=0.5, intercept=-1),
+    )
+    for entity, mention in zip(doubtful.predict_sentences([sentence])[0], mentions, strict=True):
+        odds = math.log(entity.score / (1 - entity.score))
+        assert odds == pytest.approx(0.5 * mention.log_odds - 1, abs=0.01)
 
 
-def test_the_score_of_a_very_long_entity_does_not_vanish(noisy):
-    """A product of thousands of factors underflows; their geometric mean does not."""
+def test_the_score_of_a_very_long_entity_is_a_number(noisy):
+    """A product of thousands of factors underflows."""
     length = 5000
     sentence = Sentence.from_tokens(["x"] * length)
     tags = [1] + [2] * (length - 1)
-    (entity,) = noisy._entities(sentence, tags, [0.5] * length)
-    assert entity.score == 0.5
+    (mention,) = mentions_of(tags, [HALF] * length, noisy.labels)
+    entity = noisy._entity(sentence, mention)
+    assert (entity.start, entity.end) == (0, len(sentence.text))
+    assert 0 <= entity.score < 1e-4
+
+
+def test_scores_survive_saving_and_older_folders_have_the_models_own(noisy, tmp_path):
+    texts = [s.text for s in TEST[:10]]
+    doubtful = Tagger(
+        noisy.encoder,
+        noisy.decoder,
+        noisy.batcher,
+        "noise",
+        {"estimate": assessment().as_json()},
+        calibration=Calibration(slope=0.5, intercept=-1),
+    )
+    doubtful.save(tmp_path / "m")
+    loaded = Tagger.load(tmp_path / "m")
+    assert loaded.predict(texts) == doubtful.predict(texts)
+    assert loaded.assessment == assessment()
+    path = tmp_path / "m" / MANIFEST
+    manifest = json.loads(path.read_text())
+    del manifest["calibration"], manifest["facts"]["estimate"]
+    path.write_text(json.dumps(manifest))
+    older = Tagger.load(tmp_path / "m")
+    assert older.predict(texts) == noisy.predict(texts)
+    assert older.assessment is None
+
+
+def assessment() -> Assessment:
+    estimate = Estimate(0.5, 0.3, 0.7, 12)
+    return Assessment(estimate, {"X": estimate}, ("Y",))
 
 
 def test_scores_lie_between_0_and_1(tagger, noisy):
@@ -221,10 +267,10 @@ def test_any_path_is_read_as_the_readers_of_files_do(noisy, noisy_bioes, path):
         tags = [t % len(one.labels.tags) for t in path]
         bare = Sentence.from_tokens(["x"] * len(path))
         names = [one.labels.tags[t] for t in tags]
-        found = one._entities(bare, tags, [0.5] * len(path))
+        found = read(one, bare, tags, [HALF] * len(path))
         assert spans(found) == spans(bare.with_tags(to_bio(names, scheme)).entities)
         repaired = [one.labels.index[name] for name in repair(names, scheme)[0]]
-        assert one._entities(bare, repaired, [0.5] * len(path)) == found
+        assert read(one, bare, repaired, [HALF] * len(path)) == found
 
 
 def test_a_bioes_tagger_reads_what_it_decodes(noisy_bioes):
@@ -325,17 +371,17 @@ def by_windows(tagger: Tagger, sentence: Sentence) -> list[Entity]:
     first = 0
     while True:
         part = Sentence(sentence.text, sentence.token_spans[first : first + WINDOW])
-        ((best, marginal),) = tagger._tag([part])
+        ((best, known),) = tagger._tag([part])
         last = first + WINDOW >= length
         begin = OVERLAP // 2 if first else 0
         end = len(part) if last else WINDOW - OVERLAP // 2
         tags += best[begin:end]
-        sure += marginal[begin:end]
+        sure += known[begin:end]
         if last:
             break
         first += stride
     assert len(tags) == length
-    return tagger._entities(sentence, tags, sure)
+    return read(tagger, sentence, tags, sure)
 
 
 def long_sentence(length: int) -> Sentence:
@@ -370,7 +416,7 @@ def test_every_token_of_a_long_sentence_is_tagged(noisy, monkeypatch, length):
     """A tagger that calls every token an entity loses none of them."""
 
     def everything(self, sentences):
-        return [([1] * len(s), [0.5] * len(s)) for s in sentences]
+        return [([1] * len(s), [HALF] * len(s)) for s in sentences]
 
     monkeypatch.setattr(Tagger, "_tag", everything)
     sentence = long_sentence(length)

@@ -20,6 +20,7 @@ VERBS = (
     "demo",
     "adapt",
     "tag",
+    "suggest",
     "pretrain",
     "tune",
     "evaluate",

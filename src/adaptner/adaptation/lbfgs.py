@@ -1,6 +1,8 @@
-"""L-BFGS for a smooth convex function of few parameters (Nocedal and Wright 2006, 7.4 and 3.1).
+"""L-BFGS for smooth convex functions of few parameters (Nocedal and Wright 2006, 7.4 and 3.1).
 
 torch has one, but making any of its optimisers imports its compiler, which takes longer than the fit.
+Ours also takes several functions side by side, each row of a matrix the point of one: the folds of
+cross-validation differ in what they leave out, and share the work of a step.
 """
 
 from __future__ import annotations
@@ -15,65 +17,83 @@ REMEMBERED = 10  # pairs of steps and changes of the gradient
 _ENOUGH = 1e-4  # of the decrease that the slope promises (Armijo)
 _SHORTEST = 1e-10  # of a step; below it nothing is gained any more
 
-Function = Callable[[Tensor], tuple[float, Tensor]]
+Functions = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 def minimise(
-    function: Function, start: Tensor, steps: int, tolerance: float = 1e-4
+    functions: Functions, start: Tensor, steps: int, tolerance: float = 1e-4
 ) -> tuple[Tensor, int]:
-    """Where ``function`` (a point to its value and gradient) is least, and the steps it took: at most
-    ``steps``, fewer where one gains less than ``tolerance`` of the value."""
-    point = start
-    value, slope = function(point)
+    """Where each of K functions is least, (K, P), and the steps that took: at most ``steps``, fewer
+    where each gains less than ``tolerance`` of its value. ``functions`` maps points (K, P) to values
+    (K,) and gradients (K, P); no row may depend on another."""
+    points = start
+    values, slopes = functions(points)
     memory: deque[tuple[Tensor, Tensor]] = deque(maxlen=REMEMBERED)
+    going = torch.ones(len(points), dtype=torch.bool)
     for step in range(steps):
-        way = -_scaled(slope, memory)
-        promised = float(slope @ way)
-        if promised >= 0:
-            return point, step
+        ways = -_scaled(slopes, memory)
+        promised = _dot(slopes, ways)
+        going = going & (promised < 0)
+        if not going.any():
+            return points, step
         # the very first step knows nothing of the curvature
-        length = 1.0 if memory else min(1.0, 1.0 / float(slope.norm()))
+        first = (1 / slopes.norm(dim=1)).clamp(max=1)
+        lengths = (torch.ones_like(first) if memory else first) * going
         while True:
-            after = point + length * way
-            new_value, new_slope = function(after)
-            if new_value <= value + _ENOUGH * length * promised:
+            after = points + lengths[:, None] * ways
+            new_values, new_slopes = functions(after)
+            short = new_values > values + _ENOUGH * lengths * promised
+            if not (short & going).any():
                 break
-            length /= 2
-            if length < _SHORTEST:
-                return point, step
-        moved, changed = after - point, new_slope - slope
-        if float(moved @ changed) > 0:  # always, but for rounding, where the function is convex
-            memory.append((moved, changed))
-        gained = value - new_value
-        point, value, slope = after, new_value, new_slope
-        if gained <= tolerance * abs(value):
-            return point, step + 1
-    return point, steps
+            lengths = torch.where(short, lengths / 2, lengths)
+            going = going & (lengths >= _SHORTEST)
+            lengths = lengths * going
+        memory.append((after - points, new_slopes - slopes))
+        gained = values - new_values
+        points, values, slopes = after, new_values, new_slopes
+        going = going & (gained > tolerance * values.abs())
+        if not going.any():
+            return points, step + 1
+    return points, steps
 
 
-def _scaled(slope: Tensor, memory: deque[tuple[Tensor, Tensor]]) -> Tensor:
-    """The inverse Hessian, as far as ``memory`` knows it, times ``slope``: two loops over the memory."""
-    way = slope.clone()
+def _scaled(slopes: Tensor, memory: deque[tuple[Tensor, Tensor]]) -> Tensor:
+    """The inverse Hessians, as far as ``memory`` knows them, times ``slopes``: two loops over it.
+
+    A row that did not move, or against its curvature (by rounding: the functions are convex), passes
+    a pair over."""
+    ways = slopes.clone()
+    pairs = []
+    for moved, changed in memory:
+        curvature = _dot(moved, changed)
+        usable = curvature > 0
+        pairs.append((moved, changed, usable / torch.where(usable, curvature, 1.0)))
     shares = []
-    for moved, changed in reversed(memory):
-        share = (moved @ way) / (moved @ changed)
-        way = way - share * changed
-        shares.append(share)
-    if memory:
-        moved, changed = memory[-1]
-        way = way * ((moved @ changed) / (changed @ changed))
-    for (moved, changed), share in zip(memory, reversed(shares), strict=True):
-        way = way + moved * (share - (changed @ way) / (moved @ changed))
-    return way
+    for moved, changed, inverse in reversed(pairs):
+        shares.append(_dot(moved, ways) * inverse)
+        ways = ways - shares[-1][:, None] * changed
+    scale = torch.ones(len(slopes), dtype=slopes.dtype)
+    for _, changed, inverse in pairs:  # the last usable pair's
+        latest = 1 / (inverse * _dot(changed, changed)).clamp(min=1e-30)
+        scale = torch.where(inverse > 0, latest, scale)
+    ways = ways * scale[:, None]
+    for (moved, changed, inverse), share in zip(pairs, reversed(shares), strict=True):
+        ways = ways + moved * (share - _dot(changed, ways) * inverse)[:, None]
+    return ways
+
+
+def _dot(first: Tensor, second: Tensor) -> Tensor:
+    return (first * second).sum(1)
 
 
 def flat(tensors: Sequence[Tensor]) -> Tensor:
-    return torch.cat([t.reshape(-1) for t in tensors])
+    """Parameters of K tasks as the rows of a matrix."""
+    return torch.cat([t.flatten(1) for t in tensors], 1)
 
 
-def put(values: Tensor, into: Sequence[Tensor]) -> None:
+def put(rows: Tensor, into: Sequence[Tensor]) -> None:
     """The reverse of ``flat``, in place."""
     with torch.no_grad():
-        parts = values.split([t.numel() for t in into])
+        parts = rows.split([t[0].numel() for t in into], 1)
         for t, part in zip(into, parts, strict=True):
             t.copy_(part.view_as(t))

@@ -7,6 +7,7 @@ five sentences the name knows more than they do, with fifty they outvote it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from pydantic import Field
@@ -56,32 +57,67 @@ def linear_fit(
     target = Target.of(base, sentences, labels)
     encoder = base.model.encoder
     decoder = prior(base, target.labels, config)
-    centre = {name: p.detach().clone() for name, p in decoder.named_parameters()}
-    batch = base.batcher([target.sentences], [target.labels])
-    tags = batch.tags
-    assert tags is not None
-    with torch.no_grad():
-        states = encoder(batch)
-    # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
-    shares = torch.where((tags > 0).any(-1), 1.0, config.empty)
+    part = Encoded.of(base, target.sentences, target.labels, config)
     steps = (budget or Budget(config.linear_steps)).steps
+    taken = settle(decoder, [part], config, steps, watch=watch)
+    facts = adaptation_facts(base, target, taken, seed)
+    return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sentences as φ sees them. ``shares`` (G, B): what each counts for each of several φ."""
+
+    states: Tensor
+    tags: Tensor
+    mask: Tensor
+    order: tuple[int, ...]  # the place of each row in what was given
+    shares: Tensor
+
+    @classmethod
+    def of(
+        cls, base: Base, sentences: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
+    ) -> Encoded:
+        batch = base.batcher([sentences], [labels])
+        assert batch.tags is not None
+        with torch.no_grad():
+            states = base.model.encoder(batch)
+        # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
+        shares = torch.where((batch.tags > 0).any(-1), 1.0, config.empty)
+        return cls(states, batch.tags, batch.mask, batch.order[0], shares)
+
+
+def settle(
+    decoder: CRF,
+    parts: Sequence[Encoded],
+    config: LinearFitConfig,
+    steps: int,
+    *,
+    tolerance: float = 1e-4,
+    watch: Watch = silent,
+) -> int:
+    """Bring φ from its prior, where it stands, to the least of its objective; the steps that took.
+    ``decoder`` may hold several φ side by side."""
+    centre = {name: p.detach().clone() for name, p in decoder.named_parameters()}
     parameters = list(decoder.parameters())
     calls = 0
 
-    def objective(point: Tensor) -> tuple[float, Tensor]:
+    def objective(points: Tensor) -> tuple[Tensor, Tensor]:
         nonlocal calls
         calls += 1
-        put(point, parameters)
-        losses = decoder(states, tags, batch.mask)
-        loss = (shares * losses).sum() + _pull(decoder, centre, config)
-        slopes = torch.autograd.grad(loss, parameters)
-        watch(min(calls, steps), steps, f"loss {float(loss.detach()):.2f}")
-        return float(loss.detach()), flat(slopes)
+        put(points, parameters)
+        values = _pull(decoder, centre, config)
+        for part in parts:
+            losses = decoder(part.states, part.tags.expand(len(points), -1, -1), part.mask)
+            values = values + (part.shares * losses).sum(1)
+        slopes = torch.autograd.grad(values.sum(), parameters)
+        watch(min(calls, steps), steps, f"loss {float(values.detach().mean()):.2f}")
+        return values.detach(), flat(slopes)
 
-    found, taken = minimise(objective, flat([p.detach() for p in parameters]), steps)
+    begun = flat([p.detach() for p in parameters])
+    found, taken = minimise(objective, begun, steps, tolerance)
     put(found, parameters)
-    facts = adaptation_facts(base, target, taken, seed)
-    return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
+    return taken
 
 
 def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
@@ -113,10 +149,11 @@ def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
 
 
 def _pull(decoder: CRF, centre: dict[str, Tensor], config: LinearFitConfig) -> Tensor:
+    """(G,)"""
     strength = {"weight": config.penalty, "bias": config.bias_penalty}
     return torch.stack(
         [
-            strength.get(name, config.move_penalty) * ((p - centre[name]) ** 2).sum()
+            strength.get(name, config.move_penalty) * ((p - centre[name]) ** 2).flatten(1).sum(1)
             for name, p in decoder.named_parameters()
         ]
-    ).sum()
+    ).sum(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,13 @@ import torch
 from torch import nn
 
 from adaptner import __version__
+from adaptner.adaptation.assessment import Assessment
+from adaptner.adaptation.mentions import SURE, Mention, Sure, mentions_of
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.formats.parts import chunks_of, parts_of
 from adaptner.nn.batch import Batcher
+from adaptner.nn.calibration import Calibration
 from adaptner.nn.encoders import restored_encoder
 from adaptner.nn.encoding import Encoder
 from adaptner.nn.model import DECODERS, Decoder, ModelShape
@@ -31,6 +33,7 @@ from adaptner.types import Document, Entity, LabelSet, Sentence
 
 # Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
 WINDOW, OVERLAP = 512, 64
+ESTIMATE = "estimate"  # its place among a tagger's facts
 BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
 
 
@@ -50,6 +53,7 @@ class Tagger(nn.Module):
         method: str,
         facts: dict[str, Any] | None = None,
         vectors_from: Path | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -57,14 +61,22 @@ class Tagger(nn.Module):
         self.batcher = batcher
         self.method = method
         self.facts = facts or {}
+        self.calibration = calibration or Calibration()
         self._vectors_from = vectors_from
 
     @property
     def labels(self) -> LabelSet:
         return self.decoder.labels
 
+    @property
+    def assessment(self) -> Assessment | None:
+        """What could be told of its quality when it was made, if anything."""
+        known = self.facts.get(ESTIMATE)
+        return None if known is None else Assessment.from_json(known)
+
     def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
-        """Entities of each text, offsets into that text, each with a score between 0 and 1."""
+        """Entities of each text, offsets into that text, each with a score: the probability that it is
+        right, borders and label."""
         if isinstance(texts, str):
             raise BadUsage(problem="predict takes a list of texts", remedy="write predict([text])")
         return list(self.stream(Document(text) for text in texts))
@@ -87,13 +99,18 @@ class Tagger(nn.Module):
 
     def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
         """Entities of tokenised sentences, offsets into each sentence's text."""
+        found = zip(sentences, self.mentions(sentences), strict=True)
+        return [[self._entity(sentence, m) for m in own] for sentence, own in found]
+
+    def mentions(self, sentences: Sequence[Sentence]) -> list[list[Mention]]:
+        """The same by tokens, with odds as the model itself sees them."""
         pieces = [
             (number, first, window)
             for number, sentence in enumerate(sentences)
             for first, window in _windows(sentence)
         ]
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
-        sure: list[list[float]] = [[1.0] * len(s) for s in sentences]
+        sure: list[list[Sure]] = [[SURE] * len(s) for s in sentences]
         pieces.sort(key=lambda piece: len(piece[2]))
         at = 0
         while at < len(pieces):
@@ -101,7 +118,7 @@ class Tagger(nn.Module):
             while end < len(pieces) and (end + 1 - at) * len(pieces[end][2]) <= BATCH_TOKENS:
                 end += 1
             chosen = pieces[at:end]
-            for (number, first, window), (best, marginal) in zip(
+            for (number, first, window), (best, known) in zip(
                 chosen, self._tag([w for _, _, w in chosen]), strict=True
             ):
                 # Where two windows overlap, each decides the half it sees more context for.
@@ -110,50 +127,33 @@ class Tagger(nn.Module):
                 stop = len(window) if last else len(window) - OVERLAP // 2
                 here = slice(first + begin, first + stop)
                 tags[number][here] = best[begin:stop]
-                sure[number][here] = marginal[begin:stop]
+                sure[number][here] = known[begin:stop]
             at = end
-        return [self._entities(s, t, m) for s, t, m in zip(sentences, tags, sure, strict=True)]
+        return [mentions_of(t, s, self.labels) for t, s in zip(tags, sure, strict=True)]
 
     @torch.no_grad()
-    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[float]]]:
+    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[Sure]]]:
+        """Tags, and how sure they are where a sentence has a mention."""
         batch = self.batcher([sentences])
         states = self.encoder(batch)
         best = self.decoder.decode(states, batch.mask)
-        marginals = self.decoder.marginals(states, batch.mask)
-        chosen = marginals.gather(3, best[..., None])[0, ..., 0]
-        rows: list[tuple[list[int], list[float]]] = [([], [])] * len(sentences)
-        for row, place in enumerate(batch.order[0]):
+        found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
+        chosen = best[:, found]
+        sure = iter(())
+        if len(chosen[0]):
+            known = self.decoder.certainty(states[:, found], batch.mask[:, found], chosen)
+            sure = iter(known[:, 0].permute(1, 2, 0).tolist())
+        rows: list[tuple[list[int], list[Sure]]] = [([], [])] * len(sentences)
+        for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
             length = len(sentences[place])
-            rows[place] = best[0, row, :length].tolist(), chosen[row, :length].tolist()
+            own = next(sure)[:length] if some else [SURE] * length
+            rows[place] = best[0, row, :length].tolist(), own
         return rows
 
-    def _entities(self, sentence: Sentence, tags: list[int], sure: list[float]) -> list[Entity]:
-        """Spans of a tag path; a span's score is the geometric mean of its tokens' marginals.
-
-        Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
-        names = self.labels.tags
-        found: list[Entity] = []
-        if not any(tags):  # O is number 0
-            return found
-        length = len(tags)
-        i = 0
-        while i < length:
-            name = names[tags[i]]
-            if name == "O":
-                i += 1
-                continue
-            label = name[2:]
-            goes_on = f"I-{label}", f"E-{label}"
-            end = i + 1
-            while name[0] in "BI" and end < length and names[tags[end]] in goes_on:
-                name = names[tags[end]]
-                end += 1
-            spans = sentence.token_spans
-            logs = [math.log(max(value, 1e-9)) for value in sure[i:end]]
-            score = min(1.0, math.exp(math.fsum(logs) / len(logs)))
-            found.append(Entity(spans[i][0], spans[end - 1][1], label, round(score, 4)))
-            i = end
-        return found
+    def _entity(self, sentence: Sentence, mention: Mention) -> Entity:
+        start = sentence.token_spans[mention.first][0]
+        end = sentence.token_spans[mention.end - 1][1]
+        return Entity(start, end, mention.label, round(self.calibration(mention.log_odds), 4))
 
     def save(self, folder: str | Path) -> None:
         manifest = Manifest(
@@ -167,6 +167,7 @@ class Tagger(nn.Module):
             ],
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
+            calibration=self.calibration,
         )
         with atomic_folder(folder, ours=MANIFEST, kind="a model of ours") as temporary:
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
@@ -180,7 +181,15 @@ class Tagger(nn.Module):
             encoder = restored_encoder(manifest.encoder, batcher, generator)
             make = DECODERS[manifest.shape.decoder]
             decoder = make(encoder.width, manifest.domains[0].label_set(), generator)
-            tagger = cls(encoder, decoder, batcher, manifest.method, manifest.facts, folder)
+            tagger = cls(
+                encoder,
+                decoder,
+                batcher,
+                manifest.method,
+                manifest.facts,
+                folder,
+                manifest.calibration,
+            )
             tagger.load_state_dict(tensors)
         return tagger
 

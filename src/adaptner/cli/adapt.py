@@ -69,6 +69,10 @@ def adapt(
     seed: Annotated[
         int, typer.Option(min=0, max=SEEDS, help="Of the new decoder and dropout.")
     ] = 0,
+    estimate: Annotated[
+        bool,
+        typer.Option(help="Tell from the sentences themselves how good it will be."),
+    ] = True,
     from_: Annotated[
         str | None, typer.Option("--from", help="Format, if the ending does not tell.")
     ] = None,
@@ -96,6 +100,8 @@ def adapt(
     --unlabelled my-text.txt.xz -o model
     """
     from adaptner import api
+    from adaptner.cli.estimate import say_estimate, say_what_hurts
+    from adaptner.corpora.consistency import remarks
     from adaptner.errors import BadUsage, NoEntities
     from adaptner.methods.configuration import configured, for_base
     from adaptner.methods.transformer_settings import check_encoder
@@ -133,9 +139,8 @@ def adapt(
         start = default_base() if base is None else load_base(base)
     chosen = for_base(method, start, config)
     learns = not isinstance(chosen, Unadapted)
-    for name, count in counts.items():
-        if learns and count == 1:
-            warn(f"label {name!r} has one mention only: do not expect it to be learnt", quiet)
+    if learns:
+        say_what_hurts(given, quiet)
     for name in label or ():
         if learns and not counts[name]:
             warn(
@@ -155,13 +160,18 @@ def adapt(
             sources=sources or (),
             unlabelled=unlabelled or (),
             zero_shot=zero_shot,
+            estimate=False,
             seed=seed,
             watch=watch,
         )
     seconds = time.perf_counter() - begun
+    if estimate and learns:
+        with bar("estimating", quiet) as watch:
+            api.assess(tagger, start, chosen, given, seed=seed, watch=watch)
     tagger.save(output)
     if as_json:
         facts = {**tagger.facts, "labels": dict(counts), "seconds": round(seconds, 3)}
+        facts["remarks"] = [one.as_json() for one in remarks(given)]
         emit_json({"model": str(output), "method": tagger.method, **facts})
     else:
         seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
@@ -171,3 +181,5 @@ def adapt(
         if held_out := tagger.facts.get("held_out"):
             done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} of them, held out)"
         remark(f"{len(given)} sentences, {what}; {done}; model in {output}", quiet)
+        if estimate and learns:
+            say_estimate(tagger, quiet)

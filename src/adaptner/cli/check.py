@@ -60,11 +60,10 @@ class Findings:
 
     def remarks(self) -> list[dict[str, Any]]:
         """What is legal but may be a slip."""
-        from adaptner.corpora.consistency import contradictions, duplicates
+        from adaptner.corpora.consistency import remarks
 
         found: list[dict[str, Any]] = []
-        labels = self.labels
-        if self.documents and not labels and not self.errors:
+        if self.documents and not self.labels and not self.errors:
             found.append(
                 {
                     "kind": "no entities",
@@ -72,27 +71,9 @@ class Findings:
                     "message": "nothing is marked in this file",
                 }
             )
-        for number, earlier in duplicates(self.sentences).items():
-            message = f"the same sentence as on line {self.lines[earlier]}"
-            found.append({"kind": "duplicate", "line": self.lines[number], "message": message})
-        for label, count in labels.items():
-            if count == 1:
-                line = next(
-                    line
-                    for line, s in zip(self.lines, self.sentences, strict=True)
-                    if any(e.label == label for e in s.entities)
-                )
-                message = f"label {label} is seen only here"
-                found.append({"kind": "label seen once", "line": line, "message": message})
-        for one in contradictions(self.sentences):
-            ways = [f"{label} {n}x" for label, n in one.labels.items()]
-            if one.unmarked:
-                ways.append(f"unmarked {one.unmarked}x")
-            message = (
-                f"{one.mention!r} is {', '.join(ways)} (compare line {self.lines[one.first_other]})"
-            )
-            line = self.lines[one.first_marked]
-            found.append({"kind": "uneven annotation", "line": line, "message": message})
+        for one in remarks(self.sentences):
+            message = one.said(lambda number: f"line {self.lines[number]}")
+            found.append({"kind": one.kind, "line": self.lines[one.number], "message": message})
         return found
 
     def as_json(self) -> dict[str, Any]:

@@ -3,10 +3,61 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adaptner.types import Sentence
+
+FEW = 5  # sentences: with fewer it is chance that none is without an entity
+
+
+@dataclass(frozen=True)
+class Remark:
+    """``number`` is that of the sentence it is about, from 0; ``other`` that of one to compare, whose
+    place stands in the message for ``_OTHER``."""
+
+    kind: str
+    number: int
+    message: str
+    other: int | None = None
+    is_placed: bool = True  # about one sentence, not about all
+
+    def said(self, place: Callable[[int], str]) -> str:
+        return (
+            self.message if self.other is None else self.message.replace(_OTHER, place(self.other))
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Sentences are counted from 1."""
+        message = self.said(lambda number: f"sentence {number + 1}")
+        return {"kind": self.kind, "sentence": self.number + 1, "message": message}
+
+
+_OTHER = "\0"  # no text of ours or of a user's holds one
+
+
+def remarks(sentences: Sequence[Sentence]) -> list[Remark]:
+    """What is legal in ``sentences`` but may be a slip, or hurts who learns from them."""
+    found = []
+    for number, earlier in duplicates(sentences).items():
+        found.append(Remark("duplicate", number, f"the same as {_OTHER}", earlier))
+    labels = Counter(e.label for s in sentences for e in s.entities)
+    for label, count in labels.items():
+        if count == 1:
+            where = next(
+                i for i, s in enumerate(sentences) if any(e.label == label for e in s.entities)
+            )
+            found.append(Remark("label seen once", where, f"label {label} is seen only here"))
+    for one in contradictions(sentences):
+        ways = [f"{label} {n}x" for label, n in one.labels.items()]
+        if one.unmarked:
+            ways.append(f"unmarked {one.unmarked}x")
+        message = f"{one.mention!r} is {', '.join(ways)} (compare {_OTHER})"
+        found.append(Remark("uneven annotation", one.first_marked, message, one.first_other))
+    if len(sentences) >= FEW and all(s.entities for s in sentences):
+        message = "every sentence has an entity: add some without, as they come"
+        found.append(Remark("no empty sentence", 0, message, is_placed=False))
+    return found
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.adaptation.mentions import LeftOut
 from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import Domain
 from adaptner.corpora.overlap import without_overlap
@@ -101,6 +102,7 @@ class Method(ABC):
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
     zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
+    calibrated: ClassVar[bool] = False  # the constants of trust are known for what it makes
     # those of the bases it adapts
     decoders: ClassVar[tuple[str, ...]] = ("crf", "softmax")
     encoders: ClassVar[tuple[str, ...]] = ("recurrent", "transformer")
@@ -165,6 +167,19 @@ class Method(ABC):
         tagger = self.tagger(base, given)
         tagger.method = self.name
         return tagger
+
+    def left_out(
+        self,
+        base: Base,
+        support: Sequence[Sentence],
+        *,
+        labels: LabelSet | None = None,
+        seed: int = 0,
+        watch: Watch = silent,
+    ) -> list[LeftOut] | None:
+        """What is found in sentences of ``support`` by one who has not learnt from them, or None for
+        a method that has no cheap way to tell: most would have to adapt once for every fold."""
+        return None
 
     @property
     def tunes(self) -> bool:

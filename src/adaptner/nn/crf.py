@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator, Tensor, nn
 
+from adaptner.nn.certainty import certainty, following_of, marginals_of, messages
 from adaptner.nn.parameters import fan_in, uniform
 from adaptner.types import OUTSIDE, LabelSet
 
@@ -94,18 +95,29 @@ class CRF(nn.Module):
         """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
         return viterbi(*self._scores(states, self.limits), mask)
 
+    @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
-        """P(tag at token | sentence), (G, B, L, T): the gradient of log Z by the emissions."""
-        with torch.enable_grad():
-            emissions, moves, start, end = (t.detach() for t in self._scores(states, self.limits))
-            emissions.requires_grad_()
-            partition = log_partition(emissions, moves, start, end, mask)
-            (grad,) = torch.autograd.grad(partition.sum(), emissions)
-        return grad
+        """P(tag at token | sentence), (G, B, L, T)."""
+        found = marginals_of(*messages(*self._scores(states, self.limits), mask))
+        return (found * mask[..., None]).to(states.dtype)
+
+    @torch.no_grad()
+    def certainty(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+        """How sure each token of the path ``tags`` is, (3, G, B, L): see ``nn/certainty.py``."""
+        emissions, moves, start, end = self._scores(states, self.limits)
+        before, ahead = messages(emissions, moves, start, end, mask)
+        following = following_of(moves, ahead, tags)
+        return certainty(marginals_of(before, ahead), following, tags, mask, self.labels)
 
     def _scores(self, states: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        flat = torch.baddbmm(self.bias[:, None], states.flatten(1, 2), self.weight.transpose(1, 2))
-        emissions = flat.view(*states.shape[:3], -1)
+        if len(self.weight) > len(states):  # several decoders over the same states: one product
+            flat = states.flatten(1, 2)[0] @ self.weight.flatten(0, 1).T
+            flat = flat.view(len(flat), *self.bias.shape).transpose(0, 1) + self.bias[:, None]
+        else:
+            flat = torch.baddbmm(
+                self.bias[:, None], states.flatten(1, 2), self.weight.transpose(1, 2)
+            )
+        emissions = flat.view(len(flat), *states.shape[1:3], -1)
         dtype = emissions.dtype
         moves = self.transition + limits.moves.to(dtype)
         start, end = self.start + limits.starts.to(dtype), self.end + limits.ends.to(dtype)

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator, Tensor, nn
 
+from adaptner.nn.certainty import independent
 from adaptner.nn.crf import FORBIDDEN, Limits
 from adaptner.types import LabelSet
 
@@ -50,6 +51,11 @@ class Prototypes(nn.Module):
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.scores(states).softmax(-1)
+
+    @torch.no_grad()
+    def certainty(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+        """How sure each token of ``tags`` is (``nn/certainty.py``)."""
+        return independent(self.marginals(states, mask), tags, mask, self.labels)
 
 
 def class_sums(states: Tensor, tags: Tensor, mask: Tensor, classes: int) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from adaptner.nn.certainty import independent
 from adaptner.nn.crf import Limits
 from adaptner.nn.parameters import fan_in
 from adaptner.types import LabelSet
@@ -49,3 +50,8 @@ class SoftmaxTags(nn.Module):
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """P(tag at token | sentence), (G, B, L, T)."""
         return self.scores(states).softmax(-1)
+
+    @torch.no_grad()
+    def certainty(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+        """How sure each token of ``tags`` is (``nn/certainty.py``)."""
+        return independent(self.marginals(states, mask), tags, mask, self.labels)

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMissing
 from adaptner.files import atomic_file, digest
 from adaptner.nn.batch import Batcher
+from adaptner.nn.calibration import Calibration
 from adaptner.nn.encoders import AnyEncoderConfig
 from adaptner.nn.model import ModelShape
 from adaptner.training.vocabulary_files import (
@@ -63,6 +64,7 @@ class Manifest(BaseModel):
     shape: ModelShape = ModelShape()
     config: dict[str, Any] = {}
     facts: dict[str, Any] = {}  # sources, budget, seed: whatever the model's maker wants known
+    calibration: Calibration = Calibration()  # of a tagger's scores; older folders have none
     files: dict[str, str] = {}  # name -> SHA-256
 
 

@@ -1,0 +1,86 @@
+"""How far scores and estimates can be trusted: calibration and coverage over the eight corpora.
+
+    .venv/bin/python benchmarks/trust.py -o docs/results/trust.jsonl
+
+Every draw is adapted to and estimated as `adaptner adapt` does it, and tags test sentences; a row
+holds counts alone, and all figures are computed from rows, afterwards. Constants are fitted on the
+rows of the other domains when a corpus is measured (leave one domain out). Rows that are in the file
+already are not run again; `--fit BASE` fits the constants on all rows and puts them in that base.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from adaptner.corpora.corpus import load_corpus
+from adaptner.episodes import draw
+from adaptner.evaluation.trust_fit import Observation, fit_trust, observe
+from adaptner.evaluation.trust_report import judged, report
+from adaptner.methods.configuration import for_base
+from adaptner.reproduce.report.reliability import reliability
+from adaptner.training.installed_bases import DEFAULT, base_folder, load_base
+from adaptner.training.settings import prepare_process
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+SECONDS = {5: 1.2, 10: 1.8, 20: 3.0, 50: 5.0}  # a draw with 1,000 test sentences, on a quiet core
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--base", default=DEFAULT)
+    parser.add_argument("--corpora", nargs="*")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[5, 10, 20, 50])
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--limit", type=int, help="test sentences at most")
+    parser.add_argument("--fit", metavar="BASE", help="put constants of all rows in this base")
+    parser.add_argument("--plot", type=Path, help="reliability diagram (SVG)")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    prepare_process()
+    options.output.touch()
+    rows = [Observation.model_validate_json(x) for x in options.output.read_text().splitlines()]
+    done = {(r.corpus, r.size, r.seed) for r in rows}
+    folders = [f for f in sorted((SHARED / "data/bio8").iterdir()) if f.is_dir()]
+    chosen = [f for f in folders if not options.corpora or f.name in options.corpora]
+    # one draw of every corpus before the next of any: an interrupted pass is even
+    wanted = [
+        (folder, size, seed)
+        for seed in range(options.draws)
+        for folder in chosen
+        for size in options.sizes
+        if (folder.name, size, seed) not in done
+    ]
+    about = sum(SECONDS.get(size, size / 10) for _, size, _ in wanted)
+    print(f"{len(wanted)} draws to run, about {about / 60:.0f} minutes on a quiet core", flush=True)
+    base = load_base(options.base) if wanted else None
+    corpora = {}
+    begun = time.perf_counter()
+    for number, (folder, size, seed) in enumerate(wanted, 1):
+        assert base is not None
+        if folder not in corpora:
+            corpora[folder] = load_corpus(folder)
+        target = corpora[folder]
+        test = [s for s in target.split("test") if len(s)][: options.limit]
+        row = observe(
+            for_base(None, base), base, target, draw(target.split("train"), size, seed), test, seed
+        )
+        rows.append(row)
+        with open(options.output, "a", encoding="utf-8") as file:
+            file.write(row.model_dump_json() + "\n")
+        if number % 16 == 0:
+            left = (time.perf_counter() - begun) / number * (len(wanted) - number)
+            print(f"{number} of {len(wanted)}, {left / 60:.0f} minutes left", flush=True)
+    rows = [r for r in rows if r.size in options.sizes and r.seed < options.draws]
+    draws = judged(rows)
+    print(report(draws))
+    if options.plot:
+        options.plot.write_text(reliability(draws), encoding="utf-8")
+    if options.fit:
+        fit_trust(rows).save(base_folder(options.fit))
+        print(f"constants of {len(rows)} rows -> {base_folder(options.fit)}")
+
+
+if __name__ == "__main__":
+    main()
