@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator, Tensor, nn
 
+from adaptner.nn.forward_backward import log_marginals
 from adaptner.nn.parameters import fan_in, uniform
 from adaptner.types import OUTSIDE, LabelSet
 
@@ -99,6 +100,10 @@ class CRF(nn.Module):
             partition = log_partition(emissions, moves, start, end, mask)
             (grad,) = torch.autograd.grad(partition.sum(), emissions)
         return grad
+
+    def log_marginals(self, states: Tensor, mask: Tensor) -> Tensor:
+        """log P(tag at token | sentence), (G, B, L, T), to be differentiated by states and φ."""
+        return log_marginals(*self._scores(states, self.limits), mask)
 
     def _scores(self, states: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         flat = torch.baddbmm(self.bias[:, None], states.flatten(1, 2), self.weight.transpose(1, 2))
