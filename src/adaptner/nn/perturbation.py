@@ -66,9 +66,9 @@ def virtual_adversary(
         return divergence(plain, log_marginals(), mask)
 
 
-def adversary(layer: nn.Module, loss: Read, radius: float) -> Tensor:
-    """``loss`` where every word vector has moved by ``radius`` (times their mean length) up its
-    gradient (Goodfellow et al. 2015; DATNet)."""
+def adversary(layer: nn.Module, loss: Read, radius: float) -> tuple[Tensor, Tensor]:
+    """``loss`` as it is, and where every word vector has moved by ``radius`` (times their mean length)
+    up its gradient (Goodfellow et al. 2015; DATNet)."""
 
     def still(found: Tensor) -> Tensor:
         shift.append(torch.zeros_like(found).requires_grad_())
@@ -79,9 +79,9 @@ def adversary(layer: nn.Module, loss: Read, radius: float) -> Tensor:
     lengths: list[Tensor] = []
     with moved(layer, still):
         value = loss()
-    (slope,) = torch.autograd.grad(value, shift)
+    (slope,) = torch.autograd.grad(value, shift, retain_graph=True)
     with moved(layer, radius * lengths[0] * _unit(slope)):
-        return loss()
+        return value, loss()
 
 
 def _unit(values: Tensor) -> Tensor:
