@@ -64,7 +64,6 @@ def few_shot(
     """A row per size and seed, then per share (percent of the train split) and seed, as they are
     done. ``sources`` are for methods that learn from them when they adapt."""
     train, test = target.split("train"), target.split("test")[:limit]
-    gold = [s.entities for s in test]
     text = [s.bare() for s in train if len(s)] if method.unlabelled else []
     wanted = [
         *((None, partial(draw, train, size)) for size in sizes),
@@ -73,6 +72,8 @@ def few_shot(
     for share, drawn in wanted:
         for seed in seeds:
             support = drawn(seed)
+            held = {id(s) for s in support}  # of a corpus that is one set the rest is scored
+            scored = [s for s in test if id(s) not in held]
             begun = time.perf_counter()
             tagger = method.adapt(
                 base,
@@ -84,7 +85,8 @@ def few_shot(
                 budget=budget,
             )
             seconds = time.perf_counter() - begun
-            score = score_entities(gold, tagger.predict_sentences(test)).overall
+            gold = [s.entities for s in scored]
+            score = score_entities(gold, tagger.predict_sentences(scored)).overall
             yield Row(
                 corpus=target.name,
                 method=method.name,
@@ -97,7 +99,7 @@ def few_shot(
                 f1=score.f1,
                 steps=int(tagger.facts["steps"]),
                 seconds=round(seconds, 3),
-                sentences=len(test),
+                sentences=len(scored),
                 entities=sum(len(s.entities) for s in support),
                 unlabelled=int(tagger.facts.get("unlabelled", 0)),
                 protocol=PROTOCOL,

@@ -103,7 +103,9 @@ def _method_jobs(
         cells = [(None, None)]
     variants = ("", *protocol.variants.get(name, ()))
     for variant, (size, share) in product(variants, cells):
-        chosen = configured(name, protocol, profile, size, variant)
+        if not _has_cell(name, variant, size, sizes):
+            continue
+        chosen = configured(name, protocol, profile, size, variant, group.own.get(name))
         learner = learner_of(chosen)
         base = Job(
             "base",
@@ -139,6 +141,16 @@ def _method_jobs(
                 }
                 jobs.append(Job("draw", spec, base.key))
     return jobs
+
+
+def _has_cell(name: str, variant: str, size: int | None, sizes: Sequence[int]) -> bool:
+    """Whether a method is run at a size in a table with and without labels. Without them, it is run if
+    it can, and as it is: variants are of learning with them. One that never learns from the target is
+    run without."""
+    kind = methods()[name]
+    if size == 0:
+        return kind.zero_shot and not (variant and any(sizes))
+    return not (0 in sizes and issubclass(kind, Unadapted))
 
 
 def _seeds(chosen: object, protocol: Protocol, profile: Profile) -> range:

@@ -40,6 +40,9 @@ class Group:
     targets: tuple[Target, ...]
     sources: tuple[str, ...]
     sizes: tuple[int, ...] = ()  # in place of the table's
+    own: Variants = field(
+        default_factory=dict, hash=False
+    )  # settings of a method, on these targets
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
@@ -15,20 +16,27 @@ from adaptner.reproduce.protocol import Protocol
 # These learn from the sources what another method learns: one base serves them all.
 LEARNS_AS = {
     **dict.fromkeys(("agg", "multitask", "dann", "d-shift", "self-train"), "finetuning"),
+    **dict.fromkeys(("pdaln", "la-dtl", "datnet"), "finetuning"),
     "metaner-zero": "metaner",
 }
 
 
 def configured(
-    name: str, protocol: Protocol, profile: Profile, size: int | None, variant: str = ""
+    name: str,
+    protocol: Protocol,
+    profile: Profile,
+    size: int | None,
+    variant: str = "",
+    own: Mapping[str, Any] | None = None,
 ) -> Method:
     """The method as it runs in a cell; ``size`` is None where a share is drawn, 0 where no labelled
-    sentence is."""
+    sentence is. ``own`` are settings for the targets of the cell."""
     found = method(name)()
     layers: list[Any] = [recipe(name)] if profile.recipes else []
     layers.append(protocol.settings)
     if not profile.recipes:
         layers += [protocol.quick, protocol.quick_own.get(name, {})]
+    layers.append(own or {})
     if variant:
         layers.append(protocol.variants[name][variant])
     if k := profile.k or size:

@@ -39,7 +39,8 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A printed table. ``decimals`` is the number of digits printed after the point."""
+    """A printed table. ``decimals`` is the number of digits printed after the point. ``relative``: the
+    first row is absolute, the others are differences from it."""
 
     id: str
     caption: str
@@ -50,6 +51,7 @@ class PublishedTable:
     rows: tuple[PublishedRow, ...]
     metric: str | None = None
     overall_decimals: int | None = None
+    relative: bool = False
 
     def select(self, **facts: object) -> tuple[PublishedRow, ...]:
         """The rows whose fields equal ``facts``, for example ``select(method="HGDA", size=5)``."""
