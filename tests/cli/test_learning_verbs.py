@@ -690,3 +690,22 @@ def test_zero_shot_from_the_command_line(call: Call, base: Path, tmp_path: Path,
     answer = sound(call(*adapt, *text, "-o", tmp_path / "n"))
     assert "no labels of the target; it finds Disease, Drug" in answer.err
     assert contents(tmp_path / "n") == contents(tmp_path / "m")
+
+
+# --- copies -----------------------------------------------------------------------------------------
+
+
+def test_adapt_learns_from_copies_with_other_mentions(
+    call: Call, base: Path, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
+    given = ("adapt", few, "--base", base, "--augment", 2)
+    answer = sound(call(*given, "-o", tmp_path / "model"))
+    assert "and 10 copies" in answer.err
+    other = sound(call(*given, "--sources", CELLS, "--json", "-o", tmp_path / "other"))
+    assert json.loads(other.out)["augmented"] == 10
+    one = tmp_path / "one.jsonl"
+    one.write_text('{"text": "HeLa grew", "entities": [{"start": 0, "end": 4, "label": "X"}]}\n')
+    alone = sound(call("adapt", one, "--base", base, "--augment", 2, "-o", tmp_path / "alone"))
+    assert "no other mention" in alone.err

@@ -81,6 +81,14 @@ def with_replacements(
     ]
 
 
+def augmented(
+    sentences: Sequence[Sentence], others: Iterable[Sentence], each: int, rng: random.Random
+) -> list[Sentence]:
+    """``each`` copies a sentence whose mentions are replaced by such of their type in the other
+    sentences or in ``others``: the copies alone."""
+    return with_replacements(sentences, mentions([*sentences, *others]), each, rng)
+
+
 def adaptive_data(
     source: Sequence[Sentence],
     target: Sequence[Sentence],

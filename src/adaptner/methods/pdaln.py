@@ -30,6 +30,7 @@ class PDALN(WithSources):
     supports = "targets with the sources' labels"
     unlabelled = True
     zero_shot = True
+    augments = True
     Config: ClassVar[type[MethodConfig]] = PDALNConfig
     config: PDALNConfig
 
