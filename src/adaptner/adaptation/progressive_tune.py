@@ -255,7 +255,9 @@ class ProgressiveScene:
 def _later(watch: Watch, done: int, total: int) -> Watch:
     """A stage of a whole, to those who watch the whole."""
 
-    def told(own: int, _: int, remark: str = "") -> None:
-        watch(done + own, total, remark)
+    begun, whole = done, total
+
+    def told(done: int, total: int, remark: str = "") -> None:
+        watch(begun + done, whole, remark)
 
     return told

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 
 from adaptner.text.synonyms import Synonyms
-from adaptner.types import OUTSIDE, Entity, Sentence
+from adaptner.types import OUTSIDE, Entity, Sentence, Span
 
 
 def distorted(
@@ -58,7 +58,9 @@ def without_a_span(sentence: Sentence, rng: random.Random, share: float) -> Sent
 def _rebuilt(sentence: Sentence, kept: Sequence[int], tokens: Sequence[str]) -> Sentence:
     """The tokens ``kept``, spelled as ``tokens`` has them, with what stood before each of them."""
     spans = sentence.token_spans
-    text, made, place = "", [], {}
+    text = ""
+    made: list[Span] = []
+    place: dict[int, int] = {}
     for i in kept:
         gap = sentence.text[spans[i - 1][1] if i else 0 : spans[i][0]]
         text += gap if text or not i else ""

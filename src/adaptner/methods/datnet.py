@@ -64,11 +64,12 @@ class DualAdversary(nn.Module):
         source, target = read()
         total = labelling_loss(source, target, config.source_share)
         if config.aux_weight:
-            logs = [
+            ours, theirs = (
                 self.head.scores(side.part.states, side.part.mask)[0].log_softmax(-1)
                 for side in (source, target)
-            ]
-            total = total + config.aux_weight * grad_loss(*logs, config.balance, config.focus)
+            )
+            told_apart = grad_loss(ours, theirs, config.balance, config.focus)
+            total = total + config.aux_weight * told_apart
         return total
 
 
