@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from adaptner.nn.distillation import divergence
-from adaptner.nn.perturbation import adversary, moved, virtual_adversary
+from adaptner.nn.perturbation import adversary, moved, virtual_adversary, word_layer
 
 MASK = torch.ones(4, dtype=torch.bool)
 
@@ -42,9 +42,9 @@ class _Lookup(nn.Module):
 def test_what_is_moved_is_moved_back():
     small = Small()
     plain = small.logs()
-    with moved(small.words, torch.ones(3, dtype=torch.float64)):
+    with moved(small.words, torch.ones_like):
         torch.testing.assert_close(small.logs(), ((small.table + 1) @ small.weight).log_softmax(-1))
-    with pytest.raises(RuntimeError), moved(small.words, small.table):
+    with pytest.raises(RuntimeError), moved(small.words, torch.ones_like):
         raise RuntimeError
     assert torch.equal(small.logs(), plain)
 
@@ -73,7 +73,30 @@ def test_the_virtual_adversary_finds_a_worse_place_than_chance():
     length = small.table.norm(dim=-1).mean()
     for _ in range(20):
         drawn = torch.randn(4, 3, generator=generator, dtype=torch.float64)
-        with moved(small.words, 0.2 * length * drawn / drawn.norm(dim=-1, keepdim=True)):
+        by = 0.2 * length * drawn / drawn.norm(dim=-1, keepdim=True)
+        with moved(small.words, lambda found, by=by: by):
             by_chance = divergence(plain, small.logs(), MASK)
         assert 0 < float(by_chance.detach()) < float(found.detach())
     assert float(torch.autograd.grad(found, small.weight)[0].abs().sum()) > 0
+
+
+def test_a_layer_that_is_called_twice_is_moved_twice():
+    """As a transformer's embeddings are, window by window: each call has a move of its own."""
+    small = Small()
+
+    def twice() -> Tensor:
+        return small.loss() + 3 * (small.words() @ small.weight)[:2, 1].sum()
+
+    plain, found = adversary(small.words, twice, 0.1)
+    first, _ = adversary(small.words, small.loss, 0.1)
+    alone = adversary(small.words, small.loss, 0.1)[1]
+    second = adversary(small.words, lambda: 3 * (small.words() @ small.weight)[:2, 1].sum(), 0.1)
+    assert float(found.detach()) == pytest.approx(float((alone + second[1]).detach()))
+    assert float(plain.detach()) == pytest.approx(float((first + second[0]).detach()))
+
+
+def test_where_words_enter():
+    small, transformer = Small(), nn.Module()
+    transformer.network = nn.Module()
+    transformer.network.embeddings = small.words
+    assert word_layer(small) is word_layer(transformer) is small.words

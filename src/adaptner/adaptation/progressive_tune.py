@@ -160,9 +160,10 @@ class ProgressiveScene:
         assert isinstance(decoder, CRF)
         self.decoder = decoder
         self.contrast = Contrast(self.model.encoder.width, self.generator)
-        words = (w for others in self.synonyms.words.values() for w in others)
         pool = [*self.source, *self.target.sentences, *self.text]  # whose words are all of D_aug's
-        self.table = NarrowTable(self.model.encoder, base.batcher, pool, words)
+        words = {word for s in pool for word in s.tokens}
+        more = {other for word in words for other in self.synonyms.of(word)}
+        self.table = NarrowTable(self.model.encoder, base.batcher, pool, more)
         self._source = Batches(self.source, config.batch, self.rng)
         self._mixed = Batches(self.mixed or self.source, config.batch, self.rng)
         self._annotated = Batches(self.target.sentences, config.batch, self.rng)

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from adaptner.adaptation.reading import Part, read
 from adaptner.nn.batch import Batcher
 from adaptner.nn.crf import CRF
 from adaptner.nn.distillation import distillation
-from adaptner.nn.encoder import RecurrentEncoder
 from adaptner.nn.perturbation import virtual_adversary, word_layer
 from adaptner.types import Sentence
 
@@ -33,7 +32,7 @@ class Teacher:
     """The student as it was at the start of the round; it does not move."""
 
     def __init__(
-        self, encoder: RecurrentEncoder, decoder: CRF, batcher: Batcher, confidence: float
+        self, encoder: nn.Module, decoder: CRF, batcher: Batcher, confidence: float
     ) -> None:
         self._student = encoder, decoder
         self._batcher = batcher
@@ -53,7 +52,7 @@ class MeanTeacher(Teacher):
 
     def __init__(
         self,
-        encoder: RecurrentEncoder,
+        encoder: nn.Module,
         decoder: CRF,
         batcher: Batcher,
         confidence: float,
@@ -76,7 +75,7 @@ class VirtualAdversary:
 
     def __init__(
         self,
-        encoder: RecurrentEncoder,
+        encoder: nn.Module,
         decoder: CRF,
         batcher: Batcher,
         radius: float,

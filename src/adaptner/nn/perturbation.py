@@ -15,12 +15,15 @@ from adaptner.nn.distillation import divergence
 Read = Callable[[], Tensor]  # runs the encoder on a batch of its own
 
 
+Move = Callable[[Tensor], Tensor]  # what is added to an output, made from it
+
+
 @contextmanager
-def moved(layer: nn.Module, by: Tensor | Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """Within, ``by`` (or what it makes of the layer's output) is added to what ``layer`` gives."""
+def moved(layer: nn.Module, move: Move) -> Iterator[None]:
+    """Within, ``move`` of what ``layer`` gives is added to it, whenever it is called."""
 
     def add(module: nn.Module, given: Any, found: Tensor) -> Tensor:
-        return found + (by(found) if callable(by) else by)
+        return found + move(found)
 
     handle = layer.register_forward_hook(add)
     try:
@@ -30,9 +33,11 @@ def moved(layer: nn.Module, by: Tensor | Callable[[Tensor], Tensor]) -> Iterator
 
 
 def word_layer(encoder: nn.Module) -> nn.Module:
-    """Where word vectors enter: ``words`` of a recurrent encoder; another says so by
-    ``word_layer``."""
-    layer = getattr(encoder, "word_layer", None) or getattr(encoder, "words", None)
+    """Where words enter as vectors: ``words`` of a recurrent encoder, the embeddings of a
+    transformer's network."""
+    layer = getattr(encoder, "words", None)
+    if layer is None:
+        layer = getattr(getattr(encoder, "network", None), "embeddings", None)
     assert isinstance(layer, nn.Module)
     return layer
 
@@ -53,35 +58,45 @@ def virtual_adversary(
 
     def noise(found: Tensor) -> Tensor:
         drawn = torch.randn(found.shape, generator=generator, dtype=found.dtype)
-        shift.append((probe * _length(found) * _unit(drawn)).requires_grad_())
-        lengths.append(_length(found))
-        return shift[0]
+        return probe * _length(found) * _unit(drawn)
 
-    shift: list[Tensor] = []
-    lengths: list[Tensor] = []
-    with torch.enable_grad(), moved(layer, noise):
+    worst = _Worst(noise)
+    with torch.enable_grad(), moved(layer, worst.watch):
         change = divergence(plain, log_marginals(), mask)
-    (slope,) = torch.autograd.grad(change, shift)
-    with moved(layer, radius * lengths[0] * _unit(slope)):
+    with moved(layer, worst.climb(change, radius)):
         return divergence(plain, log_marginals(), mask)
 
 
 def adversary(layer: nn.Module, loss: Read, radius: float) -> tuple[Tensor, Tensor]:
     """``loss`` as it is, and where every word vector has moved by ``radius`` (times their mean length)
     up its gradient (Goodfellow et al. 2015; DATNet)."""
-
-    def still(found: Tensor) -> Tensor:
-        shift.append(torch.zeros_like(found).requires_grad_())
-        lengths.append(_length(found))
-        return shift[0]
-
-    shift: list[Tensor] = []
-    lengths: list[Tensor] = []
-    with moved(layer, still):
+    worst = _Worst(torch.zeros_like)
+    with moved(layer, worst.watch):
         value = loss()
-    (slope,) = torch.autograd.grad(value, shift, retain_graph=True)
-    with moved(layer, radius * lengths[0] * _unit(slope)):
+    with moved(layer, worst.climb(value, radius)):
         return value, loss()
+
+
+class _Worst:
+    """Where a loss grows fastest. A layer may be called several times for a batch: each call has a
+    move of its own, in the order of the calls."""
+
+    def __init__(self, start: Move) -> None:
+        self._start = start
+        self._moves: list[Tensor] = []
+        self._lengths: list[Tensor] = []
+
+    def watch(self, found: Tensor) -> Tensor:
+        self._moves.append(self._start(found).requires_grad_())
+        self._lengths.append(_length(found))
+        return self._moves[-1]
+
+    def climb(self, loss: Tensor, radius: float) -> Move:
+        slopes = torch.autograd.grad(loss, self._moves, retain_graph=True)
+        moves = iter(
+            [radius * n * _unit(slope) for n, slope in zip(self._lengths, slopes, strict=True)]
+        )
+        return lambda found: next(moves)
 
 
 def _unit(values: Tensor) -> Tensor:
