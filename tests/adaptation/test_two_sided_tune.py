@@ -11,9 +11,11 @@ import torch
 from adaptner.adaptation.reading import read
 from adaptner.adaptation.two_sided_tune import Side
 from adaptner.corpora.own import own_corpus
+from adaptner.errors import MethodDoesNotFit
 from adaptner.methods.datnet import DATNet, DualAdversary, grad_loss
 from adaptner.methods.la_dtl import LabelAwareObjective, LaDTL, parameter_distance
 from adaptner.methods.method import SourceDomain
+from adaptner.methods.multi_cell import NO_CELL, MultiCell, TypedCells
 from adaptner.nn.crf import CRF
 from adaptner.nn.mmd import label_aware_mmd
 from adaptner.training.base import Base
@@ -160,3 +162,66 @@ def test_every_part_counts(kind, changes, base, source):
     found = [learnt()] + [learnt(**own) for own in changes]
     assert all(map(math.isfinite, found))
     assert len(set(found)) == len(found)
+
+
+# --- Multi-Cell -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cells(source: SourceDomain) -> Base:
+    return MultiCell(encoder=TINY, k=3, tasks=2).fit([source], Budget(2))
+
+
+def test_a_cell_for_every_label_and_one_for_none(cells):
+    assert cells.model.encoder.config.recurrent == "cells-2"
+    assert cells.model.encoder.recurrent.cells == 2
+
+
+def test_a_base_without_cells_is_refused(base, source):
+    with pytest.raises(MethodDoesNotFit, match="no cells"):
+        MultiCell(encoder=TINY).adapt(base, TRAIN[:5], sources=[source])
+
+
+def test_multi_cell_adds_up(cells):
+    """The two further losses token by token, of what a listener hears; cell lines have no cell."""
+    told = {"source_share": 0.3, "type_weight": 2.0, "attention_weight": 0.5}
+    config = MultiCell(adaptation=told).config.adaptation
+    encoder, generator = cells.model.encoder, torch.Generator().manual_seed(1)
+    bound = TypedCells(config, encoder, cells.labels, generator)
+    both = LabelSet(("CellLine", "Gene"))
+    decoders = [CRF(encoder.width, labels, generator) for labels in (LabelSet(("Gene",)), both)]
+    lists = [TRAIN[:3], [*TRAIN[5:7], *LINES[:2]]]
+    parts = read(bound.encode, cells.batcher, both, lists)
+    found = bound(lambda: tuple(Side(p, d, both) for p, d in zip(parts, decoders, strict=True)))
+    want = 0.0
+    for share, own, decoder in zip((0.3, 0.7), lists, decoders, strict=True):
+        want += share * naive_loss(cells, decoder, own)
+        said, looked, count = 0.0, 0.0, 0
+        for s in own:
+            batch = cells.batcher([[s]])
+            seen = bound.encode(batch)[0, 0, :, encoder.width :].detach().double()
+            for tag, (score, forth, back) in zip(
+                s.tags, ((v[:2], v[2:4], v[4:]) for v in seen), strict=True
+            ):
+                if tag.endswith("CellLine"):
+                    continue
+                cell = 0 if tag == "O" else 1
+                said -= float(score.log_softmax(-1)[cell])
+                looked -= (math.log(forth[cell]) + math.log(back[cell])) / 2
+                count += 1
+        want += share * (2.0 * said + 0.5 * looked) / count
+    assert float(found.detach()) == pytest.approx(want, rel=1e-4)
+    second = Side(parts[1], decoders[1], both)
+    assert NO_CELL in bound.types_of(second).tolist()
+
+
+def test_every_loss_of_multi_cell_counts(cells, source):
+    def learnt(**settings: Any) -> float:
+        steps = {"steps": 3, "epochs": 0, "batch": 3, **settings}
+        tagger = MultiCell(encoder=TINY, adaptation=steps).adapt(
+            cells, TRAIN[30:36], sources=[source]
+        )
+        return sum(float(p.detach().double().abs().sum()) for p in tagger.parameters())
+
+    found = [learnt(), learnt(type_weight=0), learnt(attention_weight=0)]
+    assert len(set(found)) == 3

@@ -58,6 +58,7 @@ NAMES = [  # a new method adds its name here, in order
     "maml",
     "metaner",
     "metaner-zero",
+    "multi-cell",
     "multitask",
     "named",
     "pdaln",

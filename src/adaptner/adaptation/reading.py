@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.batch import Batcher
+from adaptner.nn.batch import Batch, Batcher
 from adaptner.nn.pooling import sentence_means
 from adaptner.types import LabelSet, Sentence
+
+Encode = Callable[[Batch, Generator | None], Tensor]  # an encoder, or what stands for one
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Part:
 
 
 def read(
-    encoder: nn.Module,
+    encoder: Encode,
     batcher: Batcher,
     labels: LabelSet,
     lists: Sequence[Sequence[Sentence]],

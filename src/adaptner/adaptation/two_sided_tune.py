@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from adaptner.adaptation.descent import Batches, descend
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, set_gradients
 from adaptner.adaptation.joint_tune import joined
-from adaptner.adaptation.reading import Part, read
+from adaptner.adaptation.reading import Encode, Part, read
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.crf import CRF
@@ -50,7 +50,8 @@ class Side:
 
 
 Read = Callable[[], tuple[Side, Side]]  # the source's side, the target's side
-# Its forward takes a ``Read`` and returns a loss; its parameters learn too.
+# Its forward takes a ``Read`` and returns a loss; its parameters learn too. Where it has an ``encode``,
+# that takes the encoder's place.
 Objective = Callable[[TaggingModel, torch.Generator], nn.Module]
 
 
@@ -73,6 +74,7 @@ def two_sided_tune(
     model = joined(base, list(sources), target.labels, False, False, generator)
     goal = len(sources)
     bound = objective(model, generator)
+    encode: Encode = getattr(bound, "encode", model.encoder)
     pool = [s for own in sources.values() for s in own]
     table = NarrowTable(model.encoder, base.batcher, [*target.sentences, *pool])
     optimiser = config.optimiser_of(
@@ -88,7 +90,7 @@ def two_sided_tune(
         both = target.labels.with_labels(x for d in decoders for x in d.labels.labels)
 
         def sides() -> tuple[Side, Side]:
-            parts = read(model.encoder, table.batcher, both, lists, generator)
+            parts = read(encode, table.batcher, both, lists, generator)
             first, second = (
                 Side(part, decoder, both)
                 for part, decoder in zip(parts, decoders, strict=True)

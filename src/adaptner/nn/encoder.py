@@ -5,13 +5,12 @@ HGDA's own is the default: 200 + 50 + 50 numbers a word in, 128 x 2 out.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batch import Batch, Batcher
+from adaptner.nn.cells import CompositionalLSTM
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.parameters import dropout, uniform
@@ -38,7 +37,9 @@ class EncoderConfig(BaseModel):
     char_lstm: int = Field(
         50, ge=0, multiple_of=2, description="both directions together; 0 leaves it out"
     )
-    recurrent: Literal["lstm", "gru"] = "lstm"
+    recurrent: str = Field(
+        "lstm", pattern=r"^(lstm|gru|cells-[1-9]\d*)$", description="lstm, gru, or typed cells-N"
+    )
     hidden: int = Field(128, ge=1, description="per direction")
     dropout: float = Field(0.2, ge=0, lt=1)
     wide: bool = Field(
@@ -69,8 +70,7 @@ class RecurrentEncoder(nn.Module):
         if config.char_lstm:
             self.char_lstm = CharLSTM(config.char_embedding, config.char_lstm, generator)
             inputs += self.char_lstm.width
-        recurrent = BiLSTM if config.recurrent == "lstm" else BiGRU
-        self.recurrent = recurrent(inputs, config.hidden, generator)
+        self.recurrent = _recurrent(config.recurrent, inputs, config.hidden, generator)
         self.width = self.recurrent.width
         if config.wide:
             self.width = wide_width(self.width, self.words.width)
@@ -88,3 +88,12 @@ class RecurrentEncoder(nn.Module):
         states = self.recurrent(symbols, batch.index, batch.packing)
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
         return widened(unpacked, words, batch) if self.config.wide else unpacked
+
+
+def _recurrent(
+    kind: str, inputs: int, hidden: int, generator: Generator
+) -> BiLSTM | BiGRU | CompositionalLSTM:
+    name, _, cells = kind.partition("-")
+    if cells:
+        return CompositionalLSTM(inputs, hidden, int(cells), generator)
+    return (BiLSTM if name == "lstm" else BiGRU)(inputs, hidden, generator)
