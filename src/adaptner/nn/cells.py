@@ -11,12 +11,12 @@ from torch import Generator, Tensor
 
 from adaptner.nn.packing import Packing
 from adaptner.nn.parameters import fan_in
-from adaptner.nn.recurrent import _Recurrent
+from adaptner.nn.recurrent import Recurrent
 
 Listener = Callable[[Tensor, Tensor, Packing], None]
 
 
-class CompositionalLSTM(_Recurrent):
+class CompositionalLSTM(Recurrent):
     """Each of K typed cells has an input gate and a candidate; the composing cell has both and the
     output gate. All read the word and the state before it."""
 

@@ -14,7 +14,7 @@ from adaptner.nn.cells import CompositionalLSTM
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.parameters import dropout, uniform
-from adaptner.nn.recurrent import BiGRU, BiLSTM
+from adaptner.nn.recurrent import BiGRU, BiLSTM, Recurrent
 from adaptner.nn.wide import wide_width, widened
 from adaptner.nn.words import FrozenWords, TunedWords
 
@@ -92,7 +92,7 @@ class RecurrentEncoder(nn.Module):
 
 def _recurrent(
     kind: str, inputs: int, hidden: int, generator: Generator
-) -> BiLSTM | BiGRU | CompositionalLSTM:
+) -> Recurrent:
     name, _, cells = kind.partition("-")
     if cells:
         return CompositionalLSTM(inputs, hidden, int(cells), generator)
