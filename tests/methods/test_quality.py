@@ -55,13 +55,17 @@ def f1(name: str) -> float:
     target = own_corpus("cellline")
     support = target.split("train")
     if method(name).supports == Unadapted.supports:
-        chosen, iterations = method(name)(**SOURCES_ALONE), 80
+        own = {"pdaln": {"adaptation": {"batch": 16, "steps": 24, "epochs": 0}}}
+        chosen, iterations = method(name)(**SOURCES_ALONE, **own.get(name, {})), 80
         sources = [
             SourceDomain(f"half {i}", target.labels, {f"half {i}": list(support[i::2])}, {})
             for i in range(2)
         ]
     else:
-        own = {"wpz": {"adaptation": EPISODES}, "named": {"adaptation": {}}}
+        own = {
+            **{"wpz": {"adaptation": EPISODES}, "named": {"adaptation": {}}},
+            **dict.fromkeys(("datnet", "multi-cell"), {"adaptation": {"epochs": 6}}),
+        }
         settings = {**SHORT, **own.get(name, {})}
         chosen, iterations = method(name)(**settings), 20
         corpora = (own_corpus(n) for n in ("disease", "drug", "gene", "species"))
