@@ -12,12 +12,8 @@ import torch
 from torch import Tensor
 
 from adaptner.adaptation import progressive_tune as module
-from adaptner.adaptation.progressive_tune import (
-    ProgressiveConfig,
-    ProgressiveScene,
-    progressive_tune,
-    stages,
-)
+from adaptner.adaptation.progressive_config import ProgressiveConfig, stages
+from adaptner.adaptation.progressive_tune import ProgressiveScene, progressive_tune
 from adaptner.adaptation.self_training import MeanTeacher, Teacher
 from adaptner.corpora.own import own_corpus
 from adaptner.episodes.distortion import distorted

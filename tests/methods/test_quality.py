@@ -63,8 +63,9 @@ def f1(name: str) -> float:
         ]
     else:
         own = {
-            **{"wpz": {"adaptation": EPISODES}, "named": {"adaptation": {}}},
-            **dict.fromkeys(("datnet", "multi-cell"), {"adaptation": {"epochs": 6}}),
+            "wpz": {"adaptation": EPISODES},
+            "named": {"adaptation": {}},
+            **{slow: {"adaptation": {"epochs": 6}} for slow in ("datnet", "multi-cell", "la-dtl")},
         }
         settings = {**SHORT, **own.get(name, {})}
         chosen, iterations = method(name)(**settings), 20

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.adaptation.progressive_tune import ProgressiveConfig, progressive_tune
+from adaptner.adaptation.progressive_config import ProgressiveConfig
+from adaptner.adaptation.progressive_tune import progressive_tune
 from adaptner.adaptation.tagger import Tagger
 from adaptner.methods.joint import WithSources
 from adaptner.methods.method import Given, MethodConfig

@@ -90,9 +90,7 @@ class RecurrentEncoder(nn.Module):
         return widened(unpacked, words, batch) if self.config.wide else unpacked
 
 
-def _recurrent(
-    kind: str, inputs: int, hidden: int, generator: Generator
-) -> Recurrent:
+def _recurrent(kind: str, inputs: int, hidden: int, generator: Generator) -> Recurrent:
     name, _, cells = kind.partition("-")
     if cells:
         return CompositionalLSTM(inputs, hidden, int(cells), generator)
