@@ -709,3 +709,13 @@ def test_adapt_learns_from_copies_with_other_mentions(
     one.write_text('{"text": "HeLa grew", "entities": [{"start": 0, "end": 4, "label": "X"}]}\n')
     alone = sound(call("adapt", one, "--base", base, "--augment", 2, "-o", tmp_path / "alone"))
     assert "no other mention" in alone.err
+
+
+def test_where_synonyms_are_from_is_said(call: Call, base: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join((DISEASE / "train.jsonl").read_text().splitlines(True)[:4]))
+    steps = tmp_path / "steps.toml"
+    steps.write_text("[adaptation]\nsteps = 2\nepochs = 0\nbatch = 3\n")
+    given = ("adapt", few, "--base", base, "--method", "pdaln", "--sources", SOURCES[0])
+    answer = sound(call(*given, "--config", steps, "-o", tmp_path / "model"))
+    assert "synonyms: a small built-in list" in answer.err

@@ -144,6 +144,8 @@ def adapt(
             watch=watch,
         )
     seconds = time.perf_counter() - begun
+    if origin := tagger.facts.get("synonyms"):
+        remark(f"synonyms: {origin}", quiet)
     if augment and not tagger.facts["augmented"]:
         warn("--augment found no other mention of any type: there are no copies", quiet)
     tagger.save(output)
