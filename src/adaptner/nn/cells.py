@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 from adaptner.nn.packing import Packing
 from adaptner.nn.parameters import fan_in
-from adaptner.nn.recurrent import Recurrent
+from adaptner.nn.recurrent import BiGRU, BiLSTM, Recurrent
 
 Listener = Callable[[Tensor, Tensor, Packing], None]
 
@@ -75,3 +75,11 @@ def _coupled(gate: Tensor, candidate: Tensor, before: Tensor) -> Tensor:
     """What is let in is what is forgotten of the cell before."""
     share = gate.sigmoid()
     return share * candidate.tanh() + (1 - share) * before
+
+
+def recurrent_layer(kind: str, inputs: int, hidden: int, generator: Generator) -> Recurrent:
+    """``lstm``, ``gru``, or ``cells-N`` for a compositional LSTM of N typed cells."""
+    name, _, cells = kind.partition("-")
+    if cells:
+        return CompositionalLSTM(inputs, hidden, int(cells), generator)
+    return (BiLSTM if name == "lstm" else BiGRU)(inputs, hidden, generator)

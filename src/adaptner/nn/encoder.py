@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batch import Batch, Batcher
-from adaptner.nn.cells import CompositionalLSTM
+from adaptner.nn.cells import recurrent_layer
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.parameters import dropout, uniform
-from adaptner.nn.recurrent import BiGRU, BiLSTM, Recurrent
 from adaptner.nn.wide import wide_width, widened
 from adaptner.nn.words import FrozenWords, TunedWords
 
@@ -70,7 +69,7 @@ class RecurrentEncoder(nn.Module):
         if config.char_lstm:
             self.char_lstm = CharLSTM(config.char_embedding, config.char_lstm, generator)
             inputs += self.char_lstm.width
-        self.recurrent = _recurrent(config.recurrent, inputs, config.hidden, generator)
+        self.recurrent = recurrent_layer(config.recurrent, inputs, config.hidden, generator)
         self.width = self.recurrent.width
         if config.wide:
             self.width = wide_width(self.width, self.words.width)
@@ -88,10 +87,3 @@ class RecurrentEncoder(nn.Module):
         states = self.recurrent(symbols, batch.index, batch.packing)
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
         return widened(unpacked, words, batch) if self.config.wide else unpacked
-
-
-def _recurrent(kind: str, inputs: int, hidden: int, generator: Generator) -> Recurrent:
-    name, _, cells = kind.partition("-")
-    if cells:
-        return CompositionalLSTM(inputs, hidden, int(cells), generator)
-    return (BiLSTM if name == "lstm" else BiGRU)(inputs, hidden, generator)
