@@ -15,6 +15,8 @@ hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 if "ADAPTNER_EXPLORE" not in os.environ:
     hypothesis.settings.load_profile("same")
 
+os.environ["WNSEARCHDIR"] = "/none"  # the same synonyms everywhere, WordNet installed or not
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence, Sized
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from adaptner.adaptation.suggest import suggest as choose
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.trust import Trust
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.episodes.anchors import augmented
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
@@ -59,6 +61,7 @@ def adapt(
     zero_shot: bool = False,
     encoder: str | None = None,
     estimate: bool = True,
+    augment: int = 0,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
@@ -87,6 +90,9 @@ def adapt(
     ``zero_shot``: no labelled sentence at all (``sentences`` is empty), for targets with the labels
     of the sources; for the methods that can.
 
+    ``augment``: so many copies of every sentence are learnt from too, each with a mention replaced by
+    another of its type, from the other sentences and from ``sources``, which may be any corpora then.
+
     >>> tagger = adapt("sentences.jsonl", base="my-base")            # doctest: +SKIP
     >>> tagger = adapt(                                              # doctest: +SKIP
     ...     "sentences.jsonl",
@@ -106,13 +112,18 @@ def adapt(
         base = transformer_base(encoder)
     if zero_shot and isinstance(sentences, (str, Path)):
         refuse_labelled()
+    if augment < 0 or (augment and zero_shot):
+        raise BadUsage(
+            problem=f"{augment} copies of every labelled sentence" + " of none" * zero_shot,
+            remedy="leave out --augment" if zero_shot else "give a number from 0 on",
+        )
     specs: Sequence[Source] = _listed(sources, SourceDomain)
     texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
     if base is not None and not isinstance(base, Base):
         base = load_base(base)
     if method is not None and base is None:  # refused before a base is loaded for nothing
         named = method if isinstance(method, Method) else find_method(method)
-        check_given(named, None, specs, texts)
+        check_given(named, None, specs, texts, augment)
     if isinstance(sentences, (str, Path)):
         given: Sequence[Sentence] = read(sentences)
     else:
@@ -128,22 +139,33 @@ def adapt(
     chosen = method if isinstance(method, Method) else for_base(method, base)
     if zero_shot:
         chosen = without_labels(chosen)
-    check_given(chosen, base, specs, texts)
+    check_given(chosen, base, specs, texts, augment)
     chosen.check(base)
     wanted = LabelSet(tuple(labels))
     if len(given) >= MANY and chosen.tunes:
+        if augment:
+            raise BadUsage(
+                problem=f"--augment has no use with {len(given):,} sentences: from {MANY:,} on, some are "
+                "held out to see how good the tagger is",
+                remedy="leave it out",
+            )
         tagger = train(base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch)
         tagger.method = chosen.name
         return tagger
+    domains = sources_for(specs)
+    others = [s for domain in domains for s in domain.sentences]
+    copies = augmented(given, others, augment, random.Random(seed)) if augment else []
     tagger = chosen.adapt(
         base,
-        given,
+        [*given, *copies],
         labels=wanted,
-        sources=sources_for(specs),
+        sources=domains if chosen.joint else (),
         unlabelled=_streamed(texts) if chosen.streams else _held(texts),
         seed=seed,
         watch=watch,
     )
+    if augment:
+        tagger.facts["augmented"] = len(copies)
     return assess(tagger, base, chosen, given, estimate=estimate, seed=seed, watch=watch)
 
 
@@ -200,10 +222,20 @@ def assess(
 
 
 def check_given(
-    method: Method | type[Method], base: Base | None, sources: Sized, unlabelled: Sized = ()
+    method: Method | type[Method],
+    base: Base | None,
+    sources: Sized,
+    unlabelled: Sized = (),
+    augment: int = 0,
 ) -> None:
     """Refuse a method that lacks its sources, and what a method would make no use of, before any
-    work. Without ``base`` it is the package's."""
+    work. Without ``base`` it is the package's. Augmentation makes use of any sources."""
+    if augment and (method.augments or not method.learns_labels):
+        raise BadUsage(
+            problem=f"--augment has no use where {method.name} adapts a base"
+            + (": it makes copies of its own" if method.augments else ""),
+            remedy="leave out --augment, or name another method with --method",
+        )
     if method.joint and not len(sources):
         domains = base.model.domains if base else ()
         known = ", ".join(domains) or "none: it has learnt from raw text"
@@ -212,7 +244,7 @@ def check_given(
         ("--sources", sources, "joint"),
         ("--unlabelled", unlabelled, "unlabelled"),
     ):
-        if len(given) and not getattr(method, use):
+        if len(given) and not (getattr(method, use) or (augment and use == "joint")):
             users = ", ".join(m.name for m in methods().values() if getattr(m, use))
             raise BadUsage(
                 problem=f"{option} has no use where {method.name} adapts a base",

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 import adaptner
 from adaptner.corpora.own import own_corpus
-from adaptner.errors import AdaptnerError, EmptyFile, FileMissing, ModelUnreadable, NoEntities
+from adaptner.errors import (
+    AdaptnerError,
+    BadUsage,
+    EmptyFile,
+    FileMissing,
+    ModelUnreadable,
+    NoEntities,
+)
 from adaptner.training.base import Base
 from adaptner.types import Document, Sentence
 
@@ -77,3 +85,44 @@ def test_errors_name_the_place(quick_base, file, tmp_path):
         adaptner.adapt(tmp_path / "empty.jsonl", quick_base)
     with pytest.raises(NoEntities):
         adaptner.adapt([Document("Nothing is marked here.")], quick_base)
+
+
+# --- copies with other mentions -------------------------------------------------------------------
+
+
+def test_augmentation_adds_copies_and_says_how_many(quick_base):
+    plain = adaptner.adapt(SHOWN, quick_base)
+    more = adaptner.adapt(SHOWN, quick_base, augment=3)
+    assert "augmented" not in plain.facts
+    assert (more.facts["augmented"], more.facts["sentences"]) == (18, 24)
+    assert more.labels == plain.labels
+
+
+def test_augmentation_takes_mentions_of_any_corpus(quick_base):
+    """The sources are no domains of the base, and nothing but their mentions is used."""
+    one = [s for s in SHOWN if s.entities][:1]
+    assert adaptner.adapt(one, quick_base, augment=2).facts["augmented"] == 0
+    folder = Path(adaptner.__file__).parent / "corpora" / "own" / "cellline"
+    more = adaptner.adapt(one, quick_base, augment=2, sources=folder)
+    assert more.facts["augmented"] == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"augment": -1}, "-1 copies"),
+        ({"augment": 2, "method": "d-shift"}, "--augment has no use where d-shift"),
+        ({"augment": 2, "method": "pdaln"}, "it makes copies of its own"),
+        ({"sources": "x"}, "--sources has no use"),  # without augmentation as before
+    ],
+)
+def test_augmentation_that_has_no_use(quick_base, given, said):
+    with pytest.raises(BadUsage, match=said):
+        adaptner.adapt(SHOWN, quick_base, **given)
+
+
+def test_augmentation_of_nothing_or_of_much(quick_base):
+    with pytest.raises(BadUsage, match="copies of every labelled sentence of none"):
+        adaptner.adapt([], quick_base, zero_shot=True, augment=1)
+    with pytest.raises(BadUsage, match="1,002 sentences"):
+        adaptner.adapt([*SHOWN] * 167, quick_base, augment=1)

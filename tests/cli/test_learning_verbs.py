@@ -604,7 +604,7 @@ def test_methods_are_listed(call: Call) -> None:
     assert all(row[field] for row in rows.values() for field in fields[:5])
     assert {n for n, row in rows.items() if row["joint"]} >= {"agg", "dann", "multitask"}
     users = [n for n, row in rows.items() if row["unlabelled"]]
-    assert users == ["crossdomain-lm", "dann", "self-train", "stm-elmo"]
+    assert users == ["crossdomain-lm", "dann", "pdaln", "self-train", "stm-elmo"]
     assert not rows["hgda"]["joint"]
     assert "sources' labels" in rows["d-shift"]["supports"]
 
@@ -690,3 +690,32 @@ def test_zero_shot_from_the_command_line(call: Call, base: Path, tmp_path: Path,
     answer = sound(call(*adapt, *text, "-o", tmp_path / "n"))
     assert "no labels of the target; it finds Disease, Drug" in answer.err
     assert contents(tmp_path / "n") == contents(tmp_path / "m")
+
+
+# --- copies -----------------------------------------------------------------------------------------
+
+
+def test_adapt_learns_from_copies_with_other_mentions(
+    call: Call, base: Path, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
+    given = ("adapt", few, "--base", base, "--augment", 2)
+    answer = sound(call(*given, "-o", tmp_path / "model"))
+    assert "and 10 copies" in answer.err
+    other = sound(call(*given, "--sources", CELLS, "--json", "-o", tmp_path / "other"))
+    assert json.loads(other.out)["augmented"] == 10
+    one = tmp_path / "one.jsonl"
+    one.write_text('{"text": "HeLa grew", "entities": [{"start": 0, "end": 4, "label": "X"}]}\n')
+    alone = sound(call("adapt", one, "--base", base, "--augment", 2, "-o", tmp_path / "alone"))
+    assert "no other mention" in alone.err
+
+
+def test_where_synonyms_are_from_is_said(call: Call, base: Path, tmp_path: Path) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join((DISEASE / "train.jsonl").read_text().splitlines(True)[:4]))
+    steps = tmp_path / "steps.toml"
+    steps.write_text("[adaptation]\nsteps = 2\nepochs = 0\nbatch = 3\n")
+    given = ("adapt", few, "--base", base, "--method", "pdaln", "--sources", SOURCES[0])
+    answer = sound(call(*given, "--config", steps, "-o", tmp_path / "model"))
+    assert "synonyms: a small built-in list" in answer.err

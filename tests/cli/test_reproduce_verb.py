@@ -47,7 +47,7 @@ def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
     assert tables["hgda/3"]["filled"]["HGDA*"] == "hgda"
     assert tables["hgda/3"]["transformers"] == ["BioBERT", "HGDA*", "HGDA-NEs*"]
     assert "a tenth" in tables["hgda/3"]["not_comparable"]["bc4chemd-sub"]
-    assert not tables["pdaln/2"]["filled"]
+    assert not tables["metaner/lambda"]["filled"]
     plain = call("reproduce", "--list")
     assert plain.code == 0
     assert "metaner/3" in plain.out
@@ -97,11 +97,11 @@ def test_missing_data_is_named_with_the_remedy(call: Call, tmp_path: Path) -> No
 
 
 def test_a_table_that_nothing_fills_yet_says_why(call: Call, tmp_path: Path) -> None:
-    answer = call("reproduce", "pdaln/2", "-o", tmp_path / "out", "--json")
+    answer = call("reproduce", "metaner/lambda", "-o", tmp_path / "out", "--json")
     assert answer.code == 0
     facts = json.loads(answer.out)
     assert facts["jobs"] == 0
-    assert "to come" in " ".join(facts["rows_not_run"].values())
+    assert "derived by the paper" in " ".join(facts["rows_not_run"].values())
 
 
 def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,6 +49,23 @@ BASE = SimpleNamespace(method="maker")
 
 def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[Any]:
     return list(few_shot(recorder, BASE, TARGET, sizes, seeds, **options))  # type: ignore[arg-type]
+
+
+def test_of_one_set_the_rest_is_scored() -> None:
+    """Ruling PDALN, SciTech: labelled sentences are drawn from the one set there is."""
+    whole = replace(TARGET, sentences={"train": TRAIN, "test": TRAIN})
+    seen: list[Any] = []
+
+    class Watching(Recorder):
+        def predict_sentences(self, sentences: Any) -> list[Any]:
+            seen.append(sentences)
+            return super().predict_sentences(sentences)
+
+    (row,) = few_shot(Watching(), BASE, whole, [10], [0])  # type: ignore[arg-type]
+    drawn = draw(TRAIN, 10, 0)
+    assert row.sentences == 120
+    assert [s for s in TRAIN if s in seen[0]] == list(seen[0])
+    assert not [s for s in drawn if s in seen[0]]
 
 
 def test_sizes_then_shares_each_with_all_seeds() -> None:

@@ -20,8 +20,8 @@ from adaptner.evaluation.trust_report import (
     report,
 )
 from adaptner.methods.named import Named
-from adaptner.methods.source_learner import build_encoder
 from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.encoders import new_encoder
 from adaptner.nn.model import TaggingModel
 from adaptner.reproduce.report.reliability import reliability
 from adaptner.training.base import Base
@@ -102,7 +102,7 @@ def test_a_draw_is_observed() -> None:
     target = own_corpus("cellline")
     generator = torch.Generator().manual_seed(0)
     tiny = EncoderConfig(word_width=8, char_embedding=4, char_cnn_filters=4, char_lstm=0, hidden=4)
-    encoder, batcher = build_encoder(target.split("train"), tiny, None, 0, generator)
+    encoder, batcher = new_encoder(tiny, target.split("train"), None, 0, generator)
     base = Base(TaggingModel(encoder, {}, generator), batcher, "named")
     support, test = target.split("train")[:8], target.split("test")[:20]
     row = observe(Named(adaptation={"name": 0}), base, target, list(support), list(test), 3)

@@ -50,15 +50,19 @@ NAMES = [  # a new method adds its name here, in order
     "crossdomain-lm",
     "d-shift",
     "dann",
+    "datnet",
     "finetuning",
     "hgda",
     "hgda-nes",
     "in-domain",
+    "la-dtl",
     "maml",
     "metaner",
     "metaner-zero",
+    "multi-cell",
     "multitask",
     "named",
+    "pdaln",
     "self-train",
     "stm-elmo",
     "wpz",
@@ -296,7 +300,7 @@ def test_metaner_has_the_papers_values(name):
 
 def test_one_decoder_where_the_method_says_so():
     shared = {n for n, m in methods().items() if m().config.shape().shared}
-    assert shared == {"agg", "d-shift", "metaner-zero", "self-train", "wpz"}
+    assert shared == {"agg", "d-shift", "metaner-zero", "pdaln", "self-train", "wpz"}
 
 
 # --- at work --------------------------------------------------------------------------------------
@@ -591,7 +595,8 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
 def test_methods_that_need_labels_say_so():
     with pytest.raises(BadUsage, match="finetuning needs labelled sentences") as error:
         without_labels(method("finetuning")())
-    assert "crossdomain-lm, d-shift, dann, metaner-zero, self-train, stm-elmo" in str(error.value)
+    named = "crossdomain-lm, d-shift, dann, metaner-zero, pdaln, self-train, stm-elmo"
+    assert named in str(error.value)
 
 
 def test_dann_without_labels_needs_its_adversary():

@@ -55,7 +55,8 @@ def f1(name: str) -> float:
     target = own_corpus("cellline")
     support = target.split("train")
     if method(name).supports == Unadapted.supports:
-        chosen, iterations = method(name)(**SOURCES_ALONE), 80
+        own = {"pdaln": {"adaptation": {"batch": 16, "steps": 24, "epochs": 0}}}
+        chosen, iterations = method(name)(**SOURCES_ALONE, **own.get(name, {})), 80
         sources = [
             SourceDomain(f"half {i}", target.labels, {f"half {i}": list(support[i::2])}, {})
             for i in range(2)
@@ -65,6 +66,7 @@ def f1(name: str) -> float:
             "wpz": {"adaptation": EPISODES},
             "named": {"adaptation": {}},
             "stm-elmo": {"encoder": {**ENCODER, "contextual": 24}},
+            **{slow: {"adaptation": {"epochs": 6}} for slow in ("datnet", "multi-cell", "la-dtl")},
         }
         settings = {**SHORT, **own.get(name, {})}
         chosen, iterations = method(name)(**settings), 20

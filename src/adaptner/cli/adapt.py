@@ -63,6 +63,14 @@ def adapt(
             help="No labelled sentence: for methods that can, and a target with the sources' labels.",
         ),
     ] = False,
+    augment: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Learn from so many copies of every sentence too, each with a mention replaced by "
+            "another of its type: from the other sentences and, if given, from any --sources.",
+        ),
+    ] = 0,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings, over those of base and method.")
     ] = None,
@@ -93,6 +101,11 @@ def adapt(
 
     Example: adaptner adapt my.jsonl --base base --method agg --sources drug/ gene/ -o model
 
+    Example: adaptner adapt my.jsonl --augment 4 -o model
+
+    Example: adaptner adapt my.jsonl --base base --method pdaln --sources news/ \
+    --unlabelled my-text.txt -o model
+
     Example: adaptner adapt my.jsonl --base base --method crossdomain-lm --sources news/ \
     --unlabelled my-text.txt.xz -o model
 
@@ -122,7 +135,7 @@ def adapt(
             problem="--download: no transformer is named", remedy="name it with --encoder"
         )
     if method is not None and base is None:  # known before a base is loaded
-        api.check_given(configured(method, config), None, sources or (), unlabelled or ())
+        api.check_given(configured(method, config), None, sources or (), unlabelled or (), augment)
     if sentences is None and not zero_shot:
         raise BadUsage(
             problem="no labelled sentences", remedy="give a file of them, or --zero-shot"
@@ -161,10 +174,15 @@ def adapt(
             unlabelled=unlabelled or (),
             zero_shot=zero_shot,
             estimate=False,
+            augment=augment,
             seed=seed,
             watch=watch,
         )
     seconds = time.perf_counter() - begun
+    if origin := tagger.facts.get("synonyms"):
+        remark(f"synonyms: {origin}", quiet)
+    if augment and not tagger.facts["augmented"]:
+        warn("--augment found no other mention of any type: there are no copies", quiet)
     if estimate and learns:
         with bar("estimating", quiet) as watch:
             api.assess(tagger, start, chosen, given, seed=seed, watch=watch)
@@ -177,6 +195,8 @@ def adapt(
         seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
         known = ", ".join(tagger.labels.labels)
         what = f"mentions of {seen}" if seen else f"no labels of the target; it finds {known}"
+        if copies := tagger.facts.get("augmented"):
+            what += f" and {copies} copies"
         done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
         if held_out := tagger.facts.get("held_out"):
             done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} of them, held out)"

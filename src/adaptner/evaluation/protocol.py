@@ -66,7 +66,6 @@ def few_shot(
     """A row per size and seed, then per share (percent of the train split) and seed, as they are
     done. ``sources`` are for methods that learn from them when they adapt."""
     train, test = target.split("train"), target.split("test")[:limit]
-    gold = [s.entities for s in test]
     text = [s.bare() for s in train if len(s)] if method.unlabelled else []
     wanted = [
         *((None, partial(draw, train, size)) for size in sizes),
@@ -75,6 +74,8 @@ def few_shot(
     for share, drawn in wanted:
         for seed in seeds:
             support = drawn(seed)
+            held = {id(s) for s in support}  # of a corpus that is one set the rest is scored
+            scored = [s for s in test if id(s) not in held]
             begun = time.perf_counter()
             tagger = method.adapt(
                 base,
@@ -86,9 +87,10 @@ def few_shot(
                 budget=budget,
             )
             seconds = time.perf_counter() - begun
-            predicted = tagger.predict_sentences(test)
+            gold = [s.entities for s in scored]
+            predicted = tagger.predict_sentences(scored)
             scores = score_entities(gold, predicted)
-            score, tokens = scores.overall, right_tokens(test, predicted)
+            score, tokens = scores.overall, right_tokens(scored, predicted)
             yield Row(
                 corpus=target.name,
                 method=method.name,
@@ -101,7 +103,7 @@ def few_shot(
                 f1=score.f1,
                 steps=int(tagger.facts["steps"]),
                 seconds=round(seconds, 3),
-                sentences=len(test),
+                sentences=len(scored),
                 entities=sum(len(s.entities) for s in support),
                 unlabelled=int(tagger.facts.get("unlabelled", 0)),
                 protocol=PROTOCOL,

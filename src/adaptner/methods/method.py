@@ -102,6 +102,8 @@ class Method(ABC):
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
     zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
+    learns_labels: ClassVar[bool] = True  # False: it never learns from the target's labels
+    augments: ClassVar[bool] = False  # it makes copies of labelled sentences itself
     calibrated: ClassVar[bool] = False  # the constants of trust are known for what it makes
     # those of the bases it adapts
     decoders: ClassVar[tuple[str, ...]] = ("crf", "softmax")

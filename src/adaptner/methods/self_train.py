@@ -41,6 +41,7 @@ class SelfTrain(WithSources):
     supports = "targets with the sources' labels"
     unlabelled = True
     zero_shot = True
+    learns_labels = False
     Config: ClassVar[type[MethodConfig]] = SelfTrainConfig
     config: SelfTrainConfig
 

@@ -35,6 +35,7 @@ class STMElmo(WithSources):
     zero_shot = True
     learns = False
     contextual = True
+    encoders = ("recurrent",)
     Config: ClassVar[type[MethodConfig]] = STMElmoConfig
     config: STMElmoConfig
 

@@ -26,7 +26,7 @@ def transformer_settings(kind: type[Method], name: str) -> dict[str, Any]:
     """As overrides of the method's configuration; what it has no use for is left out."""
     settings: dict[str, Any] = {
         "encoder": {"kind": "transformer", "name": name},
-        "tag_head": "softmax",
+        "tag_head": "softmax" if "softmax" in kind.decoders else "crf",
         "optimiser": {"name": "adamw", "rate": OUTER_RATE},
         "inner_rate": INNER_RATE,
         "adaptation": ADAPTATION,

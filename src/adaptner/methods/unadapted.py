@@ -13,6 +13,7 @@ from adaptner.training.base import Base
 class Unadapted(Method):
     supports: ClassVar[str] = "targets with the sources' labels"
     zero_shot: ClassVar[bool] = True
+    learns_labels: ClassVar[bool] = False
 
     def tagger(self, base: Base, given: Given) -> Tagger:
         return as_is(base, given.support, self.name, labels=given.labels)

@@ -25,12 +25,15 @@ class AttentionHead(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
         """Eq. 13, averaged over each task's sentences: (G,). ``classes`` (G,), one a task."""
+        return domain_loss(self.scores(states, mask), classes)
+
+    def scores(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Of each class for each sentence, (G, B, classes)."""
         if self.reversal:
             states = reverse_gradient(states)
         pooled = self.pooled(states, mask)
         hidden = torch.baddbmm(self.hidden_bias[:, None], pooled, self.hidden_weight.mT).tanh()
-        scores = torch.baddbmm(self.bias[:, None], hidden, self.weight.mT)
-        return domain_loss(scores, classes)
+        return torch.baddbmm(self.bias[:, None], hidden, self.weight.mT)
 
     def pooled(self, states: Tensor, mask: Tensor) -> Tensor:
         """Eqs 9 and 10: c = Σ ω h with ω = softmax(tanh(h P + p)) over a sentence's tokens."""

@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.certainty import certainty, following_of, marginals_of, messages
+from adaptner.nn.forward_backward import log_marginals
 from adaptner.nn.parameters import fan_in, uniform
 from adaptner.types import OUTSIDE, LabelSet
 
@@ -108,6 +109,10 @@ class CRF(nn.Module):
         before, ahead = messages(emissions, moves, start, end, mask)
         following = following_of(moves, ahead, tags)
         return certainty(marginals_of(before, ahead), following, tags, mask, self.labels)
+
+    def log_marginals(self, states: Tensor, mask: Tensor) -> Tensor:
+        """log P(tag at token | sentence), (G, B, L, T), to be differentiated by states and φ."""
+        return log_marginals(*self._scores(states, self.limits), mask)
 
     def _scores(self, states: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         if len(self.weight) > len(states):  # several decoders over the same states: one product

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from adaptner.nn.gradient_reversal import reverse_gradient
 from adaptner.nn.parameters import fan_in
+from adaptner.nn.pooling import sentence_means
 
 
 class DomainHead(nn.Module):
@@ -24,7 +25,7 @@ class DomainHead(nn.Module):
         all come from one domain."""
         if self.reversal:
             states = reverse_gradient(states)
-        mean = (states * mask[..., None]).sum(2) / mask.sum(2)[..., None]  # (G, B, width)
+        mean = sentence_means(states, mask)  # (G, B, width)
         return domain_loss(torch.baddbmm(self.bias[:, None], mean, self.weight.mT), classes)
 
 

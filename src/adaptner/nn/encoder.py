@@ -19,12 +19,12 @@ from pydantic import (
 from torch import Generator, Tensor
 
 from adaptner.nn.batch import Batch
+from adaptner.nn.cells import recurrent_layer
 from adaptner.nn.char_cnn import CharCNN
 from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.contextual import BidirectionalLM, LayerMix
 from adaptner.nn.encoding import Encoder
 from adaptner.nn.parameters import dropout, uniform
-from adaptner.nn.recurrent import BiGRU, BiLSTM
 from adaptner.nn.wide import wide_width, widened
 from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.nn.words import FrozenWords, TunedWords
@@ -49,7 +49,9 @@ class EncoderConfig(BaseModel):
     char_lstm: int = Field(
         50, ge=0, multiple_of=2, description="both directions together; 0 leaves it out"
     )
-    recurrent: Literal["lstm", "gru"] = "lstm"
+    recurrent: str = Field(
+        "lstm", pattern=r"^(lstm|gru|cells-[1-9]\d*)$", description="lstm, gru, or typed cells-N"
+    )
     hidden: int = Field(128, ge=1, description="per direction")
     dropout: float = Field(0.2, ge=0, lt=1)
     wide: bool = Field(
@@ -99,8 +101,7 @@ class RecurrentEncoder(Encoder):
             self.language_model = BidirectionalLM(letters, config.contextual, generator)
             self.mix = LayerMix()
             inputs += self.language_model.width
-        recurrent = BiLSTM if config.recurrent == "lstm" else BiGRU
-        self.recurrent = recurrent(inputs, config.hidden, generator)
+        self.recurrent = recurrent_layer(config.recurrent, inputs, config.hidden, generator)
         self.width = self.recurrent.width
         if config.wide:
             self.width = wide_width(self.width, self.words.width)

@@ -15,7 +15,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.parameters import fan_in, uniform
-from adaptner.nn.recurrent import BiGRU, BiLSTM
+from adaptner.nn.recurrent import Recurrent
 
 Pair = tuple[int, int]  # a domain and a task
 
@@ -26,7 +26,7 @@ class ParameterGenerator(nn.Module):
 
     def __init__(
         self,
-        layer: BiLSTM | BiGRU,
+        layer: Recurrent,
         domains: int,
         tasks: int,
         generator: Generator,
@@ -61,7 +61,7 @@ class ParameterGenerator(nn.Module):
         }
 
     @torch.no_grad()
-    def start_from(self, layer: BiLSTM | BiGRU) -> None:
+    def start_from(self, layer: Recurrent) -> None:
         """Change W as little as it takes for every pair to begin with the parameters of ``layer``."""
         domains = 1 if self.domains is None else len(self.domains)
         tasks = 1 if self.tasks is None else len(self.tasks)

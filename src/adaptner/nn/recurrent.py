@@ -11,7 +11,7 @@ from adaptner.nn.packing import Packing
 from adaptner.nn.parameters import fan_in
 
 
-class _Recurrent(nn.Module):
+class Recurrent(nn.Module):
     """Weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
 
     gates: int
@@ -40,7 +40,7 @@ class _Recurrent(nn.Module):
         return chosen.view(tasks * directions, -1, rows)
 
 
-class BiLSTM(_Recurrent):
+class BiLSTM(Recurrent):
     gates = 4
 
     def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
@@ -58,7 +58,7 @@ class BiLSTM(_Recurrent):
         return found.view(-1, 2, *found.shape[1:])
 
 
-class BiGRU(_Recurrent):
+class BiGRU(Recurrent):
     """Gates r, z, n in PyTorch's order, with a bias of its own inside the reset, as there."""
 
     gates = 3

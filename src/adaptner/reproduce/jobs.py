@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import resource
 import sys
 from collections.abc import Callable, Sequence
@@ -136,7 +137,7 @@ class Workshop:
             base_seconds=base_outcome["seconds"],
             peak_mb=_peak_mb(),
             sentences=row.sentences,
-            limited=row.sentences < len(target.split("test")),
+            limited=(spec["limit"] or math.inf) < len(target.split("test")),
             entities=row.entities,
             unlabelled=row.unlabelled,
             protocol=row.protocol,

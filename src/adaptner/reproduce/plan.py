@@ -110,7 +110,10 @@ def _method_jobs(
     if selection.encoder is not None:
         variants = (BERT,)
     for variant, (size, share) in product(variants, cells):
-        chosen = configured(name, protocol, profile, size, variant, selection.encoder)
+        if not _has_cell(name, variant, size, sizes):
+            continue
+        own = group.own.get(name)
+        chosen = configured(name, protocol, profile, size, variant, own, selection.encoder)
         learner = learner_of(chosen)
         base = Job(
             "base",
@@ -146,6 +149,16 @@ def _method_jobs(
                 }
                 jobs.append(Job("draw", spec, base.key))
     return jobs
+
+
+def _has_cell(name: str, variant: str, size: int | None, sizes: Sequence[int]) -> bool:
+    """Whether a method is run at a size in a table with and without labels. Without them, it is run if
+    it can, and as it is: variants are of learning with them. One that never learns from the target is
+    run without."""
+    kind = methods()[name]
+    if size == 0:
+        return kind.zero_shot and not (variant and any(sizes))
+    return not (0 in sizes and issubclass(kind, Unadapted))
 
 
 def _seeds(chosen: object, protocol: Protocol, profile: Profile) -> range:

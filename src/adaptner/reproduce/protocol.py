@@ -11,6 +11,7 @@ from typing import Any
 
 from adaptner.errors import UnknownName, nearest
 from adaptner.reproduce.data import folder_of
+from adaptner.reproduce.report.levels import UNSUPERVISED
 from adaptner.reproduce.report.request import row_label
 from adaptner.reproduce.tables import Paper, PublishedRow, PublishedTable, papers
 
@@ -43,6 +44,9 @@ class Group:
     targets: tuple[Target, ...]
     sources: tuple[str, ...]
     sizes: tuple[int, ...] = ()  # in place of the table's
+    own: Variants = field(
+        default_factory=dict, hash=False
+    )  # settings of a method, on these targets
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,8 @@ def _filling(protocol: Protocol, row: PublishedRow) -> Filling:
         return Filling(row, None, f"{row.method} is not among our methods")
     if named not in known:
         return Filling(row, None, f"{named} is to come")
+    if row.setting == UNSUPERVISED and not known[named].zero_shot:
+        return Filling(row, None, f"{named} needs labelled sentences of the target")
     if protocol.sizes and row.size is not None and row.size not in protocol.sizes:
         return Filling(row, None, f"size {row.size} is not run")
     return Filling(row, named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from adaptner.reproduce.pdaln_protocols import pdaln_protocols
 from adaptner.reproduce.protocol import Group, Protocol, Target, find_table
 
 TENTH = "a tenth of BC4CHEMD is at hand (bc4chemd-sub), in a split of our own"
@@ -288,28 +289,6 @@ def _jia_unsupervised(
     )
 
 
-# Of PDALN's Table 1 the rows of Jia2019, in both modes; Webpage has 99 sentences to draw from.
-_PDALN_JIA = Protocol(
-    "pdaln/1",
-    (
-        Group("WNUT 2016", (Target("general/wnut16-conll", "WNUT 2016"),), ("news/conll03",)),
-        Group("Webpage", (Target("general/webpage", "Webpage"),), ("news/conll03",), (0, 10)),
-        Group("Wikigold", (Target("general/wikigold", "Wikigold"),), ("news/conll03",)),
-    ),
-    "glove-6b-100d.npy",
-    sizes=(0, 100),
-    settings={**JIA, "decoders": "shared"},
-    quick=JIA_STEPS,
-    notes=(
-        *JIA_NOTES,
-        "Semi-supervised: 100 labelled sentences of the target (Webpage: 10); raw text is that of the "
-        "train splits.",
-        "Only the rows of Jia2019 are filled, and not on SciTech: see jia2019/4.",
-    ),
-    quick_draws=3,
-)
-
-_TO_COME = {"pdaln": "PDALN and its rivals are to come"}
 _DATA = "facts about corpora, not results of a method"
 _DERIVED = "derived by the paper from other figures of its own, or in a drawing only"
 
@@ -353,7 +332,7 @@ PROTOCOLS: dict[str, Protocol] = {
         _jia_unsupervised("jia2019/4", variants={"stm-elmo": JIA_TEXTS}),
         _jia_unsupervised("jia2019/5", groups=(_without_columns(JIA_NEWS, TRANSDUCTIVE),)),
         _jia_unsupervised("jia2019/raw-amount", variants={"crossdomain-lm": _amounts()}),
-        _PDALN_JIA,
+        *pdaln_protocols({**JIA, "decoders": "shared"}, JIA_STEPS, JIA_NOTES),
     )
 }
 
@@ -367,4 +346,4 @@ def protocol_of(name: str) -> Protocol:
         return PROTOCOLS[spelled]
     if all(row.method is None for row in table.rows):
         return Protocol(spelled, reason=_DATA)
-    return Protocol(spelled, reason=_TO_COME.get(paper.name, _DERIVED))
+    return Protocol(spelled, reason=_DERIVED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
@@ -16,6 +17,7 @@ from adaptner.reproduce.protocol import BERT, Protocol
 # These learn from the sources what another method learns: one base serves them all.
 LEARNS_AS = {
     **dict.fromkeys(("agg", "multitask", "dann", "d-shift", "self-train"), "finetuning"),
+    **dict.fromkeys(("pdaln", "la-dtl", "datnet"), "finetuning"),
     "metaner-zero": "metaner",
 }
 
@@ -26,10 +28,12 @@ def configured(
     profile: Profile,
     size: int | None,
     variant: str = "",
+    own: Mapping[str, Any] | None = None,
     encoder: str | None = None,
 ) -> Method:
     """The method as it runs in a cell; ``size`` is None where a share is drawn, 0 where no labelled
-    sentence is. ``encoder``: the transformer to learn with."""
+    sentence is. ``own`` are settings for the targets of the cell; ``encoder``: the transformer to
+    learn with."""
     found = method(name)()
     layers: list[Any]
     if encoder is not None:
@@ -41,6 +45,7 @@ def configured(
         layers.append(protocol.settings)
         if not profile.recipes:
             layers += [protocol.quick, protocol.quick_own.get(name, {})]
+        layers.append(own or {})
         if variant:
             layers.append(protocol.variants[name][variant])
     if k := profile.k or size:

@@ -40,7 +40,8 @@ class PublishedRow:
 @dataclass(frozen=True)
 class PublishedTable:
     """A printed table. ``decimals`` is the number of digits printed after the point; ``by_type``:
-    its columns are entity types, with a measure ("PER f1") or, for counts, alone ("PER", "Total")."""
+    its columns are entity types, with a measure ("PER f1") or, for counts, alone ("PER", "Total");
+    ``relative``: the first row is absolute, the others are differences from it."""
 
     id: str
     caption: str
@@ -52,6 +53,7 @@ class PublishedTable:
     metric: str | None = None
     overall_decimals: int | None = None
     by_type: bool = False
+    relative: bool = False
 
     def select(self, **facts: object) -> tuple[PublishedRow, ...]:
         """The rows whose fields equal ``facts``, for example ``select(method="HGDA", size=5)``."""

@@ -228,7 +228,12 @@ class _Comparer:
         return "no result: the job failed, or has not run yet"
 
     def _figure(self, row: PublishedRow, column: str) -> float | None:
-        value = self.table.value(row, "overall" if column == OVERALL else column)
+        name = "overall" if column == OVERALL else column
+        value = self.table.value(row, name)
+        first = self.table.rows[0]
+        if self.table.relative and row is not first and value is not None:
+            whole = self.table.value(first, name)
+            value = None if whole is None else whole + value
         return value / 100 if value is not None and self.table.unit == "percent" else value
 
     def _totals(self) -> tuple[str, ...]:

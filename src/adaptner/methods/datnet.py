@@ -1,0 +1,102 @@
+"""DATNet: a discriminator that weighs sides and hard cases, and adversarial word vectors (Zhou et al.
+2019, as PDALN's Table 1 has it). The variant is DATNet-F: all of θ is shared."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from adaptner.adaptation.tagger import Tagger
+from adaptner.adaptation.two_sided_tune import (
+    Read,
+    TwoSidedConfig,
+    labelling_loss,
+    two_sided_tune,
+)
+from adaptner.methods.joint import WithSources
+from adaptner.methods.method import Given, MethodConfig
+from adaptner.methods.source_learner import SourceConfig
+from adaptner.nn.attention_head import AttentionHead
+from adaptner.nn.model import TaggingModel
+from adaptner.nn.perturbation import adversary, word_layer
+from adaptner.training.base import Base
+
+SOURCE = 0  # the discriminator's class of it; the target's is 1
+
+
+class DATNetTuneConfig(TwoSidedConfig):
+    aux_weight: float = Field(1.0, ge=0, description="of GRAD; 0 leaves it out")
+    balance: float = Field(
+        0.25, gt=0, lt=1, description="α, the source's weight; the target: 1 - α"
+    )
+    focus: float = Field(2.0, ge=0, description="γ: what is told apart easily counts little")
+    radius: float = Field(
+        0.1, ge=0, description="of adversarial training, in mean lengths of a word vector; 0: none"
+    )
+
+
+class DATNetConfig(SourceConfig):
+    adaptation: DATNetTuneConfig = DATNetTuneConfig()
+
+
+class DualAdversary(nn.Module):
+    """The labelling losses and GRAD, of the sentences as they are and as an adversary moves them."""
+
+    def __init__(
+        self, config: DATNetTuneConfig, model: TaggingModel, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.head = AttentionHead(model.encoder.width, 2, generator, reversal=True)
+        self._layer = [word_layer(model.encoder)]  # in a list: not a part of this module
+
+    def forward(self, read: Read) -> Tensor:
+        if not self.config.radius:
+            return self.plain(read)
+        as_it_is, moved = adversary(self._layer[0], lambda: self.plain(read), self.config.radius)
+        return as_it_is + moved
+
+    def plain(self, read: Read) -> Tensor:
+        config = self.config
+        source, target = read()
+        total = labelling_loss(source, target, config.source_share)
+        if config.aux_weight:
+            ours, theirs = (
+                self.head.scores(side.part.states, side.part.mask)[0].log_softmax(-1)
+                for side in (source, target)
+            )
+            told_apart = grad_loss(ours, theirs, config.balance, config.focus)
+            total = total + config.aux_weight * told_apart
+        return total
+
+
+def grad_loss(source: Tensor, target: Tensor, balance: float, focus: float) -> Tensor:
+    """GRAD: -Σ α (1 - r)^γ log r over source sentences and -Σ (1 - α) r^γ log(1 - r) over target
+    sentences, r the probability of being a source sentence; each side's mean. Given are
+    log-probabilities, (B, 2), of either side."""
+    ours, theirs = source[:, SOURCE], target[:, 1 - SOURCE]
+    hard, hard_too = ((1 - logs.exp()) ** focus for logs in (ours, theirs))
+    return -balance * (hard * ours).mean() - (1 - balance) * (hard_too * theirs).mean()
+
+
+class DATNet(WithSources):
+    name = "datnet"
+    title = "DATNet"
+    paper = "PDALN"
+    decoders = ("crf",)
+    Config: ClassVar[type[MethodConfig]] = DATNetConfig
+    config: DATNetConfig
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        config = self.config.adaptation
+        return two_sided_tune(
+            base,
+            given.support,
+            self.labelled(base, given.sources),
+            config,
+            lambda model, generator: DualAdversary(config, model, generator),
+            **given.options(),
+        )

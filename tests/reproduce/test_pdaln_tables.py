@@ -1,0 +1,133 @@
+"""PDALN's tables as jobs: rows, sizes, variants, and what differs on Webpage and SciTech."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_kit import result
+from test_plan import everything, planned  # noqa: F401 (a fixture)
+
+from adaptner.reproduce.grid import listing
+from adaptner.reproduce.report.compare import compare
+from adaptner.reproduce.report.request import ReportRequest
+
+
+def draws(plan: Any, method: str) -> list[dict[str, Any]]:
+    return [job.spec for job in plan.draws if job.spec["method"] == method]
+
+
+def test_every_row_but_those_of_bert_is_filled() -> None:
+    rows = {row["table"]: row for row in listing()}
+    assert rows["pdaln/1"]["filled"] == {
+        "BiLSTM+CRF (unsupervised)": "d-shift",
+        "JIA2019 (unsupervised)": "crossdomain-lm",
+        "PDALN (unsupervised)": "pdaln",
+        "BiLSTM+CRF (semi-supervised)": "finetuning",
+        "La-DTL (semi-supervised)": "la-dtl",
+        "DATNet (semi-supervised)": "datnet",
+        "JIA2019 (semi-supervised)": "crossdomain-lm",
+        "Multi-Cell (semi-supervised)": "multi-cell",
+        "PDALN w/ MT (semi-supervised)": "pdaln",
+        "PDALN w/ VAT (semi-supervised)": "pdaln",
+        "PDALN (semi-supervised)": "pdaln",
+    }
+    missing = rows["pdaln/1"]["missing"]
+    assert set(missing) == {
+        *("BERT+CRF (unsupervised)", "BERT+CRF (semi-supervised)", "Multi-Cell (unsupervised)")
+    }
+    assert "labelled" in missing["Multi-Cell (unsupervised)"]
+    for name, count in (("1-mean", 2), ("2", 6), ("3", 4), ("4", 5)):
+        assert len(rows[f"pdaln/{name}"]["filled"]) == count
+        assert not rows[f"pdaln/{name}"]["missing"]
+
+
+def test_a_small_corpus_has_sizes_and_settings_of_its_own(everything: Path) -> None:  # noqa: F811
+    plan = planned("pdaln/1", everything, draws=1)
+    for name, sizes, ratio in (
+        ("general/wnut16-conll", {0, 100}, 5),
+        ("general/webpage", {0, 10}, 10),
+        ("general/wikigold", {0, 100}, 5),
+        ("news/scitech:whole", {0, 100}, 5),
+    ):
+        own = [spec for spec in draws(plan, "pdaln") if spec["target"][0] == name]
+        assert {spec["size"] for spec in own} == sizes
+        assert {spec["settings"]["adaptation"]["source_ratio"] for spec in own} == {ratio}
+    asked = planned("pdaln/1", everything, draws=1, sizes=("20",), targets=("webpage",))
+    assert {job.spec["size"] for job in asked.draws} == {20}
+
+
+def test_who_learns_with_labels_and_who_without(everything: Path) -> None:  # noqa: F811
+    plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
+    found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
+    assert found == {
+        ("d-shift", "", 0),
+        ("finetuning", "", 100),
+        ("la-dtl", "", 100),
+        ("datnet", "", 100),
+        ("multi-cell", "", 100),
+        *(("crossdomain-lm", "", size) for size in (0, 100)),
+        *(("pdaln", "", size) for size in (0, 100)),
+        ("pdaln", "PDALN w/ MT", 100),
+        ("pdaln", "PDALN w/ VAT", 100),
+    }
+    bases = {job.spec["learner"] for job in plan.bases}
+    assert bases == {"finetuning", "crossdomain-lm", "multi-cell"}  # the others share one
+    assert len(plan.bases) == 3
+    told = {(s["variant"], s["size"]): s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
+    assert told["", 0]["zero_shot"]
+    assert not told["", 100]["zero_shot"]
+    assert told["PDALN w/ MT", 100]["self_training"] == "mean-teacher"
+
+
+def test_the_tables_share_their_runs(everything: Path) -> None:  # noqa: F811
+    first, mean, second, third, fourth = (
+        {job.key for job in planned(f"pdaln/{name}", everything, draws=1).draws}
+        for name in ("1", "1-mean", "2", "3", "4")
+    )
+    assert mean <= first
+    assert third <= first & second
+    assert len(second - first) == 5 * 4  # five ablations on four targets
+    assert len(fourth - first) == 3 * 3  # three ratios on three targets
+
+
+def test_ablations_are_settings(everything: Path) -> None:  # noqa: F811
+    plan = planned("pdaln/2", everything, draws=1, targets=("wikigold",))
+    told = {s["variant"]: s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
+    full = told.pop("")
+    changed = {
+        variant: {name: value for name, value in own.items() if value != full[name]}
+        for variant, own in told.items()
+    }
+    assert changed == {
+        "w/o L_c": {"contrast_weight": 0.0},
+        "w/o L_MMD^d": {"sentence_weight": 0.0},
+        "w/o L_MMD^w": {"word_weight": 0.0},
+        "w/o L_distill": {"distil_weight": 0.0},
+        "w/o D_aug": {"augment": False},
+    }
+
+
+def test_differences_are_printed_as_what_they_come_to() -> None:
+    """Table 2 gives F1 of the ablations as changes; beside ours stand 48.22 - 0.72."""
+    results = [
+        result(
+            f"{variant}{seed}",
+            method="pdaln",
+            variant=variant,
+            target="wnut16-conll",
+            size=100,
+            seed=seed,
+            f1=f1,
+        )
+        for variant, f1 in (("", 0.48), ("w/o L_c", 0.47))
+        for seed in (0, 1)
+    ]
+    told = ReportRequest(
+        "pdaln/2", "quick", "adaptner reproduce", columns={"WNUT 2016": "wnut16-conll"}
+    )
+    lines = {line.label: line.cells["WNUT 2016 f1"] for line in compare(results, told).main}
+    assert lines["PDALN (semi-supervised)"].published == pytest.approx(0.4822)
+    assert lines["w/o L_c (semi-supervised)"].published == pytest.approx(0.4750)
+    assert lines["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
