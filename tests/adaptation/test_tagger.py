@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -193,7 +194,9 @@ def test_a_score_is_the_calibrated_probability_of_the_whole_mention(tagger):
     batch = tagger.batcher([[sentence]])
     states = tagger.encoder(batch).detach()
     best = tagger.decoder.decode(states, batch.mask)
-    right, on, stop = tagger.decoder.certainty(states, batch.mask, best)[:, 0, 0]
+    right, on, stop = tagger.decoder.sure(tagger.decoder.tag_scores(states), batch.mask, best)[
+        :, 0, 0
+    ]
     for entity, mention in zip(found, mentions, strict=True):
         chance = right[mention.first] + on[mention.first : mention.end - 1].sum()
         chance = float((chance + stop[mention.end - 1]).exp())
@@ -376,7 +379,8 @@ def by_windows(tagger: Tagger, sentence: Sentence) -> list[Entity]:
         begin = OVERLAP // 2 if first else 0
         end = len(part) if last else WINDOW - OVERLAP // 2
         tags += best[begin:end]
-        sure += known[begin:end]
+        # (a window without a mention has nothing to be sure of)
+        sure += (known[begin:end] if len(known) else np.zeros((end - begin, 3))).tolist()
         if last:
             break
         first += stride

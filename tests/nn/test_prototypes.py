@@ -88,7 +88,7 @@ def test_class_means() -> None:
 
 def test_scores_are_squared_distances_and_a_number_for_o() -> None:
     ours = decoder()
-    scores = ours.scores(torch.tensor([[[TOKEN]]]).double())
+    scores = ours.tag_scores(torch.tensor([[[TOKEN]]]).double())
     assert scores.shape == (1, 1, 1, CLASSES)
     found = scores.flatten().tolist()
     assert found[NONE] == OUTSIDE

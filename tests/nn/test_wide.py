@@ -9,7 +9,8 @@ from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.shapes import shape_of
 from adaptner.nn.vectors import WordVectors
 from adaptner.nn.wide import BESIDE, SHAPE, STATES, WORD, word_part
-from adaptner.nn.word_batch import WordBatcher
+from adaptner.nn.word_batch import WordBatch, WordBatcher
+from adaptner.nn.word_memory import WordMemory
 from adaptner.types import Sentence
 
 WORDS = ("the", "gene", "tp53", "binds", ".")
@@ -70,3 +71,41 @@ def test_shapes() -> None:
     assert yes("-") == [5, 6]
     assert yes("erythematosus") == [2, 7]
     assert yes("") == [5]
+
+
+def test_read_out_is_a_linear_layer_over_the_features() -> None:
+    """Of two tasks side by side, and with what is remembered of words from batch to batch."""
+    batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefgh")
+    config = SHAPE_OF.model_copy(update={"wide": True})
+    encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(1))
+    first = [sentence("The", "gene", "TP53", "binds", "nothing"), sentence("Gene", ".")]
+    second = [sentence("nothing", "binds", "."), sentence("each", "Gene", "has", "a", "head")]
+    weight = torch.randn(1, 3, encoder.width, generator=torch.Generator().manual_seed(2))
+    both = batcher([first, second])
+    with torch.no_grad():
+        found = torch.func.functional_call(
+            _ReadOut(encoder),
+            {f"encoder.{n}": p.expand(2, *p.shape[1:]) for n, p in encoder.named_parameters()},
+            (both, weight.expand(2, -1, -1)),
+        )
+        for task, own in enumerate((first, second)):
+            alone = encoder(batcher([own])) @ weight[:, None].mT
+            torch.testing.assert_close(found[task : task + 1, :, : alone.shape[2]], alone)
+        memory = WordMemory()
+        for own in (first, second, first, second + first):
+            batch = batcher([own])
+            remembered = encoder.read_out(batch, weight, memory)
+            torch.testing.assert_close(remembered, encoder(batch) @ weight[:, None].mT)
+        for changed in (encoder.recurrent.bias, encoder.chars, weight):
+            changed.add_(0.5)  # as an optimiser does
+            remembered = encoder.read_out(batch, weight, memory)
+            torch.testing.assert_close(remembered, encoder(batch) @ weight[:, None].mT)
+
+
+class _ReadOut(torch.nn.Module):
+    def __init__(self, encoder: RecurrentEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, batch: WordBatch, weight: torch.Tensor) -> torch.Tensor:
+        return self.encoder.read_out(batch, weight)

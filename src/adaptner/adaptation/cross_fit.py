@@ -50,8 +50,10 @@ def cross_fit(
     found: dict[int, LeftOut] = {}
     for places, part in parts:
         mask = part.mask.expand(count, -1, -1)
-        tags = decoder.decode(part.states, mask)
-        sure = decoder.certainty(part.states, mask, tags)
+        with torch.no_grad():
+            scores = decoder.tag_scores(part.states)
+        tags = decoder.best(scores, mask)
+        sure = decoder.sure(scores, mask, tags)
         for row, place in enumerate(part.order):
             number = places[place]
             length, task = len(sentences[number]), fold[number]

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from adaptner.nn.calibration import log_odds
 from adaptner.types import LabelSet
 
-Sure = Sequence[float]  # of a token, three logarithms of probabilities: see nn/certainty.py
-SURE: Sure = (0.0, 0.0, 0.0)
+# Of each token three logarithms of probabilities (nn/certainty.py): an array (tokens, 3), or lists
+Sure = np.ndarray | Sequence[Sequence[float]]
 
 
 class Mention(NamedTuple):
@@ -33,8 +35,8 @@ class LeftOut:
         return mention[:3] in self.gold
 
 
-def mentions_of(tags: Sequence[int], sure: Sequence[Sure], labels: LabelSet) -> list[Mention]:
-    """The mentions of one sentence.
+def mentions_of(tags: Sequence[int], sure: Sure, labels: LabelSet) -> list[Mention]:
+    """The mentions of one sentence; ``sure`` is looked at where there are any.
 
     Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
     names = labels.tags
@@ -56,6 +58,6 @@ def mentions_of(tags: Sequence[int], sure: Sequence[Sure], labels: LabelSet) -> 
             end += 1
         # begins here, goes on, and ends here: both borders count
         chance = sure[i][0] + sum(sure[t][1] for t in range(i, end - 1)) + sure[end - 1][2]
-        found.append(Mention(i, end, label, log_odds(chance)))
+        found.append(Mention(i, end, label, log_odds(float(chance))))
         i = end
     return found

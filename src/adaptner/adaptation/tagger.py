@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from adaptner import __version__
 from adaptner.adaptation.assessment import Assessment
-from adaptner.adaptation.mentions import SURE, Mention, Sure, mentions_of
+from adaptner.adaptation.mentions import Mention, mentions_of
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.formats.parts import chunks_of, parts_of
@@ -19,7 +20,8 @@ from adaptner.nn.batch import Batcher
 from adaptner.nn.calibration import Calibration
 from adaptner.nn.encoders import restored_encoder
 from adaptner.nn.encoding import Encoder
-from adaptner.nn.model import DECODERS, Decoder, ModelShape
+from adaptner.nn.model import DECODERS, Decoder, ModelShape, tag_scores
+from adaptner.nn.word_memory import WordMemory
 from adaptner.text.alignment import sentences_of
 from adaptner.training.storage import (
     MANIFEST,
@@ -34,6 +36,7 @@ from adaptner.types import Document, Entity, LabelSet, Sentence
 # Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
 WINDOW, OVERLAP = 512, 64
 ESTIMATE = "estimate"  # its place among a tagger's facts
+_NOTHING = np.zeros((0, 3))  # how sure a sentence without a mention is
 BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
 
 
@@ -63,6 +66,7 @@ class Tagger(nn.Module):
         self.facts = facts or {}
         self.calibration = calibration or Calibration()
         self._vectors_from = vectors_from
+        self._memory = WordMemory()
 
     @property
     def labels(self) -> LabelSet:
@@ -110,7 +114,7 @@ class Tagger(nn.Module):
             for first, window in _windows(sentence)
         ]
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
-        sure: list[list[Sure]] = [[SURE] * len(s) for s in sentences]
+        sure: list[np.ndarray] = [_NOTHING] * len(sentences)
         pieces.sort(key=lambda piece: len(piece[2]))
         at = 0
         while at < len(pieces):
@@ -127,27 +131,32 @@ class Tagger(nn.Module):
                 stop = len(window) if last else len(window) - OVERLAP // 2
                 here = slice(first + begin, first + stop)
                 tags[number][here] = best[begin:stop]
-                sure[number][here] = known[begin:stop]
+                if len(known) == len(sentences[number]):
+                    sure[number] = known
+                elif len(known):  # of several windows
+                    if not len(sure[number]):
+                        sure[number] = np.zeros((len(sentences[number]), 3))
+                    sure[number][here] = known[begin:stop]
             at = end
         return [mentions_of(t, s, self.labels) for t, s in zip(tags, sure, strict=True)]
 
     @torch.no_grad()
-    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], list[Sure]]]:
+    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
         """Tags, and how sure they are where a sentence has a mention."""
         batch = self.batcher([sentences])
-        states = self.encoder(batch)
-        best = self.decoder.decode(states, batch.mask)
+        scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
+        best = self.decoder.best(scores, batch.mask)
         found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
         chosen = best[:, found]
         sure = iter(())
         if len(chosen[0]):
-            known = self.decoder.certainty(states[:, found], batch.mask[:, found], chosen)
-            sure = iter(known[:, 0].permute(1, 2, 0).tolist())
-        rows: list[tuple[list[int], list[Sure]]] = [([], [])] * len(sentences)
+            known = self.decoder.sure(scores[:, found], batch.mask[:, found], chosen)
+            sure = iter(known[:, 0].permute(1, 2, 0).contiguous().numpy())
+        rows: list[tuple[list[int], np.ndarray]] = [([], _NOTHING)] * len(sentences)
+        every = best[0].tolist()
         for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
             length = len(sentences[place])
-            own = next(sure)[:length] if some else [SURE] * length
-            rows[place] = best[0, row, :length].tolist(), own
+            rows[place] = every[row][:length], next(sure)[:length] if some else _NOTHING
         return rows
 
     def _entity(self, sentence: Sentence, mention: Mention) -> Entity:

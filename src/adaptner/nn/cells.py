@@ -27,9 +27,7 @@ class CompositionalLSTM(Recurrent):
         self.attention = fan_in((1, 2, hidden, hidden), hidden, generator)
         self._listener: Listener | None = None
 
-    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """States (G, 2, N, H) of both directions."""
-        inputs = self.gate_inputs(symbols, index, packing)
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         states, typed, shares = self._scan(inputs, packing)
         if self._listener is not None:
             self._listener(typed, shares, packing)

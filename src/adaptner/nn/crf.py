@@ -94,7 +94,12 @@ class CRF(nn.Module):
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
-        return viterbi(*self._scores(states, self.limits), mask)
+        return self.best(self.tag_scores(states), mask)
+
+    @torch.no_grad()
+    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """``decode``, of what ``tag_scores`` gives."""
+        return viterbi(scores, *self._moves(scores, self.limits), mask)
 
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -103,10 +108,11 @@ class CRF(nn.Module):
         return (found * mask[..., None]).to(states.dtype)
 
     @torch.no_grad()
-    def certainty(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of the path ``tags`` is, (3, G, B, L): see ``nn/certainty.py``."""
-        emissions, moves, start, end = self._scores(states, self.limits)
-        before, ahead = messages(emissions, moves, start, end, mask)
+    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+        """How sure each token of the path ``tags`` is, (3, G, B, L), of what ``tag_scores`` gives: see
+        ``nn/certainty.py``."""
+        moves, start, end = self._moves(scores, self.limits)
+        before, ahead = messages(scores, moves, start, end, mask)
         following = following_of(moves, ahead, tags)
         return certainty(marginals_of(before, ahead), following, tags, mask, self.labels)
 
@@ -114,7 +120,8 @@ class CRF(nn.Module):
         """log P(tag at token | sentence), (G, B, L, T), to be differentiated by states and φ."""
         return log_marginals(*self._scores(states, self.limits), mask)
 
-    def _scores(self, states: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def tag_scores(self, states: Tensor) -> Tensor:
+        """Of every tag at every token, (G, B, L, T), moves aside."""
         if len(self.weight) > len(states):  # several decoders over the same states: one product
             flat = states.flatten(1, 2)[0] @ self.weight.flatten(0, 1).T
             flat = flat.view(len(flat), *self.bias.shape).transpose(0, 1) + self.bias[:, None]
@@ -122,11 +129,16 @@ class CRF(nn.Module):
             flat = torch.baddbmm(
                 self.bias[:, None], states.flatten(1, 2), self.weight.transpose(1, 2)
             )
-        emissions = flat.view(len(flat), *states.shape[1:3], -1)
-        dtype = emissions.dtype
+        return flat.view(len(flat), *states.shape[1:3], -1)
+
+    def _moves(self, scores: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor]:
+        dtype = scores.dtype
         moves = self.transition + limits.moves.to(dtype)
-        start, end = self.start + limits.starts.to(dtype), self.end + limits.ends.to(dtype)
-        return emissions, moves, start, end
+        return moves, self.start + limits.starts.to(dtype), self.end + limits.ends.to(dtype)
+
+    def _scores(self, states: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        scores = self.tag_scores(states)
+        return scores, *self._moves(scores, limits)
 
 
 def path_score(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from pydantic import (
     BaseModel,
@@ -25,8 +26,9 @@ from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.contextual import BidirectionalLM, LayerMix
 from adaptner.nn.encoding import Encoder
 from adaptner.nn.parameters import dropout, uniform
-from adaptner.nn.wide import wide_width, widened
+from adaptner.nn.wide import read_out, wide_width, widened, word_scores
 from adaptner.nn.word_batch import WordBatch, WordBatcher
+from adaptner.nn.word_memory import WordMemory
 from adaptner.nn.words import FrozenWords, TunedWords
 
 
@@ -114,19 +116,48 @@ class RecurrentEncoder(Encoder):
         """Dropout on the input is drawn per distinct word: the word is hidden in the same places
         throughout the batch, and is still encoded only once."""
         assert isinstance(batch, WordBatch)
+        words, states = self._packed(batch, noise)
+        unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
+        return widened(unpacked, words, batch) if self.config.wide else unpacked
+
+    def read_out(self, batch: Batch, weight: Tensor, memory: WordMemory | None = None) -> Tensor:
+        assert isinstance(batch, WordBatch)
+        if not self.config.wide:
+            return super().read_out(batch, weight)
+        usable = batch.known is not None and len(batch.rows) == 1 and self.language_model is None
+        if memory is None or not usable:
+            words, states = self._packed(batch, None)
+            return read_out(states, word_scores(words, batch.shapes, weight), batch, weight)
+
+        def fresh(places: np.ndarray) -> tuple[Tensor, ...]:
+            own = batch.of_words(places)
+            words, symbols = self._symbols(own, None)
+            return self.recurrent.projected(symbols)[0], word_scores(words, own.shapes, weight)[0]
+
+        assert batch.numbers is not None
+        # a step of an optimiser, and all else that writes into a parameter, raises its version
+        state = tuple((p.data_ptr(), p._version) for p in (weight, *self.parameters()))
+        gates, said = memory.rows((batch.known, state), batch.numbers[0], fresh)
+        inputs = self.recurrent.placed(gates[None], batch.index, batch.packing)
+        return read_out(self.recurrent.scan(inputs, batch.packing), said[None], batch, weight)
+
+    def _packed(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
+        """The vectors of the distinct words, and the recurrent states (G, 2, N, H)."""
+        words, symbols = self._symbols(batch, noise)
+        index = batch.index
+        if self.language_model is not None:
+            symbols, index = self._in_context(symbols, batch, noise)
+        return words, self.recurrent(symbols, index, batch.packing)
+
+    def _symbols(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
+        """The vectors of the distinct words, and all that the recurrent layer reads of them."""
         words = self.words(batch.rows, batch.pieces).to(self.recurrent.input_weight.dtype)
         parts = [words]
         if self.char_cnn is not None:
             parts.append(self.char_cnn(self.chars, batch.chars, batch.char_packing))
         if self.char_lstm is not None:
             parts.append(self.char_lstm(self.chars, batch.chars, batch.char_packing))
-        symbols = dropout(torch.cat(parts, -1), self.config.dropout, noise)
-        index = batch.index
-        if self.language_model is not None:
-            symbols, index = self._in_context(symbols, batch, noise)
-        states = self.recurrent(symbols, index, batch.packing)
-        unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
-        return widened(unpacked, words, batch) if self.config.wide else unpacked
+        return words, dropout(torch.cat(parts, -1), self.config.dropout, noise)
 
     def _in_context(
         self, symbols: Tensor, batch: WordBatch, noise: Generator | None

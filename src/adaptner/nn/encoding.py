@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batch import Batch
+from adaptner.nn.word_memory import WordMemory
 
 
 class Encoder(nn.Module, ABC):
@@ -30,6 +31,11 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """``noise`` switches dropout on."""
+
+    def read_out(self, batch: Batch, weight: Tensor, memory: WordMemory | None = None) -> Tensor:
+        """What a linear layer (G, T, width) makes of the states, (G, B, L, T): for tagging, where an
+        encoder may know a shorter way than over its states, and what it has made of words before."""
+        return self(batch) @ weight[:, None].mT
 
     def rates(self) -> dict[nn.Parameter, float]:
         """Parameters that learn at so many times the rate of the others."""

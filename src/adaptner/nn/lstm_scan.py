@@ -21,7 +21,8 @@ from adaptner.nn.packing import Packing
 def lstm_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
     """Hidden states (D, N, H) of D independent scans (tasks x directions).
 
-    ``gate_inputs`` (D, N, 4H): W_ih x + b at each slot; ``recurrent`` (D, 4H, H): W_hh.
+    ``gate_inputs`` (D, N, 4H): W_ih x + b at each slot, used up where nobody asks for a gradient;
+    ``recurrent`` (D, 4H, H): W_hh.
     """
     return _Scan.apply(gate_inputs, recurrent, packing)
 
@@ -33,7 +34,7 @@ class _Scan(torch.autograd.Function):
         # also several times faster than tanh.
         hidden = recurrent.shape[-1]
         candidate = slice(2 * hidden, 3 * hidden)
-        gates = gate_inputs.clone()
+        gates = gate_inputs.clone() if any(ctx.needs_input_grad) else gate_inputs
         gates[..., candidate] *= 2
         transposed = recurrent.transpose(1, 2).clone(memory_format=torch.contiguous_format)
         transposed[..., candidate] *= 2

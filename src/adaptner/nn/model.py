@@ -23,6 +23,7 @@ from adaptner.nn.domain_head import DomainHead
 from adaptner.nn.encoding import Encoder
 from adaptner.nn.prototypes import Prototypes
 from adaptner.nn.softmax_tags import SoftmaxTags
+from adaptner.nn.word_memory import WordMemory
 from adaptner.types import LabelSet
 
 Group = Literal["encoder", "decoder", "head"]  # θ, φ, ω
@@ -204,3 +205,12 @@ def _padded(values: Tensor, shape: Sequence[int]) -> Tensor:
 
 def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
     parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+
+
+def tag_scores(
+    encoder: Encoder, decoder: Decoder, batch: Batch, memory: WordMemory | None = None
+) -> Tensor:
+    """``decoder.tag_scores(encoder(batch))``, by the encoder's own way where φ is linear."""
+    if isinstance(decoder, Prototypes):
+        return decoder.tag_scores(encoder(batch))
+    return encoder.read_out(batch, decoder.weight, memory) + decoder.bias[:, None, None]

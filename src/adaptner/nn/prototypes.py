@@ -39,23 +39,27 @@ class Prototypes(nn.Module):
         self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
-        return token_losses(self.scores(states), tags, mask, self.seen)
+        return token_losses(self.tag_scores(states), tags, mask, self.seen)
 
-    def scores(self, states: Tensor) -> Tensor:
+    def tag_scores(self, states: Tensor) -> Tensor:
         return prototype_scores(states, self.means, self.seen, self.outside)
 
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.scores(states).argmax(-1)
+        return self.best(self.tag_scores(states), mask)
+
+    @torch.no_grad()
+    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
+        return scores.argmax(-1)
 
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.scores(states).softmax(-1)
+        return self.tag_scores(states).softmax(-1)
 
     @torch.no_grad()
-    def certainty(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of ``tags`` is (``nn/certainty.py``)."""
-        return independent(self.marginals(states, mask), tags, mask, self.labels)
+    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+        """How sure each token of ``tags`` is (``nn/certainty.py``), of what ``tag_scores`` gives."""
+        return independent(scores.softmax(-1), tags, mask, self.labels)
 
 
 def class_sums(states: Tensor, tags: Tensor, mask: Tensor, classes: int) -> tuple[Tensor, Tensor]:

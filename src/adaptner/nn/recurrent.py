@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Generator, Tensor, nn
 
@@ -11,7 +13,7 @@ from adaptner.nn.packing import Packing
 from adaptner.nn.parameters import fan_in
 
 
-class Recurrent(nn.Module):
+class Recurrent(nn.Module, ABC):
     """Weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
 
     gates: int
@@ -24,15 +26,30 @@ class Recurrent(nn.Module):
         self.bias = fan_in((1, 2, rows), hidden, generator)
         self.width = 2 * hidden
 
+    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        """States (G, 2, N, H) of both directions."""
+        return self.scan(self.gate_inputs(symbols, index, packing), packing)
+
+    @abstractmethod
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
+        """The states, from what ``gate_inputs`` gives."""
+
     def gate_inputs(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
         """W_ih x + b at every slot, (2G, N, gates x H), each distinct symbol projected once.
 
         ``symbols`` (G, S, D); ``index`` (G, B, L) says which symbol stands where."""
+        return self.placed(self.projected(symbols), index, packing)
+
+    def projected(self, symbols: Tensor) -> Tensor:
+        """W_ih x + b of each distinct symbol, (G, S, 2 x gates x H)."""
         tasks, directions, rows, inputs = self.input_weight.shape
         weight = self.input_weight.reshape(tasks, directions * rows, inputs)
         bias = self.bias.reshape(tasks, 1, directions * rows)
-        projected = torch.baddbmm(bias, symbols, weight.transpose(1, 2))  # (G, S, 2 x rows)
-        count = symbols.shape[1]
+        return torch.baddbmm(bias, symbols, weight.transpose(1, 2))
+
+    def placed(self, projected: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        tasks, directions, rows, _ = self.input_weight.shape
+        count = projected.shape[1]
         here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
         task = torch.arange(tasks)[:, None, None] * count
         flat = 2 * (task + here) + torch.arange(directions)[:, None]
@@ -43,9 +60,7 @@ class Recurrent(nn.Module):
 class BiLSTM(Recurrent):
     gates = 4
 
-    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """States (G, 2, N, H) of both directions."""
-        inputs = self.gate_inputs(symbols, index, packing)
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         states = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
         return states.view(-1, 2, *states.shape[1:])
 
@@ -67,9 +82,7 @@ class BiGRU(Recurrent):
         super().__init__(inputs, hidden, generator)
         self.recurrent_bias = fan_in((1, 2, 3 * hidden), hidden, generator)
 
-    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """States (G, 2, N, H) of both directions."""
-        inputs = self.gate_inputs(symbols, index, packing)
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)
         states = gru_scan(inputs, weight, bias, packing)
         return states.view(-1, 2, *states.shape[1:])

@@ -31,27 +31,31 @@ class SoftmaxTags(nn.Module):
         self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
-        scores = self.scores(states)
+        scores = self.tag_scores(states)
         if limits is not None:  # a task with fewer tags than another has no use for the surplus
             scores = scores + limits.surplus[:, None, None].to(scores.dtype)
         chosen = F.log_softmax(scores, -1).gather(3, tags[..., None])[..., 0]
         return -(chosen * mask).sum(2)
 
-    def scores(self, states: Tensor) -> Tensor:
+    def tag_scores(self, states: Tensor) -> Tensor:
         flat = torch.baddbmm(self.bias[:, None], states.flatten(1, 2), self.weight.mT)
         return flat.view(*states.shape[:3], -1)
 
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
-        return self.scores(states).argmax(-1)
+        return self.best(self.tag_scores(states), mask)
+
+    @torch.no_grad()
+    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
+        return scores.argmax(-1)
 
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """P(tag at token | sentence), (G, B, L, T)."""
-        return self.scores(states).softmax(-1)
+        return self.tag_scores(states).softmax(-1)
 
     @torch.no_grad()
-    def certainty(self, states: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of ``tags`` is (``nn/certainty.py``)."""
-        return independent(self.marginals(states, mask), tags, mask, self.labels)
+    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+        """How sure each token of ``tags`` is (``nn/certainty.py``), of what ``tag_scores`` gives."""
+        return independent(scores.softmax(-1), tags, mask, self.labels)

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from adaptner.nn.shapes import KINDS
 from adaptner.nn.word_batch import WordBatch
 
+_LEAST = 1e-12  # what F.normalize divides by at least
 STATES, WORD, BESIDE, SHAPE = 4.0, 8.0, 4.0, 2.4  # lengths of the parts
 
 
@@ -42,3 +43,31 @@ def widened(states: Tensor, words: Tensor, batch: WordBatch) -> Tensor:
         SHAPE * shapes,
     ]
     return torch.cat(parts, -1)
+
+
+def word_scores(words: Tensor, shapes: Tensor, weight: Tensor) -> Tensor:
+    """What the distinct words say of tags, (G, W, 3T): of their own, of the next word's and of that
+    before, by the columns of ``weight`` (G, T, width) that read words."""
+    size = words.shape[-1]
+    rest = weight[..., weight.shape[-1] - 3 * size - KINDS :]
+    here, before, after, shape = rest.split([size, size, size, KINDS], -1)
+    columns = torch.cat([WORD * here, BESIDE * before, BESIDE * after], 1)
+    said = F.normalize(words, dim=-1) @ columns.mT
+    return said + F.pad(SHAPE * shapes @ shape.mT, (0, 2 * weight.shape[1]))
+
+
+def read_out(states: Tensor, said: Tensor, batch: WordBatch, weight: Tensor) -> Tensor:
+    """``widened(...) @ weight.T``, (G, B, L, T), without making the features. ``states`` (G, 2, N, H)
+    are packed, so that what is unpacked is a number a tag; ``said`` is what ``word_scores`` gives."""
+    hidden, inside = states.shape[-1], batch.mask[..., None]
+    own = weight[..., : 2 * hidden].unflatten(-1, (2, hidden)).transpose(1, 2)  # (G, 2, T, H)
+    squares = states.square().sum(-1, keepdim=True)
+    both = batch.packing.unpack(torch.cat([states @ own.mT, squares], -1)).unflatten(-1, (2, -1))
+    scores, square = both.sum(-2).split([weight.shape[1], 1], -1)
+    scores = STATES * scores / square.sqrt().clamp(min=_LEAST)
+    task = torch.arange(len(batch.index))[:, None, None]
+    of_word, of_next, of_last = (said[task, batch.index] * inside).chunk(3, -1)
+    scores = scores + of_word
+    scores[:, :, 1:] += of_next[:, :, :-1]
+    scores[:, :, :-1] += of_last[:, :, 1:]
+    return scores * inside

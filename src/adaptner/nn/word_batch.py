@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,9 +45,19 @@ class WordBatch(Batch):
     index: Tensor  # (G, B, L) which distinct word stands where
     packing: Packing
     pieces: Pieces | None = None  # with vectors that have n-grams, if a word here needs them
+    numbers: np.ndarray | None = None  # (G, W) of the distinct words in ``known``
+    known: KnownWords | None = None
+
+    def of_words(self, places: np.ndarray) -> WordBatch:
+        """The same, but of the distinct words there are only those at ``places``, in rising order:
+        for what is about words alone."""
+        assert self.known is not None
+        assert self.numbers is not None
+        numbers = self.numbers[:, places]
+        return replace(self, **self.known.spelled(numbers), numbers=numbers)
 
 
-class _Words:
+class KnownWords:
     """What is known of every word met so far, in arrays that a batch picks its rows from.
 
     Word 0 is the filler of tasks that have fewer distinct words than their neighbours."""
@@ -81,6 +92,18 @@ class _Words:
             self.number[word] = number
             return number
 
+    def spelled(self, numbers: np.ndarray) -> dict[str, Any]:
+        """The fields of a batch that are about words alone: of the words (G, W), longest first."""
+        lengths = self.lengths[numbers]
+        width = int(lengths.max())
+        return {
+            "rows": torch.from_numpy(self.rows[numbers]),
+            "chars": torch.from_numpy(self.chars[numbers, :width]),
+            "shapes": torch.from_numpy(self.shapes[numbers]),
+            "char_packing": Packing.of(torch.from_numpy(lengths), width),
+            "pieces": self.pieces_of(numbers),
+        }
+
     def pieces_of(self, numbers: np.ndarray) -> Pieces | None:
         """Those of the words ``numbers`` that are made up of n-grams."""
         if not self.pieces:
@@ -106,7 +129,7 @@ class WordBatcher(Batcher):
         self.vectors = vectors
         self.alphabet = alphabet
         self._chars = {c: i + 2 for i, c in enumerate(alphabet)}
-        self._words = _Words()
+        self._words = KnownWords()
 
     def spelled(self, word: str) -> list[int]:
         """The characters of a word that are read, as numbers."""
@@ -139,7 +162,7 @@ class WordBatcher(Batcher):
     def _read(self, arranged: Arranged) -> WordBatch:
         words = self._words
         if len(words.number) > REMEMBERED:
-            words = self._words = _Words()
+            words = self._words = KnownWords()
         mask = arranged.mask
         distinct, places = [], []
         for task in arranged.tasks:
@@ -152,24 +175,20 @@ class WordBatcher(Batcher):
             places.append(np.argsort(longest_first)[inverse])
         most = max(map(len, distinct))
         numbers = np.stack([np.pad(own, (0, most - len(own))) for own in distinct])
-        char_lengths = words.lengths[numbers]
-        width = int(char_lengths.max())
         index = np.zeros(mask.shape, dtype=np.int64)
         index[mask] = np.concatenate(places)
         return WordBatch(
-            rows=torch.from_numpy(words.rows[numbers]),
+            **words.spelled(numbers),
             mask=torch.from_numpy(mask),
             tags=arranged.tags,
             order=arranged.order,
-            chars=torch.from_numpy(words.chars[numbers, :width]),
-            shapes=torch.from_numpy(words.shapes[numbers]),
-            char_packing=Packing.of(torch.from_numpy(char_lengths), width),
             index=torch.from_numpy(index),
             packing=Packing.of(torch.from_numpy(arranged.lengths), mask.shape[2]),
-            pieces=words.pieces_of(numbers),
+            numbers=numbers,
+            known=words,
         )
 
-    def _numbers(self, words: _Words, task: Sequence[Sentence]) -> np.ndarray:
+    def _numbers(self, words: KnownWords, task: Sequence[Sentence]) -> np.ndarray:
         known = words.number
         found = []
         for sentence in task:

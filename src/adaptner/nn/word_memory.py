@@ -1,0 +1,66 @@
+"""What a tagger has made of the words it met first, kept from batch to batch.
+
+Most of a text is a few thousand words, over and over; what a word alone decides (its vector, its
+spelling, what of them reaches the gates of a recurrent layer and the scores of tags) need be computed
+once, as long as no parameter changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# Words that are kept; a BiLSTM's gates take some six kilobytes of each.
+MOST = 6000
+
+Fresh = Callable[[np.ndarray], tuple[Tensor, ...]]  # places of words to tables, a row a word
+
+
+class _Kept:
+    def __init__(self, known: object) -> None:
+        self.known = known
+        self.filled = np.zeros(MOST, dtype=bool)
+        self.tables: tuple[Tensor, ...] = ()
+        self._adding = Lock()
+
+    def add(self, numbers: np.ndarray, values: Sequence[Tensor]) -> None:
+        with self._adding:
+            if not self.tables:
+                self.tables = tuple(torch.zeros(MOST, v.shape[1], dtype=v.dtype) for v in values)
+            for table, part in zip(self.tables, values, strict=True):
+                table.index_copy_(0, torch.from_numpy(numbers), part)
+            self.filled[numbers] = True
+
+
+class WordMemory:
+    """May be asked from several threads: a word is said to be kept after it is."""
+
+    def __init__(self) -> None:
+        self._kept = _Kept(None)
+
+    def rows(self, known: object, numbers: np.ndarray, fresh: Fresh) -> tuple[Tensor, ...]:
+        """What ``fresh`` gives for the words ``numbers`` (W,): it is asked for those only that are not
+        kept. Words are numbered as they are met, so that the first numbers are the frequent ones.
+        All is forgotten when ``known`` is another: who gave the numbers, and with which parameters."""
+        kept = self._kept
+        if kept.known != known:
+            kept = self._kept = _Kept(known)
+        able = numbers < MOST
+        have = able & kept.filled[np.where(able, numbers, 0)]
+        missing = np.flatnonzero(~have)
+        if len(missing) == len(numbers):
+            values = found = fresh(missing)
+        else:
+            there = torch.from_numpy(numbers * have)
+            found = tuple(table.index_select(0, there) for table in kept.tables)
+            values = fresh(missing) if len(missing) else ()
+            places = torch.from_numpy(missing)
+            for whole, part in zip(found, values, strict=False):
+                whole.index_copy_(0, places, part)
+        if len(new := np.flatnonzero(able[missing])):
+            kept.add(numbers[missing][new], [part[torch.from_numpy(new)] for part in values])
+        return found
