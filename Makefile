@@ -12,7 +12,7 @@ demo: .venv/core ## adapt to a new entity type, tag unseen text, show and score 
 	$(BIN)/adaptner demo -o demo
 
 test: .venv/all ## install everything and run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: .venv/all ## lint, formatting and types
 	$(BIN)/ruff check src tests benchmarks

@@ -37,7 +37,7 @@ VERBS = (
 )
 GROUPS = {
     "corpora": ("list", "fetch", "convert", "stats"),
-    "vectors": ("train", "context", "senses", "near"),
+    "vectors": ("train", "count", "context", "senses", "near"),
 }
 CALLS = [
     *((verb,) for verb in VERBS if verb not in GROUPS),

@@ -290,8 +290,9 @@ def test_scores_by_type_come_from_the_same_counts():
         for name in ("PER precision", "PER recall", "PER f1", "MISC f1")
     }
     assert found == {"PER precision": 6 / 8, "PER recall": 0.6, "PER f1": 12 / 18, "MISC f1": 0.0}
-    whole = replace(kept, share=100.0)  # a row names its corpus
-    lines = compare([whole], request("pdaln/3", {"SciTech": "scitech"})).main
+    lines = compare(
+        [kept], request("pdaln/3", {"SciTech": "scitech"})
+    ).main  # a row names its corpus
     by_corpus = {n.row.corpus: n.cells["PER f1"].values for n in lines}
     assert by_corpus["SciTech"] == {0: 12 / 18}
     assert not by_corpus["Wikigold"]
