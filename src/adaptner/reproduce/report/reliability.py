@@ -24,7 +24,7 @@ def reliability(draws: Sequence[Judged]) -> str:
     canvas.line((across(0), up(0)), (across(1), up(1)), QUIET, dash="2 3")
     canvas.text((across(0.5), up(0) + 40), "score", anchor="middle")
     canvas.text((16, up(0.5)), "share that is right", anchor="middle", upright=False)
-    kinds = ("given", [d.bins for d in draws]), ("the model's own", [d.raw_bins for d in draws])
+    kinds = ("calibrated", [d.bins for d in draws]), ("as it was", [d.raw_bins for d in draws])
     for number, (name, bins) in enumerate(kinds):
         look, every = style(number), pooled(bins)
         points = [
