@@ -69,12 +69,6 @@ def certainty(
     return three.clamp(_LEAST, 1).log()
 
 
-def independent(marginals: Tensor, tags: Tensor, mask: Tensor, labels: LabelSet) -> Tensor:
-    """The same where a token's tag tells nothing of the next one's."""
-    every = marginals.double()
-    return certainty(every, every[:, :, 1:], tags, mask, labels)
-
-
 @lru_cache(maxsize=64)
 def _goes_on(labels: LabelSet) -> Tensor:
     """(from, to): the second tag goes on with the mention that the first is in."""

@@ -11,14 +11,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.certainty import independent
 from adaptner.nn.crf import FORBIDDEN, Limits
+from adaptner.nn.token_tags import TokenTags
 from adaptner.types import LabelSet
 
 OUTSIDE = 0  # the number of O in every label set
 
 
-class Prototypes(nn.Module):
+class Prototypes(TokenTags):
     """φ: ``outside`` is learned, ``means`` are set from labelled sentences (``remember``)."""
 
     kind: ClassVar[Literal["prototypes"]] = "prototypes"
@@ -43,23 +43,6 @@ class Prototypes(nn.Module):
 
     def tag_scores(self, states: Tensor) -> Tensor:
         return prototype_scores(states, self.means, self.seen, self.outside)
-
-    @torch.no_grad()
-    def decode(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.best(self.tag_scores(states), mask)
-
-    @torch.no_grad()
-    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
-        return scores.argmax(-1)
-
-    @torch.no_grad()
-    def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.tag_scores(states).softmax(-1)
-
-    @torch.no_grad()
-    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of ``tags`` is (``nn/certainty.py``), of what ``tag_scores`` gives."""
-        return independent(scores.softmax(-1), tags, mask, self.labels)
 
 
 def class_sums(states: Tensor, tags: Tensor, mask: Tensor, classes: int) -> tuple[Tensor, Tensor]:

@@ -6,17 +6,17 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from adaptner.nn.certainty import independent
 from adaptner.nn.crf import Limits
 from adaptner.nn.parameters import fan_in
+from adaptner.nn.token_tags import TokenTags
 from adaptner.types import LabelSet
 
 
-class SoftmaxTags(nn.Module):
-    """φ. Tokens are tagged on their own: any path can come out, and is read as conlleval does."""
+class SoftmaxTags(TokenTags):
+    """φ: a linear layer to tag scores."""
 
     kind: ClassVar[Literal["softmax"]] = "softmax"
 
@@ -40,22 +40,3 @@ class SoftmaxTags(nn.Module):
     def tag_scores(self, states: Tensor) -> Tensor:
         flat = torch.baddbmm(self.bias[:, None], states.flatten(1, 2), self.weight.mT)
         return flat.view(*states.shape[:3], -1)
-
-    @torch.no_grad()
-    def decode(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
-        return self.best(self.tag_scores(states), mask)
-
-    @torch.no_grad()
-    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
-        return scores.argmax(-1)
-
-    @torch.no_grad()
-    def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
-        """P(tag at token | sentence), (G, B, L, T)."""
-        return self.tag_scores(states).softmax(-1)
-
-    @torch.no_grad()
-    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of ``tags`` is (``nn/certainty.py``), of what ``tag_scores`` gives."""
-        return independent(scores.softmax(-1), tags, mask, self.labels)
