@@ -212,7 +212,7 @@ def test_the_table_of_methods_says_what_works() -> None:
     working = {
         name
         for row in rows(README, "method")
-        if row[2] == "works"
+        if row[2].split(";")[0] == "works" and row[1] != "all"  # "all": the runner of tables
         for name in re.findall(r"`([^`]+)`", row[0])
     }
     assert working == set(methods())
