@@ -17,6 +17,7 @@ from adaptner.nn.crf import CRF
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.senses import Senses
+from adaptner.nn.state_senses import StateSenses
 from adaptner.nn.vectors import WordVectors
 from adaptner.nn.wide import WORD, word_part
 from adaptner.nn.word_batch import WordBatcher, alphabet_of
@@ -127,6 +128,26 @@ def test_the_prior_is_what_the_name_means(base: Base) -> None:
     assert not decoder.weight[0, LABELS.index["O"]].any()
     assert not prior(base, LABELS, LinearFitConfig(name=0)).weight.any()
     assert not prior(base, LabelSet(("Thing",)), config).weight.any()
+
+
+def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> None:
+    generator = torch.Generator().manual_seed(5)
+    weight, borders = torch.randn(2, 8, generator=generator), torch.randn(3, 8, generator=generator)
+    names = StateSenses(
+        ("cell line", "gene"), weight, torch.tensor([-5.0, -6.0]), borders, torch.arange(3.0)
+    )
+    config = LinearFitConfig(name=3, states=0.4, borders=0.3, eager=2)
+    decoder = prior(replace(base, names=names), LABELS, config)
+    for tag, kind in (("B-CellLine", 1), ("I-CellLine", 2)):
+        row = decoder.weight[0, LABELS.index[tag]].detach()
+        wanted = 0.5 * 0.4 * 3 * weight[0] + 0.3 * (borders[kind] - borders[0])
+        torch.testing.assert_close(row[:8], wanted)
+        assert row[word_part(8, WIDTH)].tolist() == pytest.approx(
+            [0.6 * 3 * 4 / WORD, *[0] * (WIDTH - 1)]
+        )
+        bias = -1 - 0.6 * 3 * 4 * 0.1 + 0.5 * 0.4 * 3 * (-5 + 2) + 0.3 * kind
+        assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(bias)
+    assert not decoder.weight[0, LABELS.index["O"]].any()
 
 
 def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:

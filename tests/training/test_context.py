@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.context import ContextConfig, learn_context
 from adaptner.training.installed_bases import load_base
+from adaptner.types import Sentence
 
 TINY = EncoderConfig(char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
 CONFIG = ContextConfig(encoder=TINY, batch=8, guesses=100)
@@ -58,7 +60,13 @@ def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_
 
     with pytest.raises(KeyboardInterrupt):
         learn_context(
-            [text], vectors, CONFIG, Budget(30), tmp_path / "cut", checkpoint_seconds=0, watch=stop
+            [text],
+            vectors,
+            CONFIG,
+            Budget(30),
+            tmp_path / "cut",
+            checkpoint_seconds=0,
+            shown=lambda title: nullcontext(stop),
         )
     with pytest.raises(BadUsage):  # not by accident
         learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut")
@@ -118,3 +126,76 @@ def test_learning_from_sources_starts_there(
     assert learnt.facts["start"]["iterations"] == 5
     learnt.save(tmp_path / "base")
     assert Base.load(tmp_path / "base").model.domains == ("Disease", "Drug", "Gene")
+
+
+@pytest.fixture(scope="module")
+def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty illnesses and thirty animals, listed once each and then spoken of."""
+    path = tmp_path_factory.mktemp("naming") / "text.txt"
+    lines = [" ".join(f"w{i}" for i in range(450))] * 20  # common words are never things
+    for i in range(30):
+        lines += [f"Diseases such as ill{i}itis , beast pox and gout occur ."]
+        lines += [f"Animals such as felid{i} , dog{i} and rats occur ."]
+        lines += [f"The patient suffers from ill{i}itis today ."] * 3
+        lines += [f"We saw a felid{i} in the forest ."] * 3
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
+    naming_text: Path, vectors: WordVectors, tiny_transformer: Path, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(
+        update={"names": True, "teacher": str(tiny_transformer), "teacher_layers": 1}
+        | {"forgotten": 0.3, "followed": 4, "guesses": 20}
+    )
+    whole = learn_context([naming_text], vectors, config, Budget(120), tmp_path / "whole")
+    lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
+    told = [json.loads(line) for line in lines]
+    for lesson in ("naming", "following", "guessing"):
+        first, last = (sum(row[lesson] for row in rows) for rows in (told[:20], told[-20:]))
+        assert last < 0.9 * first, lesson
+
+    def stop(done: int, total: int, remark: str = "") -> None:
+        if done == 57:
+            raise KeyboardInterrupt
+
+    options = {"checkpoint_seconds": 0, "shown": lambda title: nullcontext(stop)}
+    with pytest.raises(KeyboardInterrupt):
+        learn_context([naming_text], vectors, config, Budget(120), tmp_path / "cut", **options)
+    learn_context([naming_text], vectors, config, Budget(120), tmp_path / "cut", resume=True)
+    again = Base.load(tmp_path / "cut")
+    assert whole.names is not None
+    assert again.names is not None
+    assert again.names.names == whole.names.names
+    assert torch.equal(again.names.weight, whole.names.weight)
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(again)[name])
+
+
+def test_what_the_text_names_is_told_by_the_states(
+    naming_text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"names": True, "guesses": 0})
+    base = learn_context([naming_text], vectors, config, Budget(600), tmp_path / "run")
+    words = ["The", "patient", "suffers", "from", "ill7itis", "today", "."]
+    batch = base.batcher([[Sentence.from_tokens(words)]])
+    assert base.names is not None
+    row = base.names.row("Disease")
+    assert row is not None
+    with torch.no_grad():
+        states = base.model.encoder(batch)[0, 0, :, : len(base.names.weight[0])]
+        odds = states @ base.names.weight[row] + base.names.bias[row]
+    assert int(odds.argmax()) == 4
+    tagger = adaptner.adapt([Sentence.from_tokens(words)], base, labels=["Disease"])
+    tagger.save(tmp_path / "model")
+    assert not (tmp_path / "model/names.safetensors").exists()  # of use to a base only
+
+
+def test_text_that_names_nothing_is_refused(
+    text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    (tmp_path / "plain.txt").write_text("nothing is called by a name here .\n" * 30)
+    config = CONFIG.model_copy(update={"names": True})
+    with pytest.raises(BadUsage, match="said of"):
+        learn_context([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")

@@ -13,6 +13,7 @@ from adaptner.nn.four_bit import FourBit
 from adaptner.nn.grams import Grams
 from adaptner.nn.senses import Senses
 from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
+from adaptner.training.instances import Instances
 from adaptner.training.senses import _AWAY, _CAP, _SHRINKAGE, LEAST, learn_senses
 
 WIDTH = 6
@@ -31,7 +32,7 @@ def vectors() -> WordVectors:
 
 
 @pytest.fixture(scope="module")
-def counts() -> tuple[dict[str, Counter[str]], Counter[str]]:
+def counts() -> Instances:
     rng = np.random.default_rng(1)
     named = {
         "disease": Counter({f"illness{i}": int(rng.integers(1, 9)) for i in range(30)}),
@@ -39,15 +40,15 @@ def counts() -> tuple[dict[str, Counter[str]], Counter[str]]:
         "rare": Counter({"other1": 50}),
         "unknown": Counter({f"other{i}": 1 for i in range(30)}),  # the name has no vector
     }
-    named["disease"].update({"diseases": 100, "disease": 100, "not in the table": 7})
+    named["disease"].update({"diseases": 100, "disease": 100, "not in table": 7})
     frequency = Counter({f"other{i}": int(rng.integers(1, 99)) for i in range(200)})
     frequency.update({f"illness{i}": 3 for i in range(40)})
-    return named, frequency
+    return Instances(named, frequency=frequency)
 
 
-def test_it_is_fishers_discriminant(vectors: WordVectors, counts) -> None:
-    named, frequency = counts
-    found = learn_senses(vectors, named, frequency)
+def test_it_is_fishers_discriminant(vectors: WordVectors, counts: Instances) -> None:
+    named, frequency = counts.named, counts.frequency
+    found = learn_senses(vectors, counts)
     assert found.names == ("animal", "disease")
     unit = np.array([v / np.linalg.norm(v) for v in np.asarray(vectors.table, dtype=np.float64)])
     share = np.array([frequency[w] ** 0.5 for w in vectors.words])
@@ -67,18 +68,18 @@ def test_it_is_fishers_discriminant(vectors: WordVectors, counts) -> None:
 def test_words_of_the_kind_that_were_never_named_so_score_high(
     vectors: WordVectors, counts
 ) -> None:
-    found = learn_senses(vectors, *counts)
+    found = learn_senses(vectors, counts)
     unit = vectors.table / np.linalg.norm(vectors.table, axis=1, keepdims=True)
     scores = (unit - found.middle) @ found.direction("disease")
     assert scores[30:40].mean() > 1.0 > scores[40:80].mean()
     assert scores[30:40].mean() > scores[80:280].mean() + 1.0
 
 
-def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts) -> None:
-    _, frequency = counts
+def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts: Instances) -> None:
+    frequency = counts.frequency
     few = {"disease": Counter({f"illness{i}": 1 for i in range(LEAST - 1)})}
-    assert learn_senses(vectors, few, frequency).names == ()
-    assert learn_senses(vectors, {}, frequency).directions.shape == (0, WIDTH)
+    assert learn_senses(vectors, Instances(few, frequency=frequency)).names == ()
+    assert learn_senses(vectors, Instances(frequency=frequency)).directions.shape == (0, WIDTH)
 
 
 def test_which_name_a_label_finds() -> None:
@@ -95,10 +96,10 @@ def test_which_name_a_label_finds() -> None:
     assert row("X") is row("") is row("disease name") is None
 
 
-def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts) -> None:
+def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts: Instances) -> None:
     rng = np.random.default_rng(2)
     grams = Grams(FourBit.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
-    words = tuple(counts[0]["disease"])
+    words = tuple(counts.named["disease"])
     plain = WordVectors(words, FourBit.of(rng.normal(size=(len(words), WIDTH))), grams)
     senses = Senses(
         ("disease", "größe"),

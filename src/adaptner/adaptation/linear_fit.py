@@ -19,6 +19,7 @@ from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.nn.crf import CRF
 from adaptner.nn.encoder import RecurrentEncoder
+from adaptner.nn.naming_head import BEGINS, GOES_ON, OUTSIDE_IT
 from adaptner.nn.wide import WORD, word_part
 from adaptner.nn.word_batch import WordBatcher
 from adaptner.training.base import Base
@@ -26,6 +27,8 @@ from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.training.progress import Watch, silent
 from adaptner.types import OUTSIDE, LabelSet, Sentence
+
+_ODDS = 0.5  # a name's log odds against its word's score, where both are to count alike
 
 
 class LinearFitConfig(FineTuneConfig):
@@ -39,7 +42,14 @@ class LinearFitConfig(FineTuneConfig):
     penalty: float = Field(0.25, ge=0, description="times the squared distance of φ from its prior")
     bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
     move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
-    name: float = Field(3.0, ge=0, description="how much the label's name counts; 0: not at all")
+    name: float = Field(
+        3.0, ge=0, description="how much the word counts for the label's name; 0: not at all"
+    )
+    states: float = Field(
+        0.5, ge=0, le=1, description="how much of that is left to the word where it stands"
+    )
+    borders: float = Field(0.3, ge=0, description="how much what is known of borders counts")
+    eager: float = Field(4.0, description="added to the log odds of names: text names few things")
     empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
 
 
@@ -121,30 +131,44 @@ def settle(
 
 
 def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
-    """φ before any sentence: O is likely, an entity goes on, and the word scores for each label as
-    its name has it."""
+    """φ before any sentence: O is likely, an entity goes on, and what the label's name means."""
     decoder = CRF(base.model.encoder.width, labels, torch.Generator())
-    assert isinstance(base.batcher, WordBatcher)
-    assert isinstance(base.model.encoder, RecurrentEncoder)
-    vectors = base.batcher.vectors
+    encoder, batcher = base.model.encoder, base.batcher
+    assert isinstance(batcher, WordBatcher)
+    assert isinstance(encoder, RecurrentEncoder)
+    senses, names = batcher.vectors.senses, base.names
+    if not encoder.config.wide:
+        senses = names = None
+    of_states = slice(0, encoder.recurrent.width)
+    of_word = word_part(encoder.recurrent.width, batcher.vectors.width)
+    share = config.states if names is not None else 0.0
     with torch.no_grad():
         for p in decoder.parameters():
             p.zero_()
-        decoder.bias.fill_(-1)
-        decoder.bias[0, labels.index[OUTSIDE]] = 1
+        weight, bias = decoder.weight[0], decoder.bias[0]
+        bias.fill_(-1)
+        bias[labels.index[OUTSIDE]] = 1
         for label in labels.labels:
-            tags = [i for tag, i in labels.index.items() if tag[2:] == label]
-            inside = [i for tag, i in labels.index.items() if tag[0] in "IE" and tag[2:] == label]
-            decoder.transition[0, torch.tensor(tags)[:, None], torch.tensor(inside)] = 0.5
-            direction = None if vectors.senses is None else vectors.senses.direction(label)
-            if direction is None or not base.model.encoder.config.wide:
+            tags = {tag: i for tag, i in labels.index.items() if tag[2:] == label}
+            every = list(tags.values())
+            inside = [i for tag, i in tags.items() if tag[0] in "IE"]
+            decoder.transition[0, torch.tensor(every)[:, None], torch.tensor(inside)] = 0.5
+            if senses is not None and (direction := senses.direction(label)) is not None:
+                towards = (1 - share) * config.name * torch.from_numpy(direction)
+                weight[every, of_word] += towards / WORD
+                bias[every] -= towards @ torch.from_numpy(senses.middle)
+            if names is None:
                 continue
-            assert vectors.senses is not None
-            towards = config.name * torch.from_numpy(direction)
-            states = base.model.encoder.recurrent.width
-            part = word_part(states, vectors.width)
-            decoder.weight[0, tags, part] = towards / WORD
-            decoder.bias[0, tags] -= towards @ torch.from_numpy(vectors.senses.middle)
+            if (row := names.row(label)) is not None:
+                scale = _ODDS * share * config.name
+                weight[every, of_states] += scale * names.weight[row]
+                bias[every] += scale * (names.bias[row] + config.eager)
+            for tag, i in tags.items():
+                kind = GOES_ON if tag[0] in "IE" else BEGINS
+                of_kind = names.border_weight[kind] - names.border_weight[OUTSIDE_IT]
+                weight[i, of_states] += config.borders * of_kind
+                shift = names.border_bias[kind] - names.border_bias[OUTSIDE_IT]
+                bias[i] += config.borders * shift
     return decoder
 
 

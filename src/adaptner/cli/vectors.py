@@ -151,6 +151,20 @@ def context(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the base.")],
     steps: Annotated[int, typer.Option(min=1, help="Of 64 sentences each.")] = 10_000,
     hidden: Annotated[int, typer.Option(min=1, help="States a direction.")] = 192,
+    names: Annotated[
+        bool,
+        typer.Option(
+            "--names", help='Learn the names that the text gives: "diseases such as asthma".'
+        ),
+    ] = False,
+    teacher: Annotated[
+        str,
+        typer.Option(help="Follow a transformer: a folder, a Hugging Face name, `minilm`."),
+    ] = "",
+    guesses: Annotated[int, typer.Option(min=0, help="Words guessed a step.")] = 800,
+    forgotten: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share of words read by their n-grams alone.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(min=0, max=SEEDS)] = 0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")
@@ -158,7 +172,8 @@ def context(
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Teach an encoder over word vectors to guess words from their context, without any label.
+    """Teach an encoder over word vectors from raw text, without any label: to guess words from their
+    context, and if you like the names of things and what a transformer makes of each word.
 
     One tokenised sentence a line, of which the first 50 words are read; text of any size is
     streamed. The result is a base that has seen no source: adapt it (`adapt --base`), or learn from
@@ -166,6 +181,7 @@ def context(
 
     Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
     """
+    from adaptner.errors import BadUsage
     from adaptner.nn.vectors import read_vectors
     from adaptner.training.budget import Budget
     from adaptner.training.context import ContextConfig, learn_context
@@ -175,19 +191,22 @@ def context(
     prepare_process()
     default = ContextConfig()
     shape = default.encoder.model_copy(update={"hidden": hidden})
-    config = default.model_copy(update={"encoder": shape})
+    if not (names or teacher or guesses):
+        problem = "with --guesses 0, without --names and --teacher there is nothing to learn"
+        raise BadUsage(problem=problem, remedy="leave --guesses 0 out, or give --names")
+    chosen = {"encoder": shape, "names": names, "teacher": teacher, "guesses": guesses}
+    config = default.model_copy(update={**chosen, "forgotten": forgotten})
     begun = time.monotonic()
-    with bar("guessing words", quiet) as watch:
-        base = learn_context(
-            texts,
-            read_vectors(vectors),
-            config,
-            Budget(steps),
-            output,
-            seed=seed,
-            resume=resume,
-            watch=watch,
-        )
+    base = learn_context(
+        texts,
+        read_vectors(vectors),
+        config,
+        Budget(steps),
+        output,
+        seed=seed,
+        resume=resume,
+        shown=lambda title: bar(title, quiet),
+    )
     seconds = time.monotonic() - begun
     if as_json:
         emit_json({"base": str(output), "seconds": round(seconds, 1), **base.facts})
@@ -215,7 +234,7 @@ def senses(
     from adaptner.errors import BadUsage
     from adaptner.nn.subword_file import ENDING
     from adaptner.nn.vectors import read_vectors, write_vectors
-    from adaptner.training.instances import count_named
+    from adaptner.training.instances import Instances
     from adaptner.training.progress import bar
     from adaptner.training.raw_text import sentences_of_files
     from adaptner.training.senses import learn_senses
@@ -226,8 +245,8 @@ def senses(
         raise BadUsage(problem=problem, remedy="make the vectors with `adaptner vectors train`")
     begun = time.monotonic()
     with bar("reading what is called what", quiet or as_json) as watch:
-        named, frequency = count_named(sentences_of_files(texts, watch))
-    learnt = learn_senses(known, named, frequency)
+        found = Instances.of(sentences_of_files(texts, watch))
+    learnt = learn_senses(known, found)
     write_vectors(replace(known, senses=learnt), output)
     seconds = time.monotonic() - begun
     if as_json:

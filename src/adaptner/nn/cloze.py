@@ -47,6 +47,8 @@ class ClozeHead(nn.Module):
         known = words[0].any(-1)
         mask = batch.mask[0] & known[batch.index[0]]
         chosen = torch.randperm(int(mask.sum()), generator=noise)[:most]
+        if not len(chosen):  # not a word with a vector: nothing is learnt here
+            return 0.0 * states.sum()
         guessed = F.normalize(self.guesses(states[0])[mask][chosen], dim=-1)
         scores = SHARPNESS * guessed @ F.normalize(words[0], dim=-1).T
         return F.cross_entropy(scores.masked_fill(~known, -torch.inf), batch.index[0][mask][chosen])

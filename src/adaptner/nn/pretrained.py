@@ -43,6 +43,7 @@ class Pretrained:
     unknown: int  # sub-words
     padding: int
     weights: Path | None = None
+    layers: int | None = None  # the first so many; None: all
 
     def network(self) -> PreTrainedModel:
         """In single precision. Without ``weights`` its parameters mean nothing yet."""
@@ -53,8 +54,9 @@ class Pretrained:
         if self.weights is None:
             with torch.random.fork_rng(devices=[]):
                 return AutoModel.from_config(AutoConfig.for_model(**self.description), **plain)
+        fewer = {} if self.layers is None else {"num_hidden_layers": self.layers}
         with _usable(self.weights):
-            return AutoModel.from_pretrained(self.weights, local_files_only=True, **plain)
+            return AutoModel.from_pretrained(self.weights, local_files_only=True, **plain, **fewer)
 
     def write(self, folder: Path) -> list[str]:
         """Into a model's folder; the names of the files."""

@@ -6,6 +6,7 @@ from it instead of from nothing. Learnt from raw text (``training/senses.py``), 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +29,12 @@ class Senses:
     def direction(self, label: str) -> np.ndarray | None:
         """Of the longest end of the label that is a name here: of "HumanCellLine" it is "cell line",
         else "line". None for a label that says nothing."""
-        rows: dict[str, int] = self._rows  # type: ignore[attr-defined]
-        words = words_of(label)
-        for start in range(len(words)):
-            row = rows.get(name_of(words[start:]))
-            if row is not None:
-                return self.directions[row].astype(np.float32)
-        return None
+        row = row_of(label, self._rows)  # type: ignore[attr-defined]
+        return None if row is None else self.directions[row].astype(np.float32)
+
+
+def row_of(label: str, rows: Mapping[str, int]) -> int | None:
+    """Of the longest end of the label that is a name in ``rows``."""
+    words = words_of(label)
+    found = (rows.get(name_of(words[start:])) for start in range(len(words)))
+    return next((row for row in found if row is not None), None)

@@ -15,7 +15,7 @@ from adaptner.nn.shapes import KINDS
 from adaptner.nn.word_batch import WordBatch
 
 _LEAST = 1e-12  # what F.normalize divides by at least
-STATES, WORD, BESIDE, SHAPE = 4.0, 8.0, 4.0, 2.4  # lengths of the parts
+STATES, WORD, BESIDE, SHAPE = 8.0, 8.0, 4.0, 2.4  # lengths of the parts
 
 
 def wide_width(states: int, words: int) -> int:

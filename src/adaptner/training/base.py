@@ -12,6 +12,8 @@ from adaptner import __version__
 from adaptner.nn.batch import Batcher
 from adaptner.nn.encoders import restored_encoder
 from adaptner.nn.model import TaggingModel
+from adaptner.nn.state_senses import FILE as NAMES
+from adaptner.nn.state_senses import StateSenses
 from adaptner.training.storage import DomainEntry, Manifest, files_fit, read_model, write_model
 from adaptner.types import LabelSet
 
@@ -26,6 +28,7 @@ class Base:
     config: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
+    names: StateSenses | None = None  # what names mean among θ's states
 
     @property
     def labels(self) -> LabelSet:
@@ -52,7 +55,8 @@ class Base:
             config=self.config,
             facts=self.facts,
         )
-        write_model(Path(folder), manifest, model, self.batcher, self.folder)
+        beside = {} if self.names is None else {NAMES: self.names.content()}
+        write_model(Path(folder), manifest, model, self.batcher, self.folder, beside)
 
     @classmethod
     def load(cls, folder: str | Path) -> Base:
@@ -64,4 +68,8 @@ class Base:
             domains = {d.name: d.label_set() for d in manifest.domains}
             model = TaggingModel(encoder, domains, generator, manifest.shape)
             model.load_state_dict(tensors)
-        return cls(model, batcher, manifest.method, manifest.config, manifest.facts, folder)
+            names = None
+            if NAMES in manifest.files:
+                names = StateSenses.of((folder / NAMES).read_bytes())
+        own = (manifest.method, manifest.config, manifest.facts)
+        return cls(model, batcher, *own, folder, names)

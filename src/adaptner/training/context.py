@@ -1,4 +1,5 @@
-"""θ learns from raw text, before any label: it guesses words from what stands around them.
+"""θ learns from raw text, before any label: to guess words from what stands around them, to tell the
+names that the text itself gives to things, and what a larger network makes of each word.
 
 What comes out is a base without source domains. It can be adapted as it is, or be where a method that
 learns from sources starts (``Method.fit(start=...)``)."""
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -17,26 +19,29 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 
 from adaptner import __version__
-from adaptner.errors import EmptyFile
+from adaptner.errors import BadUsage
 from adaptner.files import digest
-from adaptner.nn.cloze import ClozeHead
 from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.forgetful import ForgetfulVectors
 from adaptner.nn.model import TaggingModel
+from adaptner.nn.teacher import Teacher
 from adaptner.nn.vectors import WordVectors
 from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import FILE, TrainingState
+from adaptner.training.gazetteer import LEAST, Gazetteer
+from adaptner.training.instances import Instances
+from adaptner.training.lessons import Following, Guessing, Naming, Seen
 from adaptner.training.loop import Report, Run, train
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.training.pretraining import check_folder, finished
-from adaptner.training.progress import Watch, silent
-from adaptner.training.raw_text import sentences, text_files
+from adaptner.training.progress import Shown, silent
+from adaptner.training.raw_text import sentences_of_files, text_files
 from adaptner.training.storage import MANIFEST
+from adaptner.training.text_batches import POOL, again_and_again, text_batches
 from adaptner.types import Sentence
 
-# So many batches' sentences are read at a time, mixed, and put with others of like length.
-POOL = 50
 _ALPHABET_FROM = 20_000  # sentences
 METHOD = "named"  # how such a base is adapted; of sources it has seen none
 
@@ -46,16 +51,22 @@ class ContextConfig(BaseModel):
 
     encoder: EncoderConfig = EncoderConfig(hidden=192, char_lstm=0, dropout=0.1)
     batch: int = Field(64, ge=1, description="sentences a step")
-    guesses: int = Field(800, ge=1, description="words guessed a step")
     longest: int = Field(50, ge=2, description="words of a sentence that are read")
+    guesses: int = Field(800, ge=0, description="words guessed a step; 0: none")
+    names: bool = Field(False, description="learn the names that the text gives to things")
+    name_rate: float = Field(1.5, gt=0, description="the rate of the names over that of the rest")
+    teacher: str = Field("", description="a transformer to follow; none: none")
+    teacher_layers: int = Field(4, ge=1, description="of which the states after so many")
+    followed: int = Field(12, ge=1, description="sentences of a step that are")
+    forgotten: float = Field(0.0, ge=0, lt=1, description="words read by their n-grams alone")
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=3e-3, weight_decay=1e-3)
 
 
 class _Learner(nn.Module):
-    def __init__(self, encoder: RecurrentEncoder, cloze: ClozeHead) -> None:
+    def __init__(self, encoder: RecurrentEncoder, lessons: dict[str, nn.Module]) -> None:
         super().__init__()
         self.encoder = encoder
-        self.cloze = cloze
+        self.lessons = nn.ModuleDict(lessons)
 
 
 def learn_context(
@@ -68,7 +79,7 @@ def learn_context(
     seed: int = 0,
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
-    watch: Watch = silent,
+    shown: Shown = lambda title: nullcontext(silent),
 ) -> Base:
     """Train on ``texts`` (streamed; one tokenised sentence a line) and save the base in ``folder``."""
     check_folder(folder, resume)
@@ -86,33 +97,58 @@ def learn_context(
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
-    some = islice(_again_and_again(files, config.longest, random.Random(seed)), _ALPHABET_FROM)
-    batcher = WordBatcher(vectors, alphabet_of(some))
+    some = islice(again_and_again(files, config.longest, random.Random(seed)), _ALPHABET_FROM)
+    first = list(some)
+    batcher = WordBatcher(vectors, alphabet_of(first))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
-    learner = _Learner(encoder, ClozeHead(encoder.width, vectors.width, generator))
-    optimiser = Optimiser(learner.parameters(), config.optimiser)
+    lessons: dict[str, nn.Module] = {}
+    if config.guesses:
+        lessons["guessing"] = Guessing(encoder.width, vectors.width, config.guesses, generator)
+    if config.names:
+        with shown("reading what is called what") as watch:
+            gazetteer = Gazetteer.of(Instances.of(sentences_of_files(files, watch)))
+        if not gazetteer.names:
+            problem = f"no name in {files[0]} is said of {LEAST} different things"
+            remedy = 'give more text with words such as "diseases such as asthma", or no --names'
+            raise BadUsage(problem=problem, remedy=remedy)
+        lessons["naming"] = Naming(encoder.width, gazetteer, generator)
+    if config.teacher:
+        teacher = Teacher(config.teacher, config.teacher_layers)
+        lessons["following"] = Following(encoder.width, teacher, config.followed, first, generator)
+    learner = _Learner(encoder, lessons)
+    faster = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
+    rates = dict.fromkeys(faster, config.name_rate)
+    optimiser = Optimiser(learner.parameters(), config.optimiser, rates)
     state = TrainingState(learner, optimiser, random.Random(seed), generator)
     stream: Iterator[list[Sentence]] | None = None
+    read = batcher
 
     def iterate(iteration: int) -> Report:
-        nonlocal stream
+        nonlocal stream, read
+        if config.forgotten and (stream is None or iteration % POOL == 0):
+            salt = f"{seed} {iteration // POOL}"
+            forgetful = ForgetfulVectors.of(vectors, config.forgotten, salt)
+            read = WordBatcher(forgetful, batcher.alphabet)
         if stream is None:  # a resumed run goes on in the text where it stopped
-            stream = islice(_batches(files, config, seed), iteration - 1, None)
-        batch = batcher([next(stream)])
-        states = encoder(batch, state.noise)
+            batches = text_batches(files, config.batch, config.longest, seed)
+            stream = islice(batches, iteration - 1, None)
+        sentences = next(stream)
+        batch = read([sentences])
+        states = encoder(batch, state.noise)[0]
         words = encoder.words(batch.rows, batch.pieces)
-        loss = learner.cloze(states, batch, words, config.guesses, state.noise)
+        ordered = [sentences[i] for i in batch.order[0]]
+        seen = Seen(ordered, batch, states, words, state.noise)
+        losses = {name: lesson(seen) for name, lesson in learner.lessons.items()}
+        loss = torch.stack(list(losses.values())).sum()
         loss.backward()
-        value = float(loss.detach())
-        return Report(value, remark=f"loss {value:.2f}")
+        told = {name: float(value.detach()) for name, value in losses.items()}
+        remark = ", ".join(f"{name} {value:.2f}" for name, value in told.items())
+        return Report(float(loss.detach()), told, remark)
 
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    train(
-        state,
-        iterate,
-        budget,
-        Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch),
-    )
+    with shown("learning from text") as watch:
+        run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
+        train(state, iterate, budget, run)
     facts = {
         "iterations": state.done,
         "seed": seed,
@@ -120,8 +156,13 @@ def learn_context(
         "sources": [],
         "texts": settings["texts"],
     }
+    if config.teacher:
+        facts["teacher"] = config.teacher
     model = TaggingModel(_wide(encoder, batcher), {}, generator)
+    naming = lessons.get("naming")
     base = Base(model, batcher, METHOD, {}, facts)
+    if isinstance(naming, Naming):
+        base.names = naming.head.senses(naming.gazetteer.names)
     base.save(folder)
     (folder / FILE).unlink(missing_ok=True)
     return base
@@ -133,49 +174,3 @@ def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
     wide = RecurrentEncoder(shape, batcher, torch.Generator())
     wide.load_state_dict(encoder.state_dict())
     return wide
-
-
-def _read(files: Sequence[Path], longest: int) -> Iterator[Sentence]:
-    for path in files:
-        for line in sentences(path):
-            yield _sentence(line.split(" ")[:longest])
-
-
-def _sentence(words: Sequence[str]) -> Sentence:
-    spans, at = [], 0
-    for word in words:
-        spans.append((at, at + len(word)))
-        at += len(word) + 1
-    return Sentence(" ".join(words), tuple(spans))
-
-
-def _batches(files: Sequence[Path], config: ContextConfig, seed: int) -> Iterator[list[Sentence]]:
-    """Without end: the text again and again. A batch holds sentences of like length, since the
-    longest sets what a step costs."""
-    rng, size = random.Random(seed), config.batch
-    read = _again_and_again(files, config.longest, rng)
-    while True:
-        pool = sorted(islice(read, POOL * size), key=len)
-        batches = [pool[i : i + size] for i in range(0, len(pool), size)]
-        rng.shuffle(batches)
-        yield from batches
-
-
-def _again_and_again(files: Sequence[Path], longest: int, rng: random.Random) -> Iterator[Sentence]:
-    """A sentence of this file, then of that, as often as its size is: a run that ends before the
-    text does has read of every file."""
-    streams = [_endless(path, longest) for path in files]
-    sizes = [path.stat().st_size for path in files]
-    while True:
-        yield next(rng.choices(streams, sizes)[0])
-
-
-def _endless(path: Path, longest: int) -> Iterator[Sentence]:
-    while True:
-        none = True
-        for sentence in _read([path], longest):
-            if len(sentence) > 1:  # a lone word has no context
-                none = False
-                yield sentence
-        if none:
-            raise EmptyFile(file=path, unit="sentence of two words or more")

@@ -6,8 +6,8 @@ skip-gram takes the best part of an hour, and a tagger learns as much from it (d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,8 @@ from adaptner.nn.subword_file import ENDING, write_subwords
 from adaptner.training.cooccurrence import contexts, count
 from adaptner.training.factorisation import leading, mutual_information
 from adaptner.training.gram_fit import fit_grams
-from adaptner.training.progress import Watch, silent
+from adaptner.training.progress import Shown, Watch, silent
 from adaptner.training.raw_text import sentences_of_files, text_files
-
-Shown = Callable[[str], AbstractContextManager[Watch]]  # a title to a bar
 
 
 class CountSettings(BaseModel):

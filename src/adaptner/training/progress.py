@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from rich.console import Console
@@ -21,6 +21,9 @@ class Watch(Protocol):
     """Told of every step: how many of ``total`` are done and what there is to say of it."""
 
     def __call__(self, done: int, total: int, remark: str = "") -> None: ...
+
+
+Shown = Callable[[str], AbstractContextManager[Watch]]  # a title to a bar
 
 
 def silent(done: int, total: int, remark: str = "") -> None:

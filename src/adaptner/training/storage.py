@@ -8,7 +8,7 @@ holds the SHA-256 of every other file, so a truncated or exchanged file is notic
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -69,16 +69,26 @@ class Manifest(BaseModel):
 
 
 def write_model(
-    folder: Path, manifest: Manifest, module: nn.Module, batcher: Batcher, vectors_from: Path | None
+    folder: Path,
+    manifest: Manifest,
+    module: nn.Module,
+    batcher: Batcher,
+    vectors_from: Path | None,
+    beside: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Fill ``folder``, manifest last. ``vectors_from``: a folder whose vector files may be linked."""
+    """Fill ``folder``, manifest last. ``vectors_from``: a folder whose vector files may be linked;
+    ``beside``: further files and what is in them."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     tensors = {n: t.detach().contiguous() for n, t in module.state_dict().items()}
     with atomic_file(folder / WEIGHTS, "wb") as file:
         file.write(save(tensors))
+    for name, content in (beside or {}).items():
+        with atomic_file(folder / name, "wb") as file:
+            file.write(content)
     names = [
         WEIGHTS,
+        *(beside or {}),
         *write_vocabulary(folder, manifest.encoder, batcher, vectors_from),
     ]
     number = PLAIN_FORMAT

@@ -12,8 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,12 @@ from adaptner.errors import (
 )
 from adaptner.files import atomic_file, scratch_folder
 from adaptner.nn.subword_file import ENDING
-from adaptner.training.progress import Watch, silent
+from adaptner.training.progress import Shown, Watch, silent
 from adaptner.training.raw_text import sentences_of_files, text_files
 
 TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder that trainer and child share
 _PROGRESS = re.compile(rb"Progress:\s*([\d.]+)%[^\r\n]*avg\.loss:\s*([\d.]+)")
 _VOCABULARY = re.compile(rb"Number of words:\s*(\d+)\s")
-
-Shown = Callable[[str], AbstractContextManager[Watch]]  # a title to a bar
 
 
 class VectorSettings(BaseModel):
