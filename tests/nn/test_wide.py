@@ -30,7 +30,9 @@ def unit(vector: np.ndarray) -> np.ndarray:
 def test_features_token_by_token() -> None:
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefg")
     wide = RecurrentEncoder(
-        SHAPE_OF.model_copy(update={"wide": True}), batcher, torch.Generator().manual_seed(1)
+        SHAPE_OF.model_copy(update={"wide": True, "state_length": STATES}),
+        batcher,
+        torch.Generator().manual_seed(1),
     )
     narrow = RecurrentEncoder(SHAPE_OF, batcher, torch.Generator())
     narrow.load_state_dict(wide.state_dict())  # no parameters of its own
@@ -109,3 +111,9 @@ class _ReadOut(torch.nn.Module):
 
     def forward(self, batch: WordBatch, weight: torch.Tensor) -> torch.Tensor:
         return self.encoder.read_out(batch, weight)
+
+
+def test_models_from_before_have_shorter_states() -> None:
+    assert EncoderConfig(wide=True).state_length == 4.0
+    assert "state_length" not in EncoderConfig(wide=True).model_dump()
+    assert EncoderConfig(state_length=8.0).model_dump()["state_length"] == 8.0

@@ -38,17 +38,17 @@ class LinearFitConfig(FineTuneConfig):
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=0.02, weight_decay=1e-6)
     encoder_scale: float = Field(0.3, gt=0, description="θ's rate over φ's")
     linear_steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
-    tune_from: int = Field(15, ge=1, description="with so many mentions, θ is tuned after φ")
+    tune_from: int = Field(150, ge=1, description="with so many mentions, θ is tuned as well")
     penalty: float = Field(0.25, ge=0, description="times the squared distance of φ from its prior")
     bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
     move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
     name: float = Field(
-        3.0, ge=0, description="how much the word counts for the label's name; 0: not at all"
+        2.0, ge=0, description="how much the word counts for the label's name; 0: not at all"
     )
     states: float = Field(
-        0.5, ge=0, le=1, description="how much of that is left to the word where it stands"
+        0.3, ge=0, le=1, description="how much of that is left to the word where it stands"
     )
-    borders: float = Field(0.3, ge=0, description="how much what is known of borders counts")
+    borders: float = Field(0.15, ge=0, description="how much what is known of borders counts")
     eager: float = Field(4.0, description="added to the log odds of names: text names few things")
     empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
 

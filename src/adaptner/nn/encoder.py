@@ -26,7 +26,7 @@ from adaptner.nn.char_lstm import CharLSTM
 from adaptner.nn.contextual import BidirectionalLM, LayerMix
 from adaptner.nn.encoding import Encoder
 from adaptner.nn.parameters import dropout, uniform
-from adaptner.nn.wide import read_out, wide_width, widened, word_scores
+from adaptner.nn.wide import OLDER_STATES, read_out, wide_width, widened, word_scores
 from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.nn.word_memory import WordMemory
 from adaptner.nn.words import FrozenWords, TunedWords
@@ -59,6 +59,9 @@ class EncoderConfig(BaseModel):
     wide: bool = Field(
         False, description="φ reads the word, its neighbours and its shape beside the states"
     )
+    state_length: float = Field(
+        OLDER_STATES, gt=0, description="of the states that a wide φ reads"
+    )
     contextual: int = Field(
         0, ge=0, description="per direction, of a language model whose states are read as well"
     )
@@ -70,6 +73,8 @@ class EncoderConfig(BaseModel):
         told: dict[str, Any] = dump(self)
         if not self.contextual:
             told.pop("contextual", None)
+        if self.state_length == OLDER_STATES:
+            told.pop("state_length", None)
         return told
 
 
@@ -118,16 +123,20 @@ class RecurrentEncoder(Encoder):
         assert isinstance(batch, WordBatch)
         words, states = self._packed(batch, noise)
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
-        return widened(unpacked, words, batch) if self.config.wide else unpacked
+        if not self.config.wide:
+            return unpacked
+        return widened(unpacked, words, batch, self.config.state_length)
 
     def read_out(self, batch: Batch, weight: Tensor, memory: WordMemory | None = None) -> Tensor:
         assert isinstance(batch, WordBatch)
         if not self.config.wide:
             return super().read_out(batch, weight)
+        length = self.config.state_length
         usable = batch.known is not None and len(batch.rows) == 1 and self.language_model is None
         if memory is None or not usable:
             words, states = self._packed(batch, None)
-            return read_out(states, word_scores(words, batch.shapes, weight), batch, weight)
+            said = word_scores(words, batch.shapes, weight)
+            return read_out(states, said, batch, weight, length)
 
         def fresh(places: np.ndarray) -> tuple[Tensor, ...]:
             own = batch.of_words(places)
@@ -139,7 +148,8 @@ class RecurrentEncoder(Encoder):
         state = tuple((p.data_ptr(), p._version) for p in (weight, *self.parameters()))
         gates, said = memory.rows((batch.known, state), batch.numbers[0], fresh)
         inputs = self.recurrent.placed(gates[None], batch.index, batch.packing)
-        return read_out(self.recurrent.scan(inputs, batch.packing), said[None], batch, weight)
+        states = self.recurrent.scan(inputs, batch.packing)
+        return read_out(states, said[None], batch, weight, length)
 
     def _packed(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
         """The vectors of the distinct words, and the recurrent states (G, 2, N, H)."""

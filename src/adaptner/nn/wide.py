@@ -16,6 +16,7 @@ from adaptner.nn.word_batch import WordBatch
 
 _LEAST = 1e-12  # what F.normalize divides by at least
 STATES, WORD, BESIDE, SHAPE = 8.0, 8.0, 4.0, 2.4  # lengths of the parts
+OLDER_STATES = 4.0  # of models from before the states knew names
 
 
 def wide_width(states: int, words: int) -> int:
@@ -27,16 +28,18 @@ def word_part(states: int, words: int) -> slice:
     return slice(states, states + words)
 
 
-def widened(states: Tensor, words: Tensor, batch: WordBatch) -> Tensor:
+def widened(
+    states: Tensor, words: Tensor, batch: WordBatch, length: float = STATES
+) -> Tensor:
     """(G, B, L, states) and the vectors (G, W, words) of the distinct words ->
-    (G, B, L, wide_width). Zero beyond a sentence's end, as the states are."""
+    (G, B, L, wide_width), the states brought to ``length``. Zero beyond a sentence's end, as the states are."""
     task = torch.arange(len(batch.index))[:, None, None]
     inside = batch.mask[..., None]
     here = F.normalize(words, dim=-1)[task, batch.index] * inside
     shapes = batch.shapes[task, batch.index] * inside
     edge = torch.zeros_like(here[:, :, :1])
     parts = [
-        STATES * F.normalize(states, dim=-1),
+        length * F.normalize(states, dim=-1),
         WORD * here,
         BESIDE * torch.cat([edge, here[:, :, :-1]], 2) * inside,
         BESIDE * torch.cat([here[:, :, 1:], edge], 2),
@@ -56,7 +59,9 @@ def word_scores(words: Tensor, shapes: Tensor, weight: Tensor) -> Tensor:
     return said + F.pad(SHAPE * shapes @ shape.mT, (0, 2 * weight.shape[1]))
 
 
-def read_out(states: Tensor, said: Tensor, batch: WordBatch, weight: Tensor) -> Tensor:
+def read_out(
+    states: Tensor, said: Tensor, batch: WordBatch, weight: Tensor, length: float = STATES
+) -> Tensor:
     """``widened(...) @ weight.T``, (G, B, L, T), without making the features. ``states`` (G, 2, N, H)
     are packed, so that what is unpacked is a number a tag; ``said`` is what ``word_scores`` gives."""
     hidden, inside = states.shape[-1], batch.mask[..., None]
@@ -64,7 +69,7 @@ def read_out(states: Tensor, said: Tensor, batch: WordBatch, weight: Tensor) -> 
     squares = states.square().sum(-1, keepdim=True)
     both = batch.packing.unpack(torch.cat([states @ own.mT, squares], -1)).unflatten(-1, (2, -1))
     scores, square = both.sum(-2).split([weight.shape[1], 1], -1)
-    scores = STATES * scores / square.sqrt().clamp(min=_LEAST)
+    scores = length * scores / square.sqrt().clamp(min=_LEAST)
     task = torch.arange(len(batch.index))[:, None, None]
     of_word, of_next, of_last = (said[task, batch.index] * inside).chunk(3, -1)
     scores = scores + of_word

@@ -26,6 +26,7 @@ from adaptner.nn.forgetful import ForgetfulVectors
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.teacher import Teacher
 from adaptner.nn.vectors import WordVectors
+from adaptner.nn.wide import STATES
 from adaptner.nn.word_batch import WordBatcher, alphabet_of
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -170,7 +171,7 @@ def learn_context(
 
 def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
     """The same weights; the decoder to come reads the word beside the states (``nn/wide.py``)."""
-    shape = encoder.config.model_copy(update={"wide": True})
+    shape = encoder.config.model_copy(update={"wide": True, "state_length": STATES})
     wide = RecurrentEncoder(shape, batcher, torch.Generator())
     wide.load_state_dict(encoder.state_dict())
     return wide
