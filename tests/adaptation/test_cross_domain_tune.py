@@ -301,6 +301,31 @@ def test_zero_shot_finds_the_sources_labels_only(base: Base, sources: list[Sourc
     assert "Gene" in str(error.value)
 
 
+def layers(ours: CrossDomainScene) -> list[torch.Tensor]:
+    """θ of NER, in the source and in the target."""
+    found = ours.network.recurrent([(0, NER), (1, NER)]).values()
+    return list(torch.cat([part.detach().flatten(1) for part in found], 1))
+
+
+def test_without_its_labels_the_target_begins_as_the_source(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    """Nothing learns θ of the target's NER: whether it resembles the source's would be luck."""
+    source, goal = layers(scene(base, sources, ZERO))
+    assert torch.equal(source, goal)
+    ours = scene(base, sources, ZERO)
+    for iteration, drawn in enumerate(islice(ours.steps(), 3), 1):
+        ours.fill(iteration, drawn)
+        ours.state.optimiser.step(0.0)
+    source, goal = layers(ours)
+    assert not torch.equal(source, goal)  # the language models pull them apart
+    assert float(torch.cosine_similarity(source, goal, 0)) > 0.9
+    at_random = ZERO.model_copy(update={"near_start": False})
+    for config in (at_random, CONFIG):  # CONFIG: with labels, the paper's start as it is
+        source, goal = layers(scene(base, sources, config))
+        assert abs(float(torch.cosine_similarity(source, goal, 0))) < 0.9
+
+
 def test_zero_shot_needs_text(base: Base, sources: list[SourceDomain]) -> None:
     with pytest.raises(TooFewSentences, match="raw text"):
         tuned(base, sources, ZERO, support=())

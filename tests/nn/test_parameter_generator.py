@@ -97,6 +97,24 @@ def test_every_pair_may_start_from_a_layer(sizes: tuple[int, int]) -> None:
         torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-4)
 
 
+def test_a_domain_placed_near_others_is_generated_their_mean() -> None:
+    random = torch.Generator().manual_seed(4)
+    generator = ParameterGenerator(BiLSTM(4, 3, random), 3, 2, random, 3, 2)
+    generator.place_near(2, [0, 1])
+    for task in range(2):
+        for found in generator([(0, task), (1, task), (2, task)]).values():
+            torch.testing.assert_close(found[2], (found[0] + found[1]) / 2)
+    assert generator.domains is not None
+    assert generator.domains.requires_grad  # it is learnt on from there
+
+
+def test_without_domains_there_is_nothing_to_place() -> None:
+    _, generator = made(BiLSTM, 0, 2)
+    before = generator.weight.detach().clone()
+    generator.place_near(1, [0])
+    assert torch.equal(generator.weight, before)
+
+
 def test_the_papers_sizes_give_13_million_numbers() -> None:
     """NCRF++'s BiLSTM: 100 + 50 numbers a word in, 100 a direction; embeddings of 8 and 8."""
     random = torch.Generator().manual_seed(0)

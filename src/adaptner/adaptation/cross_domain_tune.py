@@ -47,6 +47,9 @@ class CrossDomainConfig(RawTextConfig, FineTuneConfig):
     )
     mixed_text: bool = Field(False, description="both language models read all text (MIX-DATA)")
     zero_shot: bool = Field(False, description="no labelled sentence of the target (unsupervised)")
+    near_start: bool = Field(
+        True, description="zero-shot: I_domain of the target begins as the sources', not at random"
+    )
     source_weight: float = Field(1.0, ge=0, description="λ_d of the source; the target's is 1")
     lm_weight: float = Field(1.0, ge=0, description="λ_t of language modelling; NER's is 1")
 
@@ -128,6 +131,8 @@ class CrossDomainScene:
             config.domain_size,
             config.task_size,
         )
+        if config.zero_shot and config.near_start:
+            recurrent.place_near(self.target_domain, range(self.target_domain))
         if base.facts.get("iterations") or "start" in base.facts:  # something has been learnt
             recurrent.start_from(model.encoder.recurrent)
         hidden = model.encoder.width // 2

@@ -61,6 +61,14 @@ class ParameterGenerator(nn.Module):
         }
 
     @torch.no_grad()
+    def place_near(self, domain: int, others: Sequence[int]) -> None:
+        """I_domain of ``domain`` becomes the mean of ``others``: whatever its task, it is generated the
+        mean of what they are. Drawn at random it may as well be their opposite, and a task that it
+        has no data of is then generated the opposite of what they learn."""
+        if self.domains is not None:
+            self.domains[domain] = self.domains[list(others)].mean(0)
+
+    @torch.no_grad()
     def start_from(self, layer: Recurrent) -> None:
         """Change W as little as it takes for every pair to begin with the parameters of ``layer``."""
         domains = 1 if self.domains is None else len(self.domains)
