@@ -45,12 +45,13 @@ def test_it_is_installed_and_small(base: Base) -> None:
     assert base.method == "named"
     assert base.model.domains == ()  # no label has been seen
     assert base.batcher.vectors.senses is not None
+    assert base.names is not None
 
 
 @pytest.mark.parametrize(
     ("corpus", "least"),
-    # two thirds of what it had when it was made: 0.40, 0.51, 0.59, 0.59, 0.56
-    [("cellline", 0.27), ("disease", 0.34), ("drug", 0.39), ("gene", 0.39), ("species", 0.37)],
+    # two thirds of what it had when it was made: 0.61, 0.61, 0.67, 0.68, 0.61
+    [("cellline", 0.40), ("disease", 0.40), ("drug", 0.45), ("gene", 0.45), ("species", 0.41)],
 )
 def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least: float) -> None:
     assert mean(f1(base, corpus, 5, seed) for seed in range(3)) > least
@@ -59,7 +60,7 @@ def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least
 def test_more_sentences_make_a_better_one(base: Base) -> None:
     few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
     assert many > few + 0.1
-    assert many > 0.6
+    assert many > 0.7
 
 
 def test_a_fit_takes_seconds(base: Base) -> None:

@@ -59,9 +59,7 @@ class EncoderConfig(BaseModel):
     wide: bool = Field(
         False, description="φ reads the word, its neighbours and its shape beside the states"
     )
-    state_length: float = Field(
-        OLDER_STATES, gt=0, description="of the states that a wide φ reads"
-    )
+    state_length: float = Field(OLDER_STATES, gt=0, description="of the states that a wide φ reads")
     contextual: int = Field(
         0, ge=0, description="per direction, of a language model whose states are read as well"
     )

@@ -28,9 +28,7 @@ def word_part(states: int, words: int) -> slice:
     return slice(states, states + words)
 
 
-def widened(
-    states: Tensor, words: Tensor, batch: WordBatch, length: float = STATES
-) -> Tensor:
+def widened(states: Tensor, words: Tensor, batch: WordBatch, length: float = STATES) -> Tensor:
     """(G, B, L, states) and the vectors (G, W, words) of the distinct words ->
     (G, B, L, wide_width), the states brought to ``length``. Zero beyond a sentence's end, as the states are."""
     task = torch.arange(len(batch.index))[:, None, None]

@@ -43,7 +43,9 @@ class Gazetteer:
 
     @classmethod
     def of(cls, instances: Instances) -> Gazetteer:
-        counts = {n: dict(said) for n, said in instances.named.items() if len(said) >= LEAST}
+        counts: dict[str, dict[str, float]] = {
+            name: dict(said) for name, said in instances.named.items() if len(said) >= LEAST
+        }
         for name, said in instances.compounds.items():
             if name in counts:
                 for word, count in said.items():
@@ -55,10 +57,10 @@ class Gazetteer:
         common = frozenset(w for w, _ in instances.frequency.most_common(_COMMON))
         found: dict[Phrase, dict[int, float]] = {}
         for number, name in enumerate(names):
-            for said, count in counts[name].items():
-                phrase = tuple(said.split(" "))
+            for thing, often in counts[name].items():
+                phrase = tuple(thing.split(" "))
                 if _is_thing(phrase, common):
-                    found.setdefault(phrase, {})[number] = count
+                    found.setdefault(phrase, {})[number] = often
         kinds = {}
         for phrase, own in found.items():
             seen = max(1, min(instances.frequency[word] for word in phrase))
