@@ -12,7 +12,7 @@ import torch
 
 import adaptner
 from adaptner.corpora.own import OWN, own_corpus
-from adaptner.errors import BadUsage, EmptyFile, RunNotResumable
+from adaptner.errors import BadUsage, EmptyFile, EncoderMissing, RunNotResumable
 from adaptner.methods.hgda import HGDA
 from adaptner.methods.method import SourceDomain
 from adaptner.nn.encoder import EncoderConfig
@@ -21,6 +21,7 @@ from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.context import ContextConfig, learn_context
 from adaptner.training.installed_bases import load_base
+from adaptner.training.progress import Watch, silent
 from adaptner.types import Sentence
 
 TINY = EncoderConfig(char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
@@ -199,3 +200,18 @@ def test_text_that_names_nothing_is_refused(
     config = CONFIG.model_copy(update={"names": True})
     with pytest.raises(BadUsage, match="said of"):
         learn_context([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
+
+
+def test_a_missing_teacher_is_told_before_anything_is_read(
+    text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"names": True, "teacher": str(tmp_path / "nobody")})
+    titles: list[str] = []
+
+    def shown(title: str) -> nullcontext[Watch]:
+        titles.append(title)
+        return nullcontext(silent)
+
+    with pytest.raises(EncoderMissing):
+        learn_context([text], vectors, config, Budget(2), tmp_path / "run", shown=shown)
+    assert titles == []

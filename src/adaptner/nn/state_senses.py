@@ -16,6 +16,8 @@ from torch import Tensor
 from adaptner.nn.senses import row_of
 
 FILE = "names.safetensors"
+_TENSORS = ("weight", "bias", "border_weight", "border_bias")
+_NAMES = "names"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,3 @@ class StateSenses:
         if weight.shape[:1] != bias.shape or len(names) != len(bias):
             raise ValueError(f"{len(names)} names for {len(weight)} directions")
         return cls(tuple(names), weight, bias, *borders)
-
-
-_TENSORS = ("weight", "bias", "border_weight", "border_bias")
-_NAMES = "names"

@@ -98,9 +98,11 @@ def learn_context(
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
-    some = islice(again_and_again(files, config.longest, random.Random(seed)), _ALPHABET_FROM)
-    first = list(some)
-    batcher = WordBatcher(vectors, alphabet_of(first))
+    # first of all: where it is missing, nobody is to wait for the names
+    teacher = Teacher(config.teacher, config.teacher_layers) if config.teacher else None
+    read_first = again_and_again(files, config.longest, random.Random(seed))
+    some = list(islice(read_first, _ALPHABET_FROM))
+    batcher = WordBatcher(vectors, alphabet_of(some))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
     lessons: dict[str, nn.Module] = {}
     if config.guesses:
@@ -113,9 +115,8 @@ def learn_context(
             remedy = 'give more text with words such as "diseases such as asthma", or no --names'
             raise BadUsage(problem=problem, remedy=remedy)
         lessons["naming"] = Naming(encoder.width, gazetteer, generator)
-    if config.teacher:
-        teacher = Teacher(config.teacher, config.teacher_layers)
-        lessons["following"] = Following(encoder.width, teacher, config.followed, first, generator)
+    if teacher is not None:
+        lessons["following"] = Following(encoder.width, teacher, config.followed, some, generator)
     learner = _Learner(encoder, lessons)
     faster = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
     rates = dict.fromkeys(faster, config.name_rate)
