@@ -2,9 +2,13 @@
 
     .venv/bin/python benchmarks/few_shot.py -o docs/results/few-shot.jsonl
 
-The base has seen no label at all, so that one base serves every target. Where θ stays as it is, the
-test sentences are encoded once for all draws. Rows that are in the file already are not run again.
-`--linear` never tunes θ, `--name 0` leaves the label's name out of it.
+θ has seen no label at all, and a target never sees the φ of its own domain, so that one base serves every
+target. Where θ stays as it is, the test sentences are encoded once for all draws. Rows that are in the file
+already are not run again. `--linear` never tunes θ, `--name 0` leaves the label's name out of it.
+
+What the φ of known domains are worth on corpora that they have not learnt from:
+
+    .venv/bin/python benchmarks/few_shot.py --data bio-extra --sources all -o known.jsonl   # and none
 """
 
 from __future__ import annotations
@@ -74,11 +78,13 @@ def main() -> None:
     parser.add_argument("--split", default="test", help="dev for choosing")
     parser.add_argument("--name", type=float, default=LinearFitConfig().name)
     parser.add_argument("--linear", action="store_true")
+    parser.add_argument("--sources", choices=("others", "all", "none"), default="others")
+    parser.add_argument("--data", default="bio8", help="the folder of corpora")
     parser.add_argument("--limit", type=int, help="test sentences at most (smoke)")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     prepare_process()
-    base = load_base(options.base)
+    whole = load_base(options.base)
     never = 10**9
     config = LinearFitConfig(
         name=options.name, tune_from=never if options.linear else LinearFitConfig().tune_from
@@ -86,7 +92,7 @@ def main() -> None:
     options.output.touch()
     rows = [json.loads(line) for line in options.output.read_text().splitlines()]
     done = {(r["corpus"], r["size"], r["seed"]) for r in rows}
-    folders = [f for f in sorted((SHARED / "data/bio8").iterdir()) if f.is_dir()]
+    folders = [f for f in sorted((SHARED / "data" / options.data).iterdir()) if f.is_dir()]
     for folder in folders:
         if options.corpora and folder.name not in options.corpora:
             continue
@@ -95,6 +101,8 @@ def main() -> None:
         if not wanted:
             continue
         target = load_corpus(folder)
+        own = {"others": {target.domain}, "all": set(), "none": set(whole.model.domains)}
+        base = whole.of_domains(d for d in whole.model.domains if d not in own[options.sources])
         sentences = [s for s in target.split(options.split) if len(s)][: options.limit]
         gold = [[target.labels.tags[n] for n in target.labels.numbers(s)] for s in sentences]
         frozen = base.model.encoder

@@ -76,10 +76,11 @@ def main() -> None:
     print(
         f"{len(wanted)} runs, about {6 * len(wanted) / 60:.0f} minutes on a quiet core", flush=True
     )
-    base = load_base(options.base)
+    whole = load_base(options.base)
     corpora: dict[str, Corpus] = {}
     for name, arm, seed in wanted:
         corpus = corpora.setdefault(name, load_corpus(SHARED / "data/bio8" / name))
+        base = whole.of_domains(d for d in whole.model.domains if d != corpus.domain)
         marked = grown(arm, base, corpus, seed, options.pool)
         tagger = for_base(None, base).adapt(base, marked, labels=corpus.labels)
         test = [s for s in corpus.split(options.split) if len(s)][: options.limit]

@@ -63,9 +63,9 @@ def main() -> None:
             corpora[folder] = load_corpus(folder)
         target = corpora[folder]
         test = [s for s in target.split("test") if len(s)][: options.limit]
-        row = observe(
-            for_base(None, base), base, target, draw(target.split("train"), size, seed), test, seed
-        )
+        never = base.of_domains(d for d in base.model.domains if d != target.domain)
+        support = draw(target.split("train"), size, seed)
+        row = observe(for_base(None, never), never, target, support, test, seed)
         rows.append(row)
         with open(options.output, "a", encoding="utf-8") as file:
             file.write(row.model_dump_json() + "\n")

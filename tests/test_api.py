@@ -287,7 +287,7 @@ def test_a_wrong_call_is_known_before_a_base_is_made(
     with pytest.raises(error) as raised:
         an.adapt([LABELLED], **options)
     if error is errors.SourcesNeeded:
-        assert "(none: it has learnt from raw text)" in str(raised.value)
+        assert "(Disease, Drug, Gene, Species)" in str(raised.value)
 
 
 # --- the settings a method adapts with --------------------------------------------------------------

@@ -25,7 +25,7 @@ from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.methods.untaught import transformer_base
 from adaptner.text.alignment import sentences_of
 from adaptner.training.base import Base
-from adaptner.training.installed_bases import default_base, load_base
+from adaptner.training.installed_bases import default_base, default_domains, load_base
 from adaptner.training.progress import Watch, silent
 from adaptner.training.raw_text import ENDINGS, text_files
 from adaptner.training.settings import prepare_process
@@ -237,7 +237,7 @@ def check_given(
             remedy="leave out --augment, or name another method with --method",
         )
     if method.joint and not len(sources):
-        domains = base.model.domains if base else ()
+        domains = base.model.domains if base else default_domains()
         known = ", ".join(domains) or "none: it has learnt from raw text"
         raise SourcesNeeded(method=method.name, given="none", domains=known)
     for option, given, use in (

@@ -43,7 +43,7 @@ def test_it_is_installed_and_small(base: Base) -> None:
     folder = base_folder(DEFAULT)
     assert {p.name for p in folder.iterdir()} >= {"manifest.json", "card.md", "recipe.sh"}
     assert base.method == "named"
-    assert base.model.domains == ()  # no label has been seen
+    assert base.model.domains == ("Disease", "Drug", "Gene", "Species")
     assert base.batcher.vectors.senses is not None
     assert base.names is not None
 

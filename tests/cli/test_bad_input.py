@@ -387,7 +387,7 @@ def test_unlabelled_text_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
-        (("--method", "agg"), 1, "own domains (none: it has learnt from raw text)"),
+        (("--method", "agg"), 1, "own domains (Disease, Drug, Gene, Species)"),
         (("--method", "maml", *SOURCES), 2, "--sources has no use"),
         (("--method", "nonsense"), 2, "'nonsense'"),
         (("--method", "maml", "--config", "nowhere.toml"), 1, "nowhere.toml"),

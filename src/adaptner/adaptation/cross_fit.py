@@ -45,7 +45,8 @@ def cross_fit(
     for places, part in parts:
         own = torch.tensor([fold[places[i]] for i in part.order])
         fitted.append(replace(part, shares=part.shares * (own != folds)))
-    decoder = side_by_side(prior(base, labels, config), count)
+    # from where the fit starts; which kind it is, all sentences have a say in
+    decoder = side_by_side(prior(base, labels, config, [part for _, part in parts]), count)
     settle(decoder, fitted, config, config.linear_steps, tolerance=TOLERANCE, watch=watch)
     found: dict[int, LeftOut] = {}
     for places, part in parts:

@@ -1,7 +1,8 @@
 """φ alone, over a frozen θ: convex, so nothing depends on a seed, and the sentences are read once.
 
-The penalty pulls φ towards what the label's *name* says (``nn/senses.py``), not towards zero: with
-five sentences the name knows more than they do, with fifty they outvote it.
+The penalty pulls φ not towards zero but towards what a source has taught of the same kind
+(``kindred.py``) or, for a new kind, what the label's *name* says (``nn/senses.py``): with five sentences
+these know more than they do, with fifty they are outvoted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pydantic import Field
 from torch import Tensor
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
+from adaptner.adaptation.kindred import Marked, kindred
 from adaptner.adaptation.lbfgs import flat, minimise, put
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
@@ -50,6 +52,7 @@ class LinearFitConfig(FineTuneConfig):
     )
     borders: float = Field(0.15, ge=0, description="how much what is known of borders counts")
     eager: float = Field(4.0, description="added to the log odds of names: text names few things")
+    sources: bool = Field(True, description="start from what a source has taught of the same kind")
     empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
 
 
@@ -66,8 +69,8 @@ def linear_fit(
     """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least."""
     target = Target.of(base, sentences, labels)
     encoder = base.model.encoder
-    decoder = prior(base, target.labels, config)
     part = Encoded.of(base, target.sentences, target.labels, config)
+    decoder = prior(base, target.labels, config, [part])
     steps = (budget or Budget(config.linear_steps)).steps
     taken = settle(decoder, [part], config, steps, watch=watch)
     facts = adaptation_facts(base, target, taken, seed)
@@ -75,12 +78,9 @@ def linear_fit(
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Sentences as φ sees them. ``shares`` (G, B): what each counts for each of several φ."""
+class Encoded(Marked):
+    """``shares`` (G, B): what each sentence counts for each of several φ."""
 
-    states: Tensor
-    tags: Tensor
-    mask: Tensor
     order: tuple[int, ...]  # the place of each row in what was given
     shares: Tensor
 
@@ -130,8 +130,11 @@ def settle(
     return taken
 
 
-def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
-    """φ before any sentence: O is likely, an entity goes on, and what the label's name means."""
+def prior(
+    base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[Marked] = ()
+) -> CRF:
+    """φ before it learns from any sentence: what a source has taught of the same kind, or that O is
+    likely, an entity goes on, and what the label's name means. ``marked`` tell of the kind."""
     decoder = CRF(base.model.encoder.width, labels, torch.Generator())
     encoder, batcher = base.model.encoder, base.batcher
     assert isinstance(batcher, WordBatcher)
@@ -142,6 +145,9 @@ def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
     of_states = slice(0, encoder.recurrent.width)
     of_word = word_part(encoder.recurrent.width, batcher.vectors.width)
     share = config.states if names is not None else 0.0
+    known = {}
+    if config.sources:
+        known = kindred(base, labels, marked, by_name=config.name > 0)
     with torch.no_grad():
         for p in decoder.parameters():
             p.zero_()
@@ -149,6 +155,9 @@ def prior(base: Base, labels: LabelSet, config: LinearFitConfig) -> CRF:
         bias.fill_(-1)
         bias[labels.index[OUTSIDE]] = 1
         for label in labels.labels:
+            if label in known:
+                known[label].put(decoder, label)
+                continue
             tags = {tag: i for tag, i in labels.index.items() if tag[2:] == label}
             every = list(tags.values())
             inside = [i for tag, i in tags.items() if tag[0] in "IE"]

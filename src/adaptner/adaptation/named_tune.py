@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adaptner.adaptation.fine_tune import fine_tune
-from adaptner.adaptation.linear_fit import LinearFitConfig, linear_fit, prior
+from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, linear_fit, prior
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.training.base import Base
@@ -35,4 +35,6 @@ def named_tune(
     mentions = sum(len(s.entities) for s in target.sentences)
     if mentions < config.tune_from and len(target.sentences) <= FEW:
         return linear_fit(base, sentences, config, **options)
-    return fine_tune(base, sentences, config, start=prior(base, target.labels, config), **options)
+    some = Encoded.of(base, target.sentences[:FEW], target.labels, config)
+    begun = prior(base, target.labels, config, [some])
+    return fine_tune(base, sentences, config, start=begun, **options)

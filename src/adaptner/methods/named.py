@@ -1,11 +1,14 @@
-"""Ours: φ starts from what the label's name means, over a θ that raw text has made."""
+"""Ours: over a θ that raw text has made, φ starts from what sources have taught of the same kind, or
+from what the label's name means."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from pydantic import Field
+from torch import nn
 
 from adaptner.adaptation.cross_fit import cross_fit
 from adaptner.adaptation.linear_fit import LinearFitConfig
@@ -13,11 +16,17 @@ from adaptner.adaptation.mentions import LeftOut
 from adaptner.adaptation.named_tune import FEW, named_tune
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
-from adaptner.methods.method import Given
-from adaptner.methods.source_learner import SourceConfig
+from adaptner.bilevel import uniform
+from adaptner.episodes import TaskSource
+from adaptner.methods.method import Given, SourceDomain
+from adaptner.methods.source_learner import Iteration, Scene, SourceConfig
 from adaptner.methods.supervised import Supervised
 from adaptner.nn.encoder import EncoderConfig
+from adaptner.nn.model import TaggingModel, group_of
+from adaptner.nn.vectors import WordVectors
 from adaptner.training.base import Base
+from adaptner.training.budget import Budget
+from adaptner.training.loop import Report, Run
 from adaptner.training.progress import Watch, silent
 from adaptner.types import LabelSet, Sentence
 
@@ -25,6 +34,11 @@ from adaptner.types import LabelSet, Sentence
 class NamedConfig(SourceConfig):
     encoder: EncoderConfig = EncoderConfig(wide=True)
     adaptation: LinearFitConfig = Field(LinearFitConfig())
+    decoder_scale: float = Field(
+        10.0,
+        gt=0,
+        description="times the optimiser's rate for φ, where θ stays as it was begun with",
+    )
 
 
 class Named(Supervised):
@@ -41,6 +55,32 @@ class Named(Supervised):
     @property
     def tunes(self) -> bool:
         return True
+
+    def fit(
+        self,
+        sources: Sequence[SourceDomain],
+        budget: Budget,
+        *,
+        vectors: WordVectors | None = None,
+        start: Base | None = None,
+        seed: int = 0,
+        run: Run | None = None,
+    ) -> Base:
+        """With a base to start from, its θ stays as it is, so that what it knows of names and of other
+        sources stays true; sources of the same name are learnt anew."""
+        base = super().fit(sources, budget, vectors=vectors, start=start, seed=seed, run=run)
+        if start is None:
+            return base
+        base.names = start.names
+        return base.of_domains(dict.fromkeys((*start.model.domains, *base.model.domains)), start)
+
+    def iteration(self, scene: Scene) -> Iteration:
+        return decoder_iteration(scene, self.config) if scene.started else super().iteration(scene)
+
+    def rates(self, model: TaggingModel, started: bool) -> dict[nn.Parameter, float]:
+        if not started:
+            return super().rates(model, started)
+        return dict.fromkeys(model.decoder.parameters(), self.config.decoder_scale)
 
     def left_out(
         self,
@@ -61,3 +101,25 @@ class Named(Supervised):
 
     def tagger(self, base: Base, given: Given) -> Tagger:
         return named_tune(base, given.support, self.config.adaptation, **given.options())
+
+
+def decoder_iteration(scene: Scene, config: SourceConfig) -> Iteration:
+    """φ by label, over a θ that stays and is read without dropout."""
+    model = scene.model
+    tasks = TaskSource([d.corpora for d in scene.sources], config.k)
+
+    def iterate(iteration: int) -> Report:
+        drawn = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]
+        domains = [task.domain for task in drawn]
+        sentences = [(*task.support, *task.query) for task in drawn]
+        (batch,), rows = scene.batches((sentences, domains))
+        point = model.stacked(domains, rows)
+        own = {n: p.requires_grad_() for n, p in point.items() if group_of(n) == "decoder"}
+        losses = model.losses(point, batch, domains, per_token=config.per_token)
+        slopes = torch.autograd.grad(losses.label.sum(), list(own.values()))
+        weights = uniform(losses.detached())
+        model.add_gradients(domains, dict(zip(own, slopes, strict=True)), weights, rows)
+        loss = float(losses.label.detach().mean())
+        return Report(loss, {"label": loss}, f"loss {loss:.2f}")
+
+    return iterate

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
+from torch import nn
 
 from adaptner.bilevel import Objective
 from adaptner.episodes import Task
@@ -68,6 +69,7 @@ class Scene:
     batcher: Batcher
     sources: Sequence[SourceDomain]
     state: TrainingState
+    started: bool = False  # θ is that of another base
 
     def parts(self, tasks: Sequence[Task]) -> list[Sequence[Task]]:
         """The tasks that are run at once: all, or one after another (see ``Encoder``)."""
@@ -114,6 +116,10 @@ class SourceLearner(Method):
     def least_domains(self) -> int:
         return 1
 
+    def rates(self, model: TaggingModel, started: bool) -> dict[nn.Parameter, float]:
+        """Parameters that learn at so many times the optimiser's rate."""
+        return model.encoder.rates()
+
     def fit(
         self,
         sources: Sequence[SourceDomain],
@@ -140,11 +146,12 @@ class SourceLearner(Method):
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
         table = NarrowTable(model.encoder, batcher, (s for d in sources for s in d.sentences))
-        rates = model.encoder.rates()
+        rates = self.rates(model, start is not None)
         optimiser = Optimiser(model.parameters(), config.outer_optimiser(), rates)
         state = TrainingState(model, optimiser, random.Random(seed), generator)
         if self.learns:
-            iterate = self.iteration(Scene(model, table.batcher, sources, state))
+            scene = Scene(model, table.batcher, sources, state, start is not None)
+            iterate = self.iteration(scene)
         else:  # the folder of the run is made all the same
             iterate, budget = _idle, Budget(0)
         train(state, iterate, budget, run or Run())

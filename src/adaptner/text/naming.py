@@ -8,6 +8,13 @@ from collections.abc import Sequence
 # CellLine, DNAVariant: a capital begins a word. Whatever is no letter parts words too.
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+# What corpora call by different names and mark alike
+_KINDS = (
+    ("disease", "disorder"),
+    ("drug", "chemical", "medication"),
+    ("gene", "protein", "gene product"),
+    ("species", "organism", "taxon"),
+)
 
 
 def words_of(label: str) -> list[str]:
@@ -22,6 +29,11 @@ def name_of(words: Sequence[str]) -> str:
     """As it is looked up: lower case, the last word in the singular."""
     lower = [word.lower() for word in words]
     return " ".join([*lower[:-1], singular(lower[-1])])
+
+
+def same_kind(name: str) -> tuple[str, ...]:
+    """The names under which corpora mark the same things, itself among them."""
+    return next((names for names in _KINDS if name in names), (name,))
 
 
 def singular(word: str) -> str:

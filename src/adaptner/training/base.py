@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,20 @@ class Base:
         if not every:  # learnt from raw text alone
             return LabelSet(())
         return every[0].with_labels(x for labels in every for x in labels.labels)
+
+    def of_domains(self, names: Iterable[str], others: Base | None = None) -> Base:
+        """The same θ with the φ of these domains only: its own, or else those of ``others``, which has
+        the same θ."""
+        known = {}
+        for base in (self,) if others is None else (others, self):
+            for number, name in enumerate(base.model.domains):
+                known[name] = base.model.decoder_of(number)
+        kept = {name: known[name] for name in names}
+        domains = {name: decoder.labels for name, decoder in kept.items()}
+        model = TaggingModel(self.model.encoder, domains, torch.Generator(), self.model.shape)
+        for mine, decoder in zip(model.decoder, kept.values(), strict=True):
+            mine.load_state_dict(decoder.state_dict())
+        return replace(self, model=model)
 
     def save(self, folder: str | Path) -> None:
         model = self.model

@@ -56,6 +56,11 @@ def default_base() -> Base:
     return load_base(base_folder(DEFAULT))
 
 
+def default_domains() -> tuple[str, ...]:
+    """Of the default base, without loading it."""
+    return tuple(d.name for d in read_manifest(base_folder(DEFAULT), "base").domains)
+
+
 def base_folder(base: str | Path) -> Path:
     path = Path(base)
     if path.exists() or len(path.parts) > 1:  # no name has a slash in it: the folder is missing
