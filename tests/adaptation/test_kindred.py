@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.adaptation.kindred import AGREES, Kin, Marked, agreement, kindred
-from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, prior
+from adaptner.adaptation.linear_fit import (
+    Encoded,
+    LinearFitConfig,
+    firmer,
+    known_from_sources,
+    linear_fit,
+    prior,
+)
 from adaptner.corpora.own import own_corpus
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
@@ -148,7 +155,7 @@ def test_each_label_has_its_own_kin(base: Base) -> None:
         "Chemical": "Drug",
         "Gene": "Gene",
     }
-    decoder = prior(base, labels, LinearFitConfig())
+    decoder = prior(base, labels, LinearFitConfig(), found)
     alone = prior(base, LabelSet(("CellLine",)), LinearFitConfig())
     mine, theirs = labels.index["B-CellLine"], 1
     torch.testing.assert_close(decoder.weight[0, mine], alone.weight[0, theirs])
@@ -156,15 +163,33 @@ def test_each_label_has_its_own_kin(base: Base) -> None:
 
 def test_it_can_be_switched_off(base: Base) -> None:
     labels = LabelSet(("Disease",))
-    without = prior(base.of_domains(()), labels, LinearFitConfig())
-    off = prior(base, labels, LinearFitConfig(sources=False))
-    assert torch.equal(off.weight, without.weight)
-    assert not torch.equal(prior(base, labels, LinearFitConfig()).weight, off.weight)
+    assert known_from_sources(base, labels, LinearFitConfig(), [])
+    assert not known_from_sources(base, labels, LinearFitConfig(sources=False), [])
+    assert not known_from_sources(base.of_domains(()), labels, LinearFitConfig(), [])
     # no name, and no sentence: nothing to tell the kind by
-    nameless = prior(base, labels, LinearFitConfig(name=0))
-    assert torch.equal(
-        nameless.weight, prior(base, labels, LinearFitConfig(name=0, sources=False)).weight
-    )
+    assert not known_from_sources(base, labels, LinearFitConfig(name=0), [])
+
+
+def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
+    config = LinearFitConfig(penalty=0.5, bias_penalty=3, move_penalty=0.1, firm=2)
+    both, one = LabelSet(("CellLine", "Disease")), LabelSet(("Disease",))
+    known = kindred(base, both, [])
+    assert firmer(config, both, known) == config
+    firm = firmer(config, one, known)
+    assert (firm.penalty, firm.bias_penalty, firm.move_penalty) == (1.0, 6.0, 0.2)
+
+
+def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
+    """The firmer, the nearer; at last it stays where it began."""
+    sentences = list(own_corpus("disease").split("train")[:10])
+    labels = LabelSet(("Disease",))
+    start = prior(base, labels, LinearFitConfig(), kindred(base, labels, [])).weight
+    gaps = []
+    for firm in (1.0, 4.0, 1e4):
+        found = linear_fit(base, sentences, LinearFitConfig(firm=firm)).decoder
+        gaps.append(float((found.weight - start).detach().norm()))
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.01
 
 
 def test_sentences_deny_a_name(base: Base) -> None:

@@ -12,7 +12,14 @@ from dataclasses import replace
 
 import torch
 
-from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, prior, settle
+from adaptner.adaptation.linear_fit import (
+    Encoded,
+    LinearFitConfig,
+    firmer,
+    known_from_sources,
+    prior,
+    settle,
+)
 from adaptner.adaptation.mentions import LeftOut, mentions_of
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
@@ -46,8 +53,10 @@ def cross_fit(
         own = torch.tensor([fold[places[i]] for i in part.order])
         fitted.append(replace(part, shares=part.shares * (own != folds)))
     # from where the fit starts; which kind it is, all sentences have a say in
-    decoder = side_by_side(prior(base, labels, config, [part for _, part in parts]), count)
-    settle(decoder, fitted, config, config.linear_steps, tolerance=TOLERANCE, watch=watch)
+    taught = known_from_sources(base, labels, config, [part for _, part in parts])
+    decoder = side_by_side(prior(base, labels, config, taught), count)
+    firm = firmer(config, labels, taught)
+    settle(decoder, fitted, firm, config.linear_steps, tolerance=TOLERANCE, watch=watch)
     found: dict[int, LeftOut] = {}
     for places, part in parts:
         mask = part.mask.expand(count, -1, -1)

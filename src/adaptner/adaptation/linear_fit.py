@@ -7,7 +7,7 @@ these know more than they do, with fifty they are outvoted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import Tensor
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
-from adaptner.adaptation.kindred import Marked, kindred
+from adaptner.adaptation.kindred import Kin, Marked, kindred
 from adaptner.adaptation.lbfgs import flat, minimise, put
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
@@ -53,6 +53,9 @@ class LinearFitConfig(FineTuneConfig):
     borders: float = Field(0.15, ge=0, description="how much what is known of borders counts")
     eager: float = Field(4.0, description="added to the log odds of names: text names few things")
     sources: bool = Field(True, description="start from what a source has taught of the same kind")
+    firm: float = Field(
+        4.0, gt=0, description="times all penalties, where sources have taught every label"
+    )
     empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
 
 
@@ -70,9 +73,10 @@ def linear_fit(
     target = Target.of(base, sentences, labels)
     encoder = base.model.encoder
     part = Encoded.of(base, target.sentences, target.labels, config)
-    decoder = prior(base, target.labels, config, [part])
+    known = known_from_sources(base, target.labels, config, [part])
+    decoder = prior(base, target.labels, config, known)
     steps = (budget or Budget(config.linear_steps)).steps
-    taken = settle(decoder, [part], config, steps, watch=watch)
+    taken = settle(decoder, [part], firmer(config, target.labels, known), steps, watch=watch)
     facts = adaptation_facts(base, target, taken, seed)
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 
@@ -130,11 +134,28 @@ def settle(
     return taken
 
 
+def known_from_sources(
+    base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[Marked]
+) -> dict[str, Kin]:
+    """Where φ of a label can start from; ``marked`` sentences tell of the kind."""
+    if not config.sources:
+        return {}
+    return kindred(base, labels, marked, by_name=config.name > 0)
+
+
+def firmer(config: LinearFitConfig, labels: LabelSet, known: Mapping[str, Kin]) -> LinearFitConfig:
+    """Thousands of sentences weigh more than a name does."""
+    if not known.keys() >= set(labels.labels):
+        return config
+    penalties = ("penalty", "bias_penalty", "move_penalty")
+    return config.model_copy(update={p: config.firm * getattr(config, p) for p in penalties})
+
+
 def prior(
-    base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[Marked] = ()
+    base: Base, labels: LabelSet, config: LinearFitConfig, known: Mapping[str, Kin] = {}
 ) -> CRF:
     """φ before it learns from any sentence: what a source has taught of the same kind, or that O is
-    likely, an entity goes on, and what the label's name means. ``marked`` tell of the kind."""
+    likely, an entity goes on, and what the label's name means."""
     decoder = CRF(base.model.encoder.width, labels, torch.Generator())
     encoder, batcher = base.model.encoder, base.batcher
     assert isinstance(batcher, WordBatcher)
@@ -145,9 +166,6 @@ def prior(
     of_states = slice(0, encoder.recurrent.width)
     of_word = word_part(encoder.recurrent.width, batcher.vectors.width)
     share = config.states if names is not None else 0.0
-    known = {}
-    if config.sources:
-        known = kindred(base, labels, marked, by_name=config.name > 0)
     with torch.no_grad():
         for p in decoder.parameters():
             p.zero_()

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from adaptner.adaptation.fine_tune import fine_tune
-from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, linear_fit, prior
+from adaptner.adaptation.linear_fit import (
+    Encoded,
+    LinearFitConfig,
+    known_from_sources,
+    linear_fit,
+    prior,
+)
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.training.base import Base
@@ -36,5 +42,6 @@ def named_tune(
     if mentions < config.tune_from and len(target.sentences) <= FEW:
         return linear_fit(base, sentences, config, **options)
     some = Encoded.of(base, target.sentences[:FEW], target.labels, config)
-    begun = prior(base, target.labels, config, [some])
+    known = known_from_sources(base, target.labels, config, [some])
+    begun = prior(base, target.labels, config, known)
     return fine_tune(base, sentences, config, start=begun, **options)
