@@ -162,7 +162,7 @@ def adapt(
             )
     if learns and len(given) == 1:
         warn("one sentence only: the tagger will know little more than its words", quiet)
-    if chosen.alone and not sources and not zero_shot:
+    if chosen.alone and not (sources or zero_shot or start.model.domains):
         remark(
             f"no --sources: {chosen.name} learns from the sentences and the text of the target alone",
             quiet,
