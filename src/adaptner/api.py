@@ -21,6 +21,7 @@ from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.configuration import for_base, without_labels
+from adaptner.methods.joint import named_domains
 from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.methods.untaught import transformer_base
 from adaptner.text.alignment import sentences_of
@@ -82,7 +83,8 @@ def adapt(
     ``DIR`` or ``DOMAIN=DIR``. Those that make use of unlabelled text get ``unlabelled``: files (a
     Path, or a string that ends as a file does: .txt, .jsonl, .conll, .gz, .xz), texts (any other
     string) or Sentences; labels are ignored. ``crossdomain-lm`` reads text files a line at a time
-    and never holds them in memory.
+    and never holds them in memory. With a base that has learnt from raw text alone, as the package's
+    has, its sources are any corpora, or none.
 
     ``estimate``: tell from the sentences themselves how good it will be (``tagger.assessment``), where
     the method has a way to.
@@ -236,10 +238,9 @@ def check_given(
             + (": it makes copies of its own" if method.augments else ""),
             remedy="leave out --augment, or name another method with --method",
         )
-    if method.joint and not len(sources):
+    if method.joint and not len(sources) and not (method.alone and (base is None or base.raw)):
         domains = base.model.domains if base else default_domains()
-        known = ", ".join(domains) or "none: it has learnt from raw text"
-        raise SourcesNeeded(method=method.name, given="none", domains=known)
+        raise SourcesNeeded(method=method.name, given="none", domains=named_domains(domains))
     for option, given, use in (
         ("--sources", sources, "joint"),
         ("--unlabelled", unlabelled, "unlabelled"),

@@ -217,7 +217,10 @@ class MethodDoesNotFit(AdaptnerError):
 
 class SourcesNeeded(AdaptnerError):
     problem = "{method} learns from sources and target together; sources given: {given}"
-    remedy = "give corpora of the base's own domains ({domains}) with --sources"
+    remedy = (
+        "give corpora of the base's own domains ({domains}) with --sources; `adaptner pretrain` makes a "
+        "base that knows yours"
+    )
 
 
 class UnknownName(AdaptnerError):

@@ -4,6 +4,7 @@ that sees no label, its language models, and resuming."""
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,18 @@ from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
-from adaptner.errors import BadConfiguration, TooFewSentences, TrainingDiverged, UnknownLabels
+from adaptner.errors import (
+    BadConfiguration,
+    SourcesNeeded,
+    TooFewSentences,
+    TrainingDiverged,
+    UnknownLabels,
+)
 from adaptner.methods import method
 from adaptner.methods.method import SourceDomain, source_domains
 from adaptner.nn.cross_domain import LM, NER
 from adaptner.nn.language_model import Negatives, neighbours, sampled_losses
+from adaptner.nn.model import TaggingModel
 from adaptner.nn.vectors import WordVectors
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -76,6 +84,11 @@ def scene(base: Base, sources: list[SourceDomain], config: CrossDomainConfig) ->
     return CrossDomainScene(base, found, labelled(sources), target(), config, 3)
 
 
+def vectors_of(sources: list[SourceDomain]) -> WordVectors:
+    words = (s.tokens for d in sources for s in d.sentences)
+    return WordVectors.random(words, 12, np.random.default_rng(0))
+
+
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     mine, theirs = one.state_dict(), other.state_dict()
     return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
@@ -91,13 +104,16 @@ def tuned(
 # --- one step -------------------------------------------------------------------------------------
 
 
-def test_a_step_is_algorithm_1(sources: list[SourceDomain]) -> None:
+@pytest.mark.parametrize("wide", [False, True])  # a language model reads the states either way
+def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
     """Lines 3 to 17 one after the other: each task makes its own BiLSTM by the sum of equation 2, its
     gradients are added up, and one step of descent is taken at the end."""
     # dropout and negatives are drawn for all tasks at once: without the first, and with the second
     # taken over, the order of turns is all there is to see
-    still = method("crossdomain-lm")(encoder={**TINY, "dropout": 0.0})
-    ours = scene(still.fit(sources, Budget(0)), sources, CONFIG)
+    encoder = {**TINY, "dropout": 0.0, "wide": wide, "tune_words": not wide}
+    vectors = vectors_of(sources) if wide else None
+    still = method("crossdomain-lm")(encoder=encoder).fit(sources, Budget(0), vectors=vectors)
+    ours = scene(still, sources, CONFIG)
     naive = copy.deepcopy(ours.network)
     (drawn,) = islice(ours.steps(), 1)
     draws = ours.state.noise.clone_state()
@@ -337,6 +353,52 @@ def test_zero_shot_needs_the_sources_and_raw_text(data: str) -> None:
         method("crossdomain-lm")(adaptation={"zero_shot": True, "data": data})
 
 
+# --- a base that has learnt from raw text alone ---------------------------------------------------
+
+
+@pytest.fixture
+def taught_by_text(sources: list[SourceDomain]) -> Base:
+    """As the package's own: no domain, no label, a wide encoder."""
+    encoder = {**TINY, "char_lstm": 0, "tune_words": False, "wide": True}
+    base = method("crossdomain-lm")(encoder=encoder).fit(
+        sources, Budget(0), vectors=vectors_of(sources)
+    )
+    alone = TaggingModel(base.model.encoder, {}, torch.Generator().manual_seed(2))
+    assert alone.domains == ()
+    return replace(base, model=alone, facts={"iterations": 4})
+
+
+def test_it_takes_any_sources_and_keeps_its_layers(
+    taught_by_text: Base, sources: list[SourceDomain]
+) -> None:
+    chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
+    still = method("crossdomain-lm")(adaptation={**CONFIG.model_dump(), "encoder_scale": 1e-9})
+    bare = [s.bare() for s in target()]
+    tagger = chosen.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
+    assert tagger.facts["source_sentences"] == 160
+    assert tagger.labels.labels == ("CellLine",)
+    before = dict(taught_by_text.model.encoder.named_parameters())
+    kept = still.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
+    for name, p in kept.encoder.named_parameters():
+        torch.testing.assert_close(p, before[name], atol=1e-5, rtol=1e-4)
+    without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
+    zero = without.adapt(taught_by_text, (), sources=sources, unlabelled=bare)
+    assert (zero.labels.labels, zero.facts["sentences"]) == (("Gene",), 0)
+
+
+def test_without_sources_it_learns_from_the_target_alone(taught_by_text: Base) -> None:
+    """CO-LM: NER and language modelling of the target, and no domain to tell apart."""
+    bare = [s.bare() for s in target()]
+    chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
+    co_lm = CONFIG.model_copy(update={"data": "target", "domain_size": 0})
+    found = chosen.adapt(taught_by_text, target(), unlabelled=bare)
+    assert same(found, cross_domain_tune(taught_by_text, target(), {}, co_lm, unlabelled=bare))
+    assert (found.facts["source_sentences"], found.facts["unlabelled"]) == (0, 20)
+    without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
+    with pytest.raises(SourcesNeeded, match=r"given: none\n.*any: it has learnt from raw text"):
+        without.adapt(taught_by_text, (), unlabelled=bare)
+
+
 # --- raw text -------------------------------------------------------------------------------------
 
 
@@ -395,10 +457,7 @@ def test_divergence_is_an_error_of_ours(base: Base, sources: list[SourceDomain])
 
 
 def test_frozen_vectors_stay_as_they_are(sources: list[SourceDomain]) -> None:
-    vectors = WordVectors.random(
-        (s.tokens for d in sources for s in d.sentences), 12, np.random.default_rng(0)
-    )
     chosen = method("crossdomain-lm")(encoder={**TINY, "tune_words": False})
-    base = chosen.fit(sources, Budget(0), vectors=vectors)
+    base = chosen.fit(sources, Budget(0), vectors=vectors_of(sources))
     tagger = tuned(base, sources)
     assert not list(tagger.encoder.words.parameters())

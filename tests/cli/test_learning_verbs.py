@@ -676,6 +676,22 @@ def test_cross_domain_learning_from_raw_text(
     assert tagged[0]["text"] == TEXT
 
 
+def test_cross_domain_learning_over_the_base_of_the_package(call: Call, tmp_path: Path) -> None:
+    """With sources of the user's, which that base knows nothing of, or with none."""
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 2, epochs = 0}")
+    more = ("--config", tmp_path / "c.toml", "--unlabelled", packed(tmp_path, ".gz"))
+    adapt = ("adapt", "--method", "crossdomain-lm", *more, "-o", tmp_path / "m")
+    mine = CELLS / "dev.jsonl"
+    alone = sound(call(*adapt, mine))
+    assert "no --sources: crossdomain-lm learns from the sentences and the text" in alone.err
+    assert sound(call("tag", tmp_path / "m", stdin=TEXT)).records()[0]["text"] == TEXT
+    shutil.rmtree(tmp_path / "m")
+    joint = sound(call(*adapt, mine, "--sources", GENE, "--json"))
+    assert "no --sources" not in joint.err
+    facts = json.loads(joint.out)
+    assert (facts["source_sentences"], facts["unlabelled"], facts["steps"]) == (160, 4, 2)
+
+
 @pytest.mark.parametrize("name", ["crossdomain-lm", "dann"])
 def test_zero_shot_from_the_command_line(call: Call, base: Path, tmp_path: Path, name: str) -> None:
     """No labelled sentence: the tagger finds the sources' labels."""

@@ -135,7 +135,7 @@ class CrossDomainScene:
             recurrent.place_near(self.target_domain, range(self.target_domain))
         if base.facts.get("iterations") or "start" in base.facts:  # something has been learnt
             recurrent.start_from(model.encoder.recurrent)
-        hidden = model.encoder.width // 2
+        hidden = model.encoder.recurrent.width // 2
         words = WordTable(len(self.vocabulary), hidden, generator) if self.texts else None
         self.network = CrossDomainNetwork(model, recurrent, words)
         self.state = TrainingState(

@@ -106,10 +106,9 @@ def adapt(
     Example: adaptner adapt my.jsonl --base base --method pdaln --sources news/ \
     --unlabelled my-text.txt -o model
 
-    Example: adaptner adapt my.jsonl --base base --method crossdomain-lm --sources news/ \
-    --unlabelled my-text.txt.xz -o model
+    Example: adaptner adapt my.jsonl --method crossdomain-lm --unlabelled my-text.txt.xz -o model
 
-    Example: adaptner adapt --zero-shot --base base --method crossdomain-lm --sources news/ \
+    Example: adaptner adapt --zero-shot --method crossdomain-lm --sources news/ \
     --unlabelled my-text.txt.xz -o model
     """
     from adaptner import api
@@ -163,6 +162,11 @@ def adapt(
             )
     if learns and len(given) == 1:
         warn("one sentence only: the tagger will know little more than its words", quiet)
+    if chosen.alone and start.raw and not (sources or zero_shot):
+        remark(
+            f"no --sources: {chosen.name} learns from the sentences and the text of the target alone",
+            quiet,
+        )
     begun = time.perf_counter()
     with bar("adapting", quiet) as watch:
         tagger = api.adapt(

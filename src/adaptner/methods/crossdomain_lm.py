@@ -3,7 +3,9 @@ target at once, each with a BiLSTM generated from what they share (paper 004, Al
 
 Its ablations are settings: CO-LM, CO-NER, MIX-DATA and MULTITASK(NER+LM) (docs/methods). With
 ``adaptation.zero_shot`` no labelled sentence of the target is used. The base is an encoder as it was
-made: all learning is joint, and so takes place in ``adapt``.
+made: all learning is joint, and so takes place in ``adapt``. Hence any sources will do for a base that
+has learnt from raw text alone; where there are none, NER and language modelling of the target are all
+there is to learn, which is CO-LM.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from adaptner.methods.method import Given, MethodConfig
 from adaptner.methods.source_learner import SourceConfig
 from adaptner.nn.encoder import EncoderConfig
 from adaptner.training.base import Base
+from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
 
 # NCRF++'s public defaults, which the authors' published settings repeat.
@@ -30,6 +33,8 @@ ENCODER = EncoderConfig(
     hidden=100,
     dropout=0.5,
 )
+
+CO_LM = {"data": "target", "domain_size": 0}
 
 
 class CrossDomainMethodConfig(SourceConfig):
@@ -48,15 +53,27 @@ class CrossDomainLM(WithSources):
     streams = True
     zero_shot = True
     learns = False
+    alone = True
     Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
     config: CrossDomainMethodConfig
 
     def tagger(self, base: Base, given: Given) -> Tagger:
+        config = self.config.adaptation
+        if (
+            base.raw
+        ):  # an encoder as it was made, with no use for what sources taught of their labels
+            base = base.of_domains(())
+        if not base.model.domains and given.sources:
+            base = self.fit(given.sources, Budget(0), start=base, seed=given.seed)
+        if base.model.domains or config.zero_shot:
+            known = self.labelled(base, given.sources)
+        else:
+            known, config = {}, config.model_copy(update=CO_LM)
         return cross_domain_tune(
             base,
             given.support,
-            self.labelled(base, given.sources),
-            self.config.adaptation,
+            known,
+            config,
             labels=given.labels,
             unlabelled=given.unlabelled,
             budget=given.budget,

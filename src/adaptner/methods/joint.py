@@ -39,10 +39,17 @@ class WithSources(Supervised):
                 strange = ", ".join(sorted(labels - known[name]))
                 faults.append(f"{name}, with labels that the base does not know: {strange}")
         if faults:
+            told = "; ".join(faults)
             raise SourcesNeeded(
-                method=self.name, given="; ".join(faults), domains=", ".join(domains)
+                method=self.name, given=told, domains=named_domains(domains, self.alone)
             )
         return found
+
+
+def named_domains(domains: Sequence[str], any_will_do: bool = False) -> str:
+    """Those of a base, for its user."""
+    few = "any: it has learnt from raw text" if any_will_do else "none: it has learnt from raw text"
+    return ", ".join(domains) or few
 
 
 class Joint(WithSources):

@@ -99,6 +99,7 @@ class Method(ABC):
     needs: ClassVar[str] = "source corpora"
     supports: ClassVar[str]  # which targets
     joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too
+    alone: ClassVar[bool] = False  # ... or does without, where the base has no source domains
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
     zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target

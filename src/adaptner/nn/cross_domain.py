@@ -83,6 +83,8 @@ class CrossDomainNetwork(nn.Module):
         to 16): tasks run side by side, which is what taking turns before one update comes to."""
         leaves: list[Leaf] = []
         states = self._states(turns, batch, leaves, noise)
+        # A wide φ reads the words beside as well: those are what a language model is to guess.
+        guessing = states[..., : self.encoder.recurrent.width]
         known = table = None
         if any(reading is not None for reading in readings):
             assert self.words is not None
@@ -98,7 +100,7 @@ class CrossDomainNetwork(nn.Module):
                 assert known is not None
                 found.append(
                     language_loss(
-                        states[place],
+                        guessing[place],
                         reading.words,
                         batch.mask[place],
                         table.values,

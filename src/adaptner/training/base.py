@@ -39,6 +39,11 @@ class Base:
             return LabelSet(())
         return every[0].with_labels(x for labels in every for x in labels.labels)
 
+    @property
+    def raw(self) -> bool:
+        """θ is what raw text has made of it: sources, if there are any, have taught φ alone."""
+        return not self.model.domains or (self.method == "named" and "start" in self.facts)
+
     def of_domains(self, names: Iterable[str], others: Base | None = None) -> Base:
         """The same θ with the φ of these domains only: its own, or else those of ``others``, which has
         the same θ."""
