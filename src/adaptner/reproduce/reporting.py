@@ -57,7 +57,7 @@ def notes(wanted: Plan) -> tuple[str, ...]:
         if t.note
     ]
     if (encoder := wanted.selection.encoder) is not None:
-        stands_in = f"The transformer is {encoder}, in place of BERT (HGDA*, HGDA-NEs*) and BioBERT"
+        stands_in = f"The transformer is {encoder}, in place of the paper's (BERT, BioBERT)"
         own = [f"{stands_in}: gains compare, levels do not.", *own]
     return (budget, *own, *dict.fromkeys(columns))
 
