@@ -595,7 +595,7 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
 def test_methods_that_need_labels_say_so():
     with pytest.raises(BadUsage, match="finetuning needs labelled sentences") as error:
         without_labels(method("finetuning")())
-    named = "crossdomain-lm, d-shift, dann, metaner-zero, pdaln, self-train, stm-elmo"
+    named = "crossdomain-lm, d-shift, dann, metaner-zero, multi-cell, pdaln, self-train, stm-elmo"
     assert named in str(error.value)
 
 

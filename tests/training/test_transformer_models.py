@@ -38,7 +38,9 @@ def support() -> list[Sentence]:
 
 
 @pytest.mark.parametrize(
-    "encoder", [{}, {"lora": 2}, {"subwords": "mean", "layer_decay": 0.5}, {"frozen_layers": 1}], ids=str
+    "encoder",
+    [{}, {"lora": 2}, {"subwords": "mean", "layer_decay": 0.5}, {"frozen_layers": 1}],
+    ids=str,
 )
 def test_saved_and_loaded_from_the_folder_alone(
     tiny_transformer: Path,
