@@ -4,7 +4,7 @@ and language models that read both (Jia and Zhang 2020, unsupervised)."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -104,6 +104,7 @@ def source_and_text_tune(
     assert isinstance(decoder, CRF)
     bound = objective(model, generator)
     encode: Encode = getattr(bound, "encode", model.encoder)
+    side_loss: Callable[[Side], Tensor] = getattr(bound, "side_loss")  # noqa: B009 (a module's part)
     language = LanguageModels([pool, text], width, config, generator)
     table = NarrowTable(model.encoder, base.batcher, [*pool, *text])
     others = [*decoder.parameters(), *bound.parameters(), *language.parameters()]
@@ -113,7 +114,7 @@ def source_and_text_tune(
     def fill() -> float:
         lists = [own.next() for own in batches]
         parts = read(encode, table.batcher, decoder.labels, lists, generator)
-        loss = bound.side_loss(Side(parts[0], decoder, decoder.labels))
+        loss: Tensor = side_loss(Side(parts[0], decoder, decoder.labels))
         if config.lm_weight:
             states = [Part(p.states[..., :width], p.mask, p.tags) for p in parts]
             loss = loss + config.lm_weight * language(states, lists)

@@ -56,9 +56,10 @@ class Protocol:
     ``quick_own`` go on top of them where a profile does not follow recipes. ``rows`` names our
     method where the table's row does not; ``variants`` are settings on top of a method's, by the
     row's name; ``transformers`` are methods with a row of their own that has one for an encoder, run
-    when one is named, with the settings ``transformer``; ``extra`` are methods worth a row that the
-    paper does not have. ``source_sentences``: where a profile does not follow recipes, so many of each
-    source corpus, drawn anew with each draw of the target, which so has a base of its own."""
+    when one is named, with the settings ``transformer`` and, for one method each,
+    ``transformer_own``; ``extra`` are methods worth a row that the paper does not have.
+    ``source_sentences``: where a profile does not follow recipes, so many of each source corpus, drawn
+    anew with each draw of the target, which so has a base of its own."""
 
     table: str
     groups: tuple[Group, ...] = ()
@@ -72,6 +73,7 @@ class Protocol:
     variants: Mapping[str, Variants] = field(default_factory=dict)
     transformers: tuple[str, ...] = ()
     transformer: Mapping[str, Any] = field(default_factory=dict)
+    transformer_own: Variants = field(default_factory=dict)
     source_sentences: int | None = None
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

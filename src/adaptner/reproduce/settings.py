@@ -38,6 +38,7 @@ def configured(
     layers: list[Any]
     if encoder is not None:
         layers = [transformer_settings(type(found), encoder), protocol.transformer]
+        layers.append(protocol.transformer_own.get(name, {}))
         if profile.recipes:
             layers += [recipe(f"{name}-{BERT}"), {"encoder": {"name": encoder}}]
     else:
