@@ -761,6 +761,19 @@ def test_the_recipes_of_transformers_have_the_papers_values():
             assert (config.sampling, config.weighting) == (plain.sampling, plain.weighting)
 
 
+def test_the_recipes_of_pdaln_with_bert_are_one_system():
+    """All rows have one encoder, one rate and as many target steps; values of the paper's 5.3."""
+    folder = PACKAGE / "reproduce" / "recipes"
+    rows = [configured(n, folder / f"{n}-bert.toml").config for n in ("pdaln", "finetuning")]
+    base = configured("d-shift", folder / "d-shift-bert.toml").config
+    for config in rows:
+        assert config.encoder == base.encoder
+        assert config.optimiser == base.optimiser
+        assert (config.encoder.max_length, config.encoder.frozen_layers) == (128, 0)
+        told = config.adaptation
+        assert (told.batch, told.steps, told.optimiser.rate) == (32, 1000, 5e-5)
+
+
 @every_method
 def test_its_page(name):
     page = ROOT / "docs" / "methods" / f"{name}.md"
