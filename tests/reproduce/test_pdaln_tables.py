@@ -12,6 +12,7 @@ from test_plan import everything, planned  # noqa: F401 (a fixture)
 from adaptner.reproduce.grid import listing
 from adaptner.reproduce.report.compare import compare
 from adaptner.reproduce.report.request import ReportRequest
+from adaptner.reproduce.reporting import notes
 
 
 def draws(plan: Any, method: str) -> list[dict[str, Any]]:
@@ -196,3 +197,14 @@ def test_differences_are_printed_as_what_they_come_to() -> None:
     assert lines["PDALN (semi-supervised)"].published == pytest.approx(0.4822)
     assert lines["w/o L_c (semi-supervised)"].published == pytest.approx(0.4750)
     assert lines["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
+
+
+def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path) -> None:  # noqa: F811
+    plain = " ".join(notes(planned("pdaln/1", everything)))
+    assert "1,000 steps of batches of 30" in plain
+    assert "40 steps" not in plain
+    told = " ".join(notes(planned("pdaln/1", everything, encoder=str(tiny_transformer))))
+    assert "40 steps of 10 sentences" in told
+    assert "batches of 30" not in told
+    paper = planned("pdaln/1", everything, encoder=str(tiny_transformer), profile="paper")
+    assert "quick" not in " ".join(notes(paper))

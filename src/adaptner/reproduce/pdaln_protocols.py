@@ -75,6 +75,10 @@ RATIOS: dict[str, Settings] = {  # 1:5 is PDALN as it is
     f"PDALN, augmentation 1:{ratio}": {"adaptation": {"source_ratio": ratio}} for ratio in (1, 3, 7)
 }
 NOTES = (
+    f"quick: with --encoder: {TRANSFORMER['adaptation']['steps']} steps of "
+    f"{TRANSFORMER['adaptation']['batch']} sentences for every system (PDALN's steps have as many of the "
+    "source, of the labelled target sentences and of the target's text, and of distorted copies of all), "
+    f"the lowest {TRANSFORMER['encoder']['frozen_layers']} layers and the word table frozen.",
     "Semi-supervised: 100 labelled sentences of the target (Webpage: 10); raw text is that of the "
     "train splits.",
     "PDALN, its variants and its ablations have BERT in the paper; here they have the transformer that "
@@ -96,7 +100,7 @@ def pdaln_protocols(settings: Settings, quick: Settings, notes: tuple[str, ...])
             sizes=sizes,
             settings=settings,
             quick=quick,
-            notes=(*notes, *NOTES),
+            notes=(*(f"without --encoder: {note}" for note in notes), *NOTES),
             quick_draws=3,
             transformers=("d-shift", "finetuning", "pdaln"),
             transformer=TRANSFORMER,

@@ -44,7 +44,13 @@ def report(wanted: Plan, request: Request) -> list[Path]:
 def notes(wanted: Plan) -> tuple[str, ...]:
     """What keeps our numbers from comparing with the paper's."""
     profile, protocol = wanted.profile, wanted.protocol
-    own = [n for n in protocol.notes if not (profile.recipes and n.startswith("quick: "))]
+    encoder = wanted.selection.encoder
+    if_so = {
+        "quick: ": not profile.recipes,
+        "without --encoder: ": encoder is None,
+        "with --encoder: ": encoder is not None,
+    }
+    own = [n for n in protocol.notes if all(so for tag, so in if_so.items() if tag in n)]
     budget = (
         f"Profile {profile.name}: {profile.iterations:,} iterations a base, {profile.draws} draws"
     )
@@ -56,7 +62,7 @@ def notes(wanted: Plan) -> tuple[str, ...]:
         for t in wanted.selection.targets
         if t.note
     ]
-    if (encoder := wanted.selection.encoder) is not None:
+    if encoder is not None:
         stands_in = f"The transformer is {encoder}, in place of the paper's (BERT, BioBERT)"
         own = [f"{stands_in}: gains compare, levels do not.", *own]
     return (budget, *own, *dict.fromkeys(columns))
