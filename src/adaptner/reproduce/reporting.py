@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adaptner.nn.pretrained import MINILM
 from adaptner.reproduce.plan import Plan
 from adaptner.reproduce.protocol import fillings
 from adaptner.reproduce.runner import Request, hardness_records
@@ -35,7 +36,7 @@ def report(wanted: Plan, request: Request) -> list[Path]:
         notes=notes(wanted),
         skipped=skipped(wanted),
         columns=protocol.columns,
-        incomparable={t.column or t.name: t.note for t in wanted.selection.targets if t.note},
+        incomparable=incomparable(wanted),
         hardness=hardness_records(request.output, wanted),
     )
     return list(write_report(results, told, folder))
@@ -66,6 +67,16 @@ def notes(wanted: Plan) -> tuple[str, ...]:
         stands_in = f"The transformer is {encoder}, in place of the paper's (BERT, BioBERT)"
         own = [f"{stands_in}: gains compare, levels do not.", *own]
     return (budget, *own, *dict.fromkeys(columns))
+
+
+def incomparable(wanted: Plan) -> dict[str, str]:
+    """Columns with other data than the paper's, and rows with another network: no paper has MiniLM."""
+    found = {t.column or t.name: t.note for t in wanted.selection.targets if t.note}
+    if wanted.selection.encoder != MINILM:
+        return found
+    name, _, table = wanted.protocol.table.partition("/")
+    rows = [f for f in fillings(wanted.protocol, paper(name).table(table)) if f.is_run(MINILM)]
+    return found | {f.label: f"its transformer is {MINILM}, not the paper's" for f in rows}
 
 
 def skipped(wanted: Plan) -> dict[str, str]:
