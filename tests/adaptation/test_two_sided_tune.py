@@ -9,14 +9,16 @@ import pytest
 import torch
 
 from adaptner.adaptation.reading import read
+from adaptner.adaptation.source_and_text_tune import LanguageModels
 from adaptner.adaptation.two_sided_tune import Side
 from adaptner.corpora.own import own_corpus
-from adaptner.errors import MethodDoesNotFit
+from adaptner.errors import MethodDoesNotFit, TooFewSentences
 from adaptner.methods.datnet import DATNet, DualAdversary, grad_loss
 from adaptner.methods.la_dtl import LabelAwareObjective, LaDTL, parameter_distance
 from adaptner.methods.method import SourceDomain
 from adaptner.methods.multi_cell import NO_CELL, MultiCell, TypedCells
 from adaptner.nn.crf import CRF
+from adaptner.nn.language_model import EDGE, UNKNOWN, Negatives
 from adaptner.nn.mmd import label_aware_mmd
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
@@ -225,3 +227,55 @@ def test_every_loss_of_multi_cell_counts(cells, source):
 
     found = [learnt(), learnt(type_weight=0), learnt(attention_weight=0)]
     assert len(set(found)) == 3
+
+
+# --- Multi-Cell without labels --------------------------------------------------------------------
+
+
+def test_language_models_read_both_sides(cells):
+    """Against the loss of Jia2019's eq. 8, sentence by sentence."""
+    encoder, text = cells.model.encoder, [s.bare() for s in LINES[:6]]
+    generator = torch.Generator().manual_seed(1)
+    config = MultiCell(adaptation={"negatives": 7}).config.adaptation
+    language = LanguageModels([TRAIN[:8], text], encoder.width, config, generator)
+    lists = [TRAIN[:3], text[:2]]
+    parts = read(encoder, cells.batcher, LabelSet(("Gene",)), lists)
+    generator.manual_seed(5)
+    found = float(language(parts, lists).detach())
+    generator.manual_seed(5)
+    draws = [Negatives(c).draw(7, generator) for c in language.known.counts]
+    want, half = 0.0, encoder.width // 2
+    table = language.words.table.detach().double()
+    for own, negatives in zip(lists, draws, strict=True):
+        for s in own:
+            numbers = [language.known.number.get(w, UNKNOWN) for w in s.tokens]
+            states = encoder(cells.batcher([[s]]))[0, 0].detach().double()
+            for place, state in enumerate(states):
+                after = numbers[place + 1] if place + 1 < len(numbers) else EDGE
+                before = numbers[place - 1] if place else EDGE
+                for word, direction in ((after, state[:half]), (before, state[half:])):
+                    score = {
+                        x: float(table[x, :-1] @ direction + table[x, -1])
+                        for x in {word, *negatives.tolist()}
+                    }
+                    total = math.log(sum(map(math.exp, score.values())))
+                    want += (total - score[word]) / (2 * len(own))
+    assert found == pytest.approx(want, rel=1e-5)
+
+
+def test_multi_cell_without_labels_reads_the_text_alone(cells, source):
+    def learnt(text: Any, **settings: Any) -> float:
+        steps = {"steps": 3, "epochs": 0, "batch": 3, "zero_shot": True, **settings}
+        tagger = MultiCell(encoder=TINY, adaptation=steps).adapt(
+            cells, [], sources=[source], unlabelled=text
+        )
+        assert tagger.facts["unlabelled"] == len(text)
+        assert tagger.labels.labels == ("Gene",)
+        return sum(float(p.detach().double().abs().sum()) for p in tagger.parameters())
+
+    text = TRAIN[30:40]
+    bare = [s.bare() for s in text]
+    assert learnt(text) == learnt(bare)
+    assert len({learnt(bare), learnt(bare, lm_weight=0), learnt(bare, type_weight=0)}) == 3
+    with pytest.raises(TooFewSentences, match="raw text"):
+        learnt([])

@@ -595,7 +595,7 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
 def test_methods_that_need_labels_say_so():
     with pytest.raises(BadUsage, match="finetuning needs labelled sentences") as error:
         without_labels(method("finetuning")())
-    named = "crossdomain-lm, d-shift, dann, metaner-zero, pdaln, self-train, stm-elmo"
+    named = "crossdomain-lm, d-shift, dann, metaner-zero, multi-cell, pdaln, self-train, stm-elmo"
     assert named in str(error.value)
 
 
@@ -761,6 +761,19 @@ def test_the_recipes_of_transformers_have_the_papers_values():
             assert (config.sampling, config.weighting) == (plain.sampling, plain.weighting)
 
 
+def test_the_recipes_of_pdaln_with_bert_are_one_system():
+    """All rows have one encoder, one rate and as many target steps; values of the paper's 5.3."""
+    folder = PACKAGE / "reproduce" / "recipes"
+    rows = [configured(n, folder / f"{n}-bert.toml").config for n in ("pdaln", "finetuning")]
+    base = configured("d-shift", folder / "d-shift-bert.toml").config
+    for config in rows:
+        assert config.encoder == base.encoder
+        assert config.optimiser == base.optimiser
+        assert (config.encoder.max_length, config.encoder.frozen_layers) == (128, 0)
+        told = config.adaptation
+        assert (told.batch, told.steps, told.optimiser.rate) == (32, 1000, 5e-5)
+
+
 @every_method
 def test_its_page(name):
     page = ROOT / "docs" / "methods" / f"{name}.md"
@@ -781,3 +794,13 @@ def test_its_golden_test(name):
     golden = Path(__file__).with_name("test_golden.py")
     assert golden.is_file()
     assert f'"{name}"' in golden.read_text(encoding="utf-8")
+
+
+def test_a_sample_of_a_source_is_drawn_by_its_seed() -> None:
+    sentences = [Sentence.from_tokens([str(n)]) for n in range(20)]
+    whole = SourceDomain("a", LabelSet(("X",)), {"one": sentences, "two": sentences[:3]}, {})
+    fewer = whole.sampled(5, seed=1)
+    assert {name: len(own) for name, own in fewer.corpora.items()} == {"one": 5, "two": 3}
+    assert set(fewer.corpora["one"]) <= set(sentences)
+    assert fewer == whole.sampled(5, seed=1)
+    assert fewer != whole.sampled(5, seed=2)

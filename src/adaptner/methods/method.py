@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -45,6 +46,12 @@ class SourceDomain:
     @property
     def sentences(self) -> list[Sentence]:
         return [s for sentences in self.corpora.values() for s in sentences]
+
+    def sampled(self, most: int, seed: int) -> SourceDomain:
+        """At most so many sentences of each corpus, drawn by ``seed``."""
+        rng = random.Random(seed)
+        fewer = {name: rng.sample(s, min(most, len(s))) for name, s in self.corpora.items()}
+        return replace(self, corpora=fewer)
 
 
 def source_domains(

@@ -12,12 +12,11 @@ from pydantic import Field
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from adaptner.adaptation.source_and_text_tune import TextTuneConfig, source_and_text_tune
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.two_sided_tune import (
     Read,
     Side,
-    TwoSidedConfig,
-    labelling_loss,
     two_sided_tune,
 )
 from adaptner.errors import MethodDoesNotFit
@@ -37,7 +36,7 @@ from adaptner.types import LabelSet
 NO_CELL = -100  # the type of a token that no cell stands for; cross-entropy passes over it
 
 
-class MultiCellTuneConfig(TwoSidedConfig):
+class MultiCellTuneConfig(TextTuneConfig):
     type_weight: float = Field(1.0, ge=0, description="of what each cell says of a token's type")
     attention_weight: float = Field(1.0, ge=0, description="of attention to the type's own cell")
 
@@ -83,27 +82,25 @@ class TypedCells(nn.Module):
         return torch.cat([states, *heard], -1)
 
     def forward(self, read: Read) -> Tensor:
+        share = self.config.source_share
+        source, target = (self.side_loss(side) for side in read())
+        return share * source + (1 - share) * target
+
+    def side_loss(self, side: Side) -> Tensor:
+        """Of the labels, and of the types of all tokens that a cell stands for."""
         config, width = self.config, self._encoder[0].width
-        sides = read()
-        own = [
-            replace(side, part=replace(side.part, states=side.part.states[..., :width]))
-            for side in sides
+        states = side.part.states[..., :width]
+        total = replace(side, part=replace(side.part, states=states)).loss()
+        types = self.types_of(side)
+        if not bool((types != NO_CELL).any()):
+            return total
+        scores, *shares = side.part.tokens[:, width:].split(self.cells, -1)
+        said = F.cross_entropy(scores, types, ignore_index=NO_CELL)
+        looked = [
+            F.nll_loss(each.clamp(min=1e-9).log(), types, ignore_index=NO_CELL) for each in shares
         ]
-        total = labelling_loss(own[0], own[1], config.source_share)
-        for side, share in zip(sides, (config.source_share, 1 - config.source_share), strict=True):
-            types = self.types_of(side)
-            if not bool((types != NO_CELL).any()):
-                continue
-            scores, *shares = side.part.tokens[:, width:].split(self.cells, -1)
-            said = F.cross_entropy(scores, types, ignore_index=NO_CELL)
-            looked = [
-                F.nll_loss(each.clamp(min=1e-9).log(), types, ignore_index=NO_CELL)
-                for each in shares
-            ]
-            attention = torch.stack(looked).mean()
-            auxiliary = config.type_weight * said + config.attention_weight * attention
-            total = total + share * auxiliary
-        return total
+        attention = torch.stack(looked).mean()
+        return total + config.type_weight * said + config.attention_weight * attention
 
     def types_of(self, side: Side) -> Tensor:
         """The cell of each token."""
@@ -116,6 +113,9 @@ class MultiCell(WithSources):
     name = "multi-cell"
     title = "Multi-Cell"
     paper = "PDALN"
+    needs = "source corpora, at adaptation too; without labels, target text"
+    unlabelled = True
+    zero_shot = True
     decoders = ("crf",)
     encoders = ("recurrent",)
     Config: ClassVar[type[MethodConfig]] = MultiCellConfig
@@ -141,11 +141,15 @@ class MultiCell(WithSources):
             assert isinstance(model.encoder, RecurrentEncoder)  # ``check`` has seen to it
             return TypedCells(config, model.encoder, base.labels, generator)
 
-        return two_sided_tune(
+        sources = self.labelled(base, given.sources)
+        if not config.zero_shot:
+            return two_sided_tune(base, given.support, sources, config, cells, **given.options())
+        return source_and_text_tune(
             base,
             given.support,
-            self.labelled(base, given.sources),
+            sources,
             config,
             cells,
+            unlabelled=given.unlabelled,
             **given.options(),
         )

@@ -45,6 +45,7 @@ class TransformerConfig(BaseModel):
     dropout: float = Field(0.2, ge=0, lt=1, description="on the states")
     own_dropout: bool = Field(True, description="the network's own, inside, while it learns")
     checkpointing: bool = Field(False, description="less memory in learning, for a second forward")
+    frozen_layers: int = Field(0, ge=0, description="lowest layers that learn nothing, words too")
     layer_decay: float = Field(1.0, gt=0, le=1, description="a layer's rate over the next one's")
     lora: int = Field(0, ge=0, description="rank of low-rank updates; 0: the network itself learns")
     lora_alpha: int = Field(16, ge=1, description="the updates are scaled by alpha / rank")
@@ -84,6 +85,8 @@ class TransformerEncoder(Encoder):
         if config.lora:
             add_lora(network, config.lora, config.lora_alpha, config.lora_targets, generator)
         learned = [name for name, p in network.named_parameters() if p.requires_grad]
+        if config.frozen_layers:
+            learned = self._above(config.frozen_layers, learned)
         add_task_dimension(network, _read(network, words, learned))
         self.network = network
         if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
@@ -94,6 +97,19 @@ class TransformerEncoder(Encoder):
     def table(self) -> str | None:
         learned = self._words in dict(self.network.named_parameters())
         return f"network.{self._words}" if learned else None
+
+    def _above(self, frozen: int, learned: Sequence[str]) -> list[str]:
+        """Of ``learned``, what is not below so many layers: what comes before the layers is."""
+        number = {name: int(n[1]) for name in learned if (n := _LAYER.search(f".{name}"))}
+        if not number or frozen >= self._layers:
+            reason = (
+                f"the network has {self._layers} layers, and one at least must learn"
+                if number
+                else "the layers of this network have no numbers (it may share them)"
+            )
+            raise BadConfiguration(field="encoder.frozen_layers", reason=reason)
+        first = next(place for place, name in enumerate(learned) if name in number)
+        return [name for name in learned[first:] if number.get(name, frozen) >= frozen]
 
     def rates(self) -> dict[nn.Parameter, float]:
         """The top layer at the full rate, each lower one at ``layer_decay`` of the one above it, what

@@ -166,9 +166,14 @@ class Workshop:
             held_out = [self._target(known) for known in spec["held_out"]]
             corpora = [as_source(root, (place, sha)) for place, sha in spec["sources"]]
             tests = [s for corpus in held_out for s in corpus.split("test")]
-            return source_domains(group_by_domain(corpora), tests)
+            return [cut(domain) for domain in source_domains(group_by_domain(corpora), tests)]
 
-        return self._sources.get(repr((spec["sources"], spec["held_out"])), read)
+        def cut(domain: SourceDomain) -> SourceDomain:
+            return domain if most is None else domain.sampled(most, spec["seed"])
+
+        most = spec.get("source_sentences")
+        sample = None if most is None else (most, spec["seed"])
+        return self._sources.get(repr((spec["sources"], spec["held_out"], sample)), read)
 
     def _word_vectors(self, known: str | None) -> WordVectors | None:
         if known is None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from adaptner.errors import AdaptnerError, FileMissing
 from adaptner.files import digest
 from adaptner.methods import methods
+from adaptner.methods.method import Method
 from adaptner.methods.unadapted import Unadapted
 from adaptner.nn.pretrained import find_folder, weight_files
 from adaptner.reproduce.data import Known, checksum, folder_of
@@ -68,7 +69,7 @@ def plan(
             continue
         try:
             sources = [sums.known(place) for place in group.sources]
-            held_out = [sums.known(t.corpus) for t in group.targets]
+            held_out = [sums.known(t.corpus) for t in group.held_out or group.targets]
         except AdaptnerError as error:
             missing = error
             skipped |= {t.name: str(error).splitlines()[0] for t in targets}
@@ -107,38 +108,40 @@ def _method_jobs(
     if protocol.hardness:
         cells = [(None, None)]
     variants = ("", *protocol.variants.get(name, ()))
-    if selection.encoder is not None:
-        variants = (BERT,)
+    encoder = "" if selection.encoder is None else BERT
+    cut: Spec = {}
+    if protocol.source_sentences is not None and not profile.recipes:
+        cut = {"source_sentences": protocol.source_sentences}
     for variant, (size, share) in product(variants, cells):
         if not _has_cell(name, variant, size, sizes):
             continue
         own = group.own.get(name)
         chosen = configured(name, protocol, profile, size, variant, own, selection.encoder)
         learner = learner_of(chosen)
-        base = Job(
-            "base",
-            {
-                **common,
-                "learner": learner.name,
-                "settings": learner.config.model_dump(mode="json", exclude={"adaptation"}),
-                "iterations": profile.iterations if getattr(learner, "learns", True) else 0,
-                "seed": profile.seed,
-            },
-        )
-        jobs.append(base)
+
+        def base_of(seed: int, learner: Method = learner) -> Job:
+            told = learner.config.model_dump(mode="json", exclude={"adaptation"})
+            iterations = profile.iterations if getattr(learner, "learns", True) else 0
+            made = {"learner": learner.name, "settings": told, "iterations": iterations}
+            return Job("base", {**common, **cut, **made, "seed": seed})
+
         if protocol.hardness:
+            jobs.append(base_of(profile.seed))
             continue
         held = dict(common["held_out"])
         # What a draw depends on beside its base; joint methods read the sources again.
-        again = {n: common[n] for n in ("sources", "held_out")} if chosen.joint else {}
+        again = {n: common[n] for n in ("sources", "held_out")} | cut if chosen.joint else {}
+        seeds = _seeds(chosen, profile, bool(cut))
+        bases = {seed: base_of(seed if cut else profile.seed) for seed in seeds}
+        jobs += bases.values()
         for target in targets:
-            for seed in _seeds(chosen, protocol, profile):
+            for seed, base in bases.items():
                 spec = {
                     **again,
                     "base": base.key,
                     "vectors": common["vectors"],
                     "method": name,
-                    "variant": variant,
+                    "variant": f"{encoder} {variant}".strip(),
                     "settings": chosen.config.model_dump(mode="json"),
                     "target": (target.corpus, held[target.corpus]),
                     "size": size,
@@ -161,9 +164,9 @@ def _has_cell(name: str, variant: str, size: int | None, sizes: Sequence[int]) -
     return not (0 in sizes and issubclass(kind, Unadapted))
 
 
-def _seeds(chosen: object, protocol: Protocol, profile: Profile) -> range:
-    # A method that uses no sentence of the target gives the same for every draw.
-    draws = 1 if isinstance(chosen, Unadapted) else profile.draws
+def _seeds(chosen: object, profile: Profile, base_a_draw: bool) -> range:
+    # A method that uses no sentence of the target gives the same for every draw from one base.
+    draws = 1 if isinstance(chosen, Unadapted) and not base_a_draw else profile.draws
     return range(profile.seed, profile.seed + draws)
 
 

@@ -44,6 +44,7 @@ class Group:
     targets: tuple[Target, ...]
     sources: tuple[str, ...]
     sizes: tuple[int, ...] = ()  # in place of the table's
+    held_out: tuple[Target, ...] = ()  # in place of the targets: groups with the same share a base
     own: Variants = field(
         default_factory=dict, hash=False
     )  # settings of a method, on these targets
@@ -55,7 +56,10 @@ class Protocol:
     ``quick_own`` go on top of them where a profile does not follow recipes. ``rows`` names our
     method where the table's row does not; ``variants`` are settings on top of a method's, by the
     row's name; ``transformers`` are methods with a row of their own that has one for an encoder, run
-    when one is named; ``extra`` are methods worth a row that the paper does not have."""
+    when one is named, with the settings ``transformer`` and, for one method each,
+    ``transformer_own``; ``extra`` are methods worth a row that the paper does not have.
+    ``source_sentences``: where a profile does not follow recipes, so many of each source corpus, drawn
+    anew with each draw of the target, which so has a base of its own."""
 
     table: str
     groups: tuple[Group, ...] = ()
@@ -68,6 +72,9 @@ class Protocol:
     rows: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Variants] = field(default_factory=dict)
     transformers: tuple[str, ...] = ()
+    transformer: Mapping[str, Any] = field(default_factory=dict)
+    transformer_own: Variants = field(default_factory=dict)
+    source_sentences: int | None = None
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     hardness: bool = False  # filled from the records of a base; nothing is drawn
@@ -91,14 +98,20 @@ class Filling:
     row: PublishedRow
     method: str | None
     reason: str = ""
+    either: bool = False  # it is filled with a transformer or without, as is asked for
 
     @property
     def label(self) -> str:
         return row_label(self.row)
 
     def is_run(self, encoder: str | None) -> bool:
-        """Rows with a transformer are filled where one is named, and no others then."""
-        return self.method is not None and (self.row.encoder == BERT) == (encoder is not None)
+        """Rows with a transformer are filled where one is named, and no others then but those that may
+        have any encoder (PDALN's own)."""
+        if self.method is None:
+            return False
+        if encoder is None:
+            return self.row.encoder != BERT
+        return self.row.encoder == BERT or (self.row.encoder is None and self.either)
 
 
 def fillings(protocol: Protocol, table: PublishedTable) -> list[Filling]:
@@ -131,7 +144,7 @@ def _filling(protocol: Protocol, row: PublishedRow) -> Filling:
         return Filling(row, None, f"{named} needs labelled sentences of the target")
     if protocol.sizes and row.size is not None and row.size not in protocol.sizes:
         return Filling(row, None, f"size {row.size} is not run")
-    return Filling(row, named)
+    return Filling(row, named, either=named in protocol.transformers)
 
 
 def find_table(name: str) -> tuple[Paper, PublishedTable]:

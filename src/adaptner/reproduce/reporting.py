@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adaptner.nn.pretrained import MINILM
 from adaptner.reproduce.plan import Plan
 from adaptner.reproduce.protocol import fillings
 from adaptner.reproduce.runner import Request, hardness_records
@@ -35,7 +36,7 @@ def report(wanted: Plan, request: Request) -> list[Path]:
         notes=notes(wanted),
         skipped=skipped(wanted),
         columns=protocol.columns,
-        incomparable={t.column or t.name: t.note for t in wanted.selection.targets if t.note},
+        incomparable=incomparable(wanted),
         hardness=hardness_records(request.output, wanted),
     )
     return list(write_report(results, told, folder))
@@ -44,7 +45,13 @@ def report(wanted: Plan, request: Request) -> list[Path]:
 def notes(wanted: Plan) -> tuple[str, ...]:
     """What keeps our numbers from comparing with the paper's."""
     profile, protocol = wanted.profile, wanted.protocol
-    own = [n for n in protocol.notes if not (profile.recipes and n.startswith("quick: "))]
+    encoder = wanted.selection.encoder
+    if_so = {
+        "quick: ": not profile.recipes,
+        "without --encoder: ": encoder is None,
+        "with --encoder: ": encoder is not None,
+    }
+    own = [n for n in protocol.notes if all(so for tag, so in if_so.items() if tag in n)]
     budget = (
         f"Profile {profile.name}: {profile.iterations:,} iterations a base, {profile.draws} draws"
     )
@@ -56,10 +63,20 @@ def notes(wanted: Plan) -> tuple[str, ...]:
         for t in wanted.selection.targets
         if t.note
     ]
-    if (encoder := wanted.selection.encoder) is not None:
-        stands_in = f"The transformer is {encoder}, in place of BERT (HGDA*, HGDA-NEs*) and BioBERT"
+    if encoder is not None:
+        stands_in = f"The transformer is {encoder}, in place of the paper's (BERT, BioBERT)"
         own = [f"{stands_in}: gains compare, levels do not.", *own]
     return (budget, *own, *dict.fromkeys(columns))
+
+
+def incomparable(wanted: Plan) -> dict[str, str]:
+    """Columns with other data than the paper's, and rows with another network: no paper has MiniLM."""
+    found = {t.column or t.name: t.note for t in wanted.selection.targets if t.note}
+    if wanted.selection.encoder != MINILM:
+        return found
+    name, _, table = wanted.protocol.table.partition("/")
+    rows = [f for f in fillings(wanted.protocol, paper(name).table(table)) if f.is_run(MINILM)]
+    return found | {f.label: f"its transformer is {MINILM}, not the paper's" for f in rows}
 
 
 def skipped(wanted: Plan) -> dict[str, str]:

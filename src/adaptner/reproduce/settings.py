@@ -37,7 +37,8 @@ def configured(
     found = method(name)()
     layers: list[Any]
     if encoder is not None:
-        layers = [transformer_settings(type(found), encoder)]
+        layers = [transformer_settings(type(found), encoder), protocol.transformer]
+        layers.append(protocol.transformer_own.get(name, {}))
         if profile.recipes:
             layers += [recipe(f"{name}-{BERT}"), {"encoder": {"name": encoder}}]
     else:
@@ -45,9 +46,9 @@ def configured(
         layers.append(protocol.settings)
         if not profile.recipes:
             layers += [protocol.quick, protocol.quick_own.get(name, {})]
-        layers.append(own or {})
-        if variant:
-            layers.append(protocol.variants[name][variant])
+    layers.append(own or {})
+    if variant:
+        layers.append(protocol.variants[name][variant])
     if k := profile.k or size:
         layers.append({"k": k})
     for layer in layers:

@@ -216,7 +216,7 @@ class _Comparer:
             if name is not None and name in request.skipped:
                 return request.skipped[name]
         if method is None:
-            return "no method of ours fills this row yet"
+            return "none of our runs fills this row"
         if column.corpus is None or column.metric is None:
             return column.objection or "no corpus and measure of ours stand for this column"
         if request.methods and method not in request.methods:

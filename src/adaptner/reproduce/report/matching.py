@@ -112,12 +112,13 @@ def indexed(results: Iterable[Result], published: Set[Level]) -> tuple[Index, in
 
 
 def fills(row: PublishedRow, method: str, variant: str) -> bool:
-    """Whether a run of ours is that row's: the method, with its encoder, and nothing else changed."""
+    """Whether a run of ours is that row's: the method, with its encoder (any, where the row names
+    none), and nothing else changed."""
     words = {w for w in re.split(r"[^a-z0-9]+", variant.lower()) if w} - {"encoder"}
     ours = "bert" if words & {"bert", "transformer"} else "bilstm"
     return (
         row.method_id == method
-        and (row.encoder or "bilstm") == ours
+        and (row.encoder or ours) == ours
         and not words - {"bert", "bilstm", "transformer"}
     )
 
@@ -125,7 +126,8 @@ def fills(row: PublishedRow, method: str, variant: str) -> bool:
 def filler_of(row: PublishedRow, index: Index) -> tuple[str | None, str]:
     """The method and variant of ours that fill a row: an ablation is a variant of the row's name."""
     if row.method_id is None and row.method is not None:
-        named = next(((m, v) for m, v, *_ in index if v == row.method), None)
+        names = (row.method, f"bert {row.method}")
+        named = next(((m, v) for m, v, *_ in index if v in names), None)
         if named is not None:
             return named
     return row.method_id, variant_for(row, index)
