@@ -20,6 +20,7 @@ from adaptner.adaptation.linear_fit import (
     linear_fit,
     prior,
 )
+from adaptner.adaptation.named_tune import named_tune
 from adaptner.corpora.own import own_corpus
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
@@ -211,3 +212,13 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
         for kin in kindred(base, LabelSet(base.model.domains), []).values():
             if kin.label.lower() != corpus:
                 assert agreement(kin, parts, labels, label) < AGREES
+
+
+@pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
+def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
+    sentences = called(list(own_corpus("drug").split("train")[:6]), "Chemical")
+    config = LinearFitConfig(tune_from=tune_from, steps=1, epochs=0)
+    tagger = named_tune(base, sentences, config)
+    assert tagger.facts["known"] == {"Chemical": "Drug"}
+    cells = list(own_corpus("cellline").split("train")[:6])
+    assert "known" not in named_tune(base, cells, config).facts

@@ -77,7 +77,7 @@ def linear_fit(
     decoder = prior(base, target.labels, config, known)
     steps = (budget or Budget(config.linear_steps)).steps
     taken = settle(decoder, [part], firmer(config, target.labels, known), steps, watch=watch)
-    facts = adaptation_facts(base, target, taken, seed)
+    facts = {**adaptation_facts(base, target, taken, seed), **told(known)}
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 
 
@@ -141,6 +141,11 @@ def known_from_sources(
     if not config.sources:
         return {}
     return kindred(base, labels, marked, by_name=config.name > 0)
+
+
+def told(known: Mapping[str, Kin]) -> dict[str, dict[str, str]]:
+    """For the facts of a tagger: which label started as which of a source's."""
+    return {"known": {label: kin.label for label, kin in known.items()}} if known else {}
 
 
 def firmer(config: LinearFitConfig, labels: LabelSet, known: Mapping[str, Kin]) -> LinearFitConfig:

@@ -15,6 +15,7 @@ from adaptner.adaptation.linear_fit import (
     known_from_sources,
     linear_fit,
     prior,
+    told,
 )
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
@@ -44,4 +45,6 @@ def named_tune(
     some = Encoded.of(base, target.sentences[:FEW], target.labels, config)
     known = known_from_sources(base, target.labels, config, [some])
     begun = prior(base, target.labels, config, known)
-    return fine_tune(base, sentences, config, start=begun, **options)
+    tagger = fine_tune(base, sentences, config, start=begun, **options)
+    tagger.facts |= told(known)
+    return tagger

@@ -185,6 +185,9 @@ def adapt(
     seconds = time.perf_counter() - begun
     if origin := tagger.facts.get("synonyms"):
         remark(f"synonyms: {origin}", quiet)
+    if taught := tagger.facts.get("known"):
+        pairs = (a if a == b else f"{a} as {b}" for a, b in taught.items())
+        remark(f"known to the base before: {', '.join(pairs)}", quiet)
     if augment and not tagger.facts["augmented"]:
         warn("--augment found no other mention of any type: there are no copies", quiet)
     if estimate and learns:
