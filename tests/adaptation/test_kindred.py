@@ -20,8 +20,10 @@ from adaptner.adaptation.linear_fit import (
     linear_fit,
     prior,
 )
+from adaptner.adaptation.mentions import mentions_of
 from adaptner.adaptation.named_tune import named_tune
 from adaptner.corpora.own import own_corpus
+from adaptner.evaluation.scorer import score_tags
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
 from adaptner.training.installed_bases import default_base
@@ -86,19 +88,23 @@ def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
 
 
 def test_agreement_is_f1_with_one_mistake_more() -> None:
-    labels = LabelSet(("X",))
-    known = random_crf(LabelSet(("Gene",)), 0)
+    """Against mentions counted by the scorer."""
+    labels = LabelSet(("Gene",))
+    kin = Kin(random_crf(labels, 0), "Gene")
     states, mask = batch(5)
-    guessed = known.decode(states, mask)
-    mentions = int((guessed == 1).sum())
-    assert mentions, "choose another seed"
-    part = Marked(states, guessed, mask)
-    kin = Kin(known, "Gene")
-    assert agreement(kin, [part], labels, "X") == pytest.approx(2 * mentions / (2 * mentions + 1))
-    nothing = Marked(states, torch.zeros_like(guessed), mask)
-    assert agreement(kin, [nothing], labels, "X") == 0
-    twice = agreement(kin, [part, nothing], labels, "X")
-    assert twice == pytest.approx(2 * mentions / (3 * mentions + 1))
+    path = kin.decoder.decode(states, mask)
+    found = kin.mentions([Marked(states, path, mask), Marked(states, path, mask)])
+    rows = [
+        [labels.tags[t] for t in row[: int(m.sum())]]
+        for row, m in zip(path[0], mask[0], strict=True)
+    ]
+    there = score_tags(rows, rows).overall.true_positives
+    assert there, "choose another seed"
+    assert len(found) == 2 * there  # of two parts, though they are alike
+    assert agreement(found, found) == pytest.approx(4 * there / (4 * there + 1))
+    assert agreement(found, set()) == agreement(set(), set()) == 0
+    some = set(sorted(found)[:1])
+    assert agreement(found, some) == pytest.approx(2 / (2 * there + 1 + 1))
 
 
 @pytest.fixture(scope="module")
@@ -206,12 +212,21 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
     """What AGREES rests on, on the package's own corpora."""
     for corpus in ("disease", "drug", "gene", "species"):
         labels = own_corpus(corpus).labels
-        (label,) = labels.labels
         sentences = list(own_corpus(corpus).split("train")[:40])
         parts = marked(base, sentences, labels)
         for kin in kindred(base, LabelSet(base.model.domains), []).values():
             if kin.label.lower() != corpus:
-                assert agreement(kin, parts, labels, label) < AGREES
+                paths = [Marked(p.states, p.tags, p.mask) for p in parts]
+                meant = {
+                    (0, row, *m[:2])
+                    for row, place in enumerate(parts[0].order)
+                    for m in mentions_of(
+                        labels.numbers(sentences[place]),
+                        [[0.0] * 3] * len(sentences[place]),
+                        labels,
+                    )
+                }
+                assert agreement(kin.mentions(paths), meant) < AGREES
 
 
 @pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ

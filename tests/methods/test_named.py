@@ -112,3 +112,10 @@ def test_domains_can_be_taken_away_and_come_back(start: Base, learnt: Base, tmp_
     assert isinstance(again.names, StateSenses)
     for mine, theirs in zip(again.model.parameters(), learnt.model.parameters(), strict=True):
         assert torch.equal(mine, theirs)
+
+
+def test_decoders_of_another_make_are_not_kept(start: Base) -> None:
+    shared = method("named")(**SETTINGS, decoders="shared")
+    base = shared.fit(sources("cellline", "drug"), Budget(1), start=start)
+    assert base.model.domains == ("CellLine", "Drug")
+    assert base.names is start.names

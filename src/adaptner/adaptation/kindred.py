@@ -17,13 +17,13 @@ from adaptner.text.naming import name_of, same_kind, words_of
 from adaptner.training.base import Base
 from adaptner.types import OUTSIDE, LabelSet
 
-# Of what both mark, F1 with one mistake more than there is. Drugs, genes, diseases and species have at
-# most 0.4 with each other's φ, and more than 0.5 with their own (docs/results/few-shot.md).
+# By ``agreement``: drugs, genes, diseases and species have at most 0.4 with each other's φ, and mostly
+# more than 0.5 with their own (docs/results/few-shot.md).
 AGREES = 0.5
-DENIES, DENIED_BY = (
-    0.2,
-    5,
-)  # less than that over so many mentions: the name means something else here
+# Less than that, over so many mentions: the name means something else here.
+DENIES, DENIED_BY = 0.2, 5
+
+Mentions = set[tuple[int, int, int, int]]  # part, row, first token and end of each
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,11 @@ class Kin:
             mine_of[places] = theirs_of[sources] + (kept - theirs_of[outside])
             mine_of[outside] = kept  # to the last bit
 
+    def mentions(self, marked: Sequence[Marked]) -> Mentions:
+        """What it finds in the sentences."""
+        paths = (self.decoder.decode(part.states, part.mask) for part in marked)
+        return _mentions(paths, self.decoder.labels, self.label)
+
 
 @dataclass(frozen=True)
 class Marked:
@@ -71,12 +76,13 @@ def kindred(
         if isinstance(d, CRF) and d.labels.scheme == labels.scheme
         for label in d.labels.labels
     ]
+    guessed = [kin.mentions(marked) for kin in sources]
     found = {}
     for label in labels.labels if sources else ():
-        mentions = sum(len(_borders(part.tags, labels, label)) for part in marked)
-        agrees = [agreement(kin, marked, labels, label) for kin in sources]
+        meant = _mentions((part.tags for part in marked), labels, label)
+        agrees = [agreement(each, meant) for each in guessed]
         named = [i for i, kin in enumerate(sources) if by_name and _is_name(label, kin.label)]
-        if named and (mentions < DENIED_BY or agrees[named[0]] >= DENIES):
+        if named and (len(meant) < DENIED_BY or agrees[named[0]] >= DENIES):
             found[label] = sources[named[0]]
             continue
         best = max(range(len(sources)), key=agrees.__getitem__)
@@ -85,17 +91,9 @@ def kindred(
     return found
 
 
-def agreement(kin: Kin, marked: Iterable[Marked], labels: LabelSet, label: str) -> float:
-    """2 r / (f + m + 1): r mentions are found right, f are found, m are marked."""
-    right = found = there = 0
-    for part in marked:
-        guessed = _borders(
-            kin.decoder.decode(part.states, part.mask), kin.decoder.labels, kin.label
-        )
-        meant = _borders(part.tags, labels, label)
-        right += len(guessed & meant)
-        found, there = found + len(guessed), there + len(meant)
-    return 2 * right / (found + there + 1)
+def agreement(guessed: Mentions, meant: Mentions) -> float:
+    """F1 with one mistake more than there is, so that one lucky mention is not enough."""
+    return 2 * len(guessed & meant) / (len(guessed) + len(meant) + 1)
 
 
 def _is_name(label: str, known: str) -> bool:
@@ -110,16 +108,15 @@ def _tags(labels: LabelSet, label: str) -> dict[str, int]:
     return {OUTSIDE: labels.index[OUTSIDE], **own}
 
 
-def _borders(tags: Tensor, labels: LabelSet, label: str) -> set[tuple[int, int, int]]:
-    """Row, first token and end of every mention of the label."""
+def _mentions(paths: Iterable[Tensor], labels: LabelSet, label: str) -> Mentions:
     own = _tags(labels, label)
     begins, goes_on = {own.get(p) for p in "BS"}, {own.get(p) for p in "IE"}
     found = set()
-    for row, path in enumerate(tags[0].tolist()):
-        for first, tag in enumerate(path):
-            if tag in begins:
+    for part, tags in enumerate(paths):
+        for row, path in enumerate(tags[0].tolist()):
+            for first in (i for i, tag in enumerate(path) if tag in begins):
                 end = first + 1
                 while end < len(path) and path[end] in goes_on:
                     end += 1
-                found.add((row, first, end))
+                found.add((part, row, first, end))
     return found

@@ -72,6 +72,8 @@ class Named(Supervised):
         if start is None:
             return base
         base.names = start.names
+        if start.model.shape != base.model.shape or base.model.shape.shared:
+            return base  # its φ are of another make
         return base.of_domains(dict.fromkeys((*start.model.domains, *base.model.domains)), start)
 
     def iteration(self, scene: Scene) -> Iteration:
