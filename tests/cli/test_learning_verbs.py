@@ -735,3 +735,22 @@ def test_where_synonyms_are_from_is_said(call: Call, base: Path, tmp_path: Path)
     given = ("adapt", few, "--base", base, "--method", "pdaln", "--sources", SOURCES[0])
     answer = sound(call(*given, "--config", steps, "-o", tmp_path / "model"))
     assert "synonyms: a small built-in list" in answer.err
+
+
+# --- sources on top of the base of the package ----------------------------------------------------
+
+
+def test_a_domain_of_ones_own_is_added_to_the_base_of_the_package(
+    call: Call, tmp_path: Path
+) -> None:
+    """By its name; what it knew stays, and what it has learnt is where a tagger starts."""
+    learn = ("pretrain", "--method", "named", "--sources", OWN / "cellline", "--iterations", 40)
+    sound(call(*learn, "--start", "biomedical", "-o", tmp_path / "base"))
+    told = json.loads((tmp_path / "base" / "manifest.json").read_text(encoding="utf-8"))
+    known = [domain["name"] for domain in told["domains"]]
+    assert known == ["Disease", "Drug", "Gene", "Species", "CellLine"]
+    adapt = ("adapt", OWN / "cellline" / "dev.jsonl", "--base", tmp_path / "base", "--no-estimate")
+    assert "known to the base before: CellLine" in sound(call(*adapt, "-o", tmp_path / "m")).err
+    refused = call(*learn, "--start", "biomedicine", "-o", tmp_path / "other")
+    assert refused.code == 2
+    assert "no base is called 'biomedicine'" in refused.err

@@ -47,7 +47,7 @@ def pretrain(
     start: Annotated[
         Path | None,
         typer.Option(
-            help="A base to start from, such as `adaptner vectors context` makes: its encoder and "
+            help="A base to start from, a folder or the name of an installed one: its encoder and "
             "vectors instead of new ones."
         ),
     ] = None,
@@ -71,6 +71,8 @@ def pretrain(
 
     Example: adaptner pretrain --method hgda --sources drug/ gene/ species/ --vectors w2v.npy -o base
 
+    Example: adaptner pretrain --method named --start biomedical --sources mine/ -o base
+
     Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
     """
     from adaptner.corpora.corpus import load_corpus
@@ -78,6 +80,7 @@ def pretrain(
     from adaptner.methods.configuration import configured
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.training.budget import Budget
+    from adaptner.training.installed_bases import base_folder
     from adaptner.training.pretraining import pretrain as run
     from adaptner.training.progress import bar
     from adaptner.training.settings import prepare_process
@@ -89,6 +92,8 @@ def pretrain(
             problem="--start and --vectors: a base has vectors of its own",
             remedy="leave out --vectors",
         )
+    if start is not None:
+        start = base_folder(start)
     prepare_process()
     overrides = {} if k is None else {"k": k}
     chosen = configured(method, config, overrides, encoder)
