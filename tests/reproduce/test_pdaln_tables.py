@@ -81,6 +81,17 @@ def test_who_learns_with_labels_and_who_without(everything: Path) -> None:  # no
     assert told["PDALN w/ MT", 100]["self_training"] == "mean-teacher"
 
 
+def test_rows_that_start_from_a_base_have_the_rate_of_their_recipes(everything: Path) -> None:  # noqa: F811
+    plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
+    rates = {
+        (job.spec["method"], job.spec["settings"]["adaptation"]["optimiser"]["rate"])
+        for job in plan.draws
+    }
+    bases = ("d-shift", "finetuning", "la-dtl", "datnet", "multi-cell", "pdaln")
+    assert rates == {("crossdomain-lm", 0.1), *((name, 1e-2) for name in bases)}
+    assert {job.spec["settings"]["adaptation"]["steps"] for job in plan.draws} == {1000}
+
+
 def test_the_tables_share_their_runs(everything: Path) -> None:  # noqa: F811
     first, mean, second, third, fourth = (
         {job.key for job in planned(f"pdaln/{name}", everything, draws=1).draws}

@@ -9,7 +9,7 @@ import pytest
 from reproduce_kit import OWN, TABLE, TINY, copied_data, request
 
 from adaptner.corpora.corpus import load_corpus
-from adaptner.errors import BadUsage, FileMissing, UnknownName
+from adaptner.errors import BadConfiguration, BadUsage, FileMissing, UnknownName
 from adaptner.methods import methods
 from adaptner.reproduce.code_version import COMPUTES, _bare, code_version
 from adaptner.reproduce.data import as_source, as_target, checksum
@@ -17,6 +17,7 @@ from adaptner.reproduce.grid import grid, listing
 from adaptner.reproduce.plan import Plan
 from adaptner.reproduce.protocol import fillings, find_table
 from adaptner.reproduce.protocols import PROTOCOLS, protocol_of
+from adaptner.reproduce.reporting import notes
 from adaptner.reproduce.runner import Request, ask_of, prepared
 from adaptner.reproduce.tables import papers
 
@@ -266,6 +267,24 @@ def test_changed_settings_make_a_custom_profile(everything: Path) -> None:
     assert planned("hgda/3", everything, draws=2).profile.name == "quick"
     assert planned("hgda/3", everything, iterations=2).profile.name == "custom"
     assert planned("hgda/3", everything, limit=2).profile.name == "custom"
+
+
+def test_settings_of_the_user_are_every_methods_and_rows_keep_their_own(
+    everything: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "short.toml"
+    file.write_text("[adaptation]\nsteps = 7\ncontrast_weight = 0.3\n")
+    plan = planned("pdaln/2", everything, config=file, methods=("pdaln",), draws=1)
+    assert plan.profile.name == "custom"
+    told = {job.spec["variant"]: job.spec["settings"]["adaptation"] for job in plan.draws}
+    assert {own["steps"] for own in told.values()} == {7}
+    assert (told[""]["contrast_weight"], told["w/o L_c"]["contrast_weight"]) == (0.3, 0.0)
+    assert '"steps": 7' in " ".join(notes(plan))
+    before = planned("pdaln/2", everything, methods=("pdaln",), draws=1)
+    assert {job.key for job in plan.bases} == {job.key for job in before.bases}
+    file.write_text("[adaptation]\nstep = 7\n")
+    with pytest.raises(BadConfiguration, match="step"):
+        planned("pdaln/2", everything, config=file)
 
 
 def test_the_grid_adds_up(everything: Path) -> None:

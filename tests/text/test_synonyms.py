@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from adaptner.errors import FileUnreadable
 from adaptner.text import synonyms as module
 from adaptner.text.synonyms import Synonyms, built_in, find_synonyms
 
@@ -82,6 +85,62 @@ def test_the_data_of_nltk(wordnet, zipped, monkeypatch, tmp_path):
         wordnet.rename(corpora / "wordnet")
     monkeypatch.setenv("NLTK_DATA", str(corpora.parent))
     expected(find_synonyms())
+
+
+# Of its schema, what is read.
+WN = """
+CREATE TABLE lexicons (rowid INTEGER PRIMARY KEY, language TEXT);
+CREATE TABLE forms (entry_rowid INTEGER, form TEXT, rank INTEGER);
+CREATE TABLE senses (rowid INTEGER PRIMARY KEY, lexicon_rowid INTEGER, entry_rowid INTEGER,
+    entry_rank INTEGER, synset_rowid INTEGER);
+"""
+
+
+def wn_database(folder: Path, language: str) -> Path:
+    """The WordNet above as the package ``wn`` keeps it, and another language's."""
+    with closing(sqlite3.connect(folder / "wn.db")) as db, db:
+        db.executescript(WN)
+        db.executemany("INSERT INTO lexicons VALUES (?, ?)", [(1, language), (2, "nb")])
+        entry = 0
+        for lines in INDEX.values():
+            for line in lines:
+                entry += 1
+                word, _, count, *rest = line.split()
+                db.execute("INSERT INTO forms VALUES (?, ?, 0)", (entry, word.replace("_", " ")))
+                db.execute("INSERT INTO forms VALUES (?, ?, 1)", (entry, f"{word}s"))
+                for rank, synset in reversed(list(enumerate(rest[-int(count) :], 1))):
+                    row = (entry, rank, int(synset))
+                    db.execute("INSERT INTO senses VALUES (NULL, 1, ?, ?, ?)", row)
+        db.execute("INSERT INTO forms VALUES (99, 'katt', 0)")
+        db.execute("INSERT INTO senses VALUES (NULL, 2, 99, 1, 20)")
+    return folder / "wn.db"
+
+
+def test_the_database_of_wn(monkeypatch, tmp_path):
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
+    monkeypatch.setattr(module, "_folders", lambda: ())
+    monkeypatch.setenv("WN_DATA_DIR", str(tmp_path))
+    assert find_synonyms() == built_in()
+    database = wn_database(tmp_path, "en")
+    find_synonyms.cache_clear()
+    found = find_synonyms()
+    assert found.origin == f"WordNet in {database}"
+    expected(found)
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    find_synonyms.cache_clear()
+    assert find_synonyms() == built_in()
+
+
+def test_a_database_of_wn_that_is_of_no_use(monkeypatch, tmp_path):
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
+    monkeypatch.setattr(module, "_folders", lambda: ())
+    monkeypatch.setenv("WN_DATA_DIR", str(tmp_path))
+    wn_database(tmp_path, "de")
+    assert find_synonyms() == built_in()
+    (tmp_path / "wn.db").write_bytes(b"no database at all, and long enough to be seen as none" * 9)
+    find_synonyms.cache_clear()
+    with pytest.raises(FileUnreadable, match=r"wn\.db"):
+        find_synonyms()
 
 
 def test_without_wordnet_the_built_in_list_serves(monkeypatch, tmp_path):

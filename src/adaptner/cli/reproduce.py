@@ -36,6 +36,10 @@ def reproduce(
         bool,
         typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="TOML file: settings of every method, on top of the table's."),
+    ] = None,
     profile: Annotated[
         str, typer.Option(help="quick (about 15 minutes a method on two cores) or paper (days).")
     ] = "quick",
@@ -121,6 +125,7 @@ def reproduce(
         jobs=jobs,
         ray=ray,
         encoder=encoder,
+        config=config,
         code=as_code,
         command=shlex.join(["adaptner", *sys.argv[1:]]),
     )

@@ -65,7 +65,7 @@ def without_labels(chosen: Method) -> Method:
 
 
 def _overridden(start: Method, file: Path | None, overrides: dict[str, Any]) -> Method:
-    settings = {} if file is None else _read(file)
+    settings = {} if file is None else read_settings(file)
     for name in settings.keys() - start.Config.model_fields.keys():
         raise BadConfiguration(file=file, field=name, reason=f"{start.name} has no such setting")
     try:
@@ -76,7 +76,7 @@ def _overridden(start: Method, file: Path | None, overrides: dict[str, Any]) -> 
         raise
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read_settings(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise FileMissing(file=file, hint="--config takes a TOML file")
     try:

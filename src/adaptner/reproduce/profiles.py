@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from adaptner.errors import UnknownName, nearest
 
@@ -11,7 +13,7 @@ from adaptner.errors import UnknownName, nearest
 class Profile:
     """``k``: one base at that K serves all sizes; None: one base a size, with K = T'. ``recipes``:
     settings of ``reproduce/recipes`` where a method has one, else our defaults. ``limit``: so many
-    test sentences at most."""
+    test sentences at most. ``settings``: the user's, for every method, on top of the table's."""
 
     name: str
     iterations: int
@@ -20,13 +22,15 @@ class Profile:
     k: int | None
     recipes: bool
     seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    def changed(self, **given: int | None) -> Profile:
+    def changed(self, **given: Any) -> Profile:
         """With what the user asked for. One that learns or scores otherwise is ``custom``; fewer or
         other draws of the same thing are not."""
         told = {name: value for name, value in given.items() if value is not None}
-        found = replace(self, **told)  # type: ignore[arg-type]
-        same = (found.iterations, found.limit) == (self.iterations, self.limit)
+        found = replace(self, **told)
+        kept = ("iterations", "limit", "settings")
+        same = all(getattr(found, name) == getattr(self, name) for name in kept)
         return found if same else replace(found, name="custom")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from adaptner.nn.pretrained import MINILM
@@ -66,6 +67,8 @@ def notes(wanted: Plan) -> tuple[str, ...]:
     if encoder is not None:
         stands_in = f"The transformer is {encoder}, in place of the paper's (BERT, BioBERT)"
         own = [f"{stands_in}: gains compare, levels do not.", *own]
+    if profile.settings:
+        own.append(f"Set by --config, for every method: {json.dumps(profile.settings)}.")
     return (budget, *own, *dict.fromkeys(columns))
 
 

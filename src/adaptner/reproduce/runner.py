@@ -10,6 +10,7 @@ from typing import Any
 
 from adaptner.errors import BadUsage, FileMissing, JobsFailed, OutputExists, UnknownName, nearest
 from adaptner.methods import method as find_method
+from adaptner.methods.configuration import read_settings
 from adaptner.reproduce.code_version import code_version
 from adaptner.reproduce.display import Display
 from adaptner.reproduce.job import Places
@@ -42,6 +43,7 @@ class Request:
     jobs: int = 1
     ray: str | None = None
     encoder: str | None = None
+    config: Path | None = None  # settings of every method, on top of the table's
     code: str | None = None  # in the keys, in place of that of this code
     command: str = ""
 
@@ -160,6 +162,7 @@ def _profile(protocol: Protocol, request: Request) -> Profile:
         iterations=request.iterations,
         limit=request.limit,
         seed=request.seed,
+        settings=None if request.config is None else read_settings(request.config),
     )
 
 

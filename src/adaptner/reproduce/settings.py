@@ -1,4 +1,5 @@
-"""What a method is told in a run: its defaults or recipe, the table's settings, the profile's K."""
+"""What a method is told in a run: its defaults or recipe, the table's settings, the user's, a row's own,
+the profile's K."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def configured(
         layers.append(protocol.settings)
         if not profile.recipes:
             layers += [protocol.quick, protocol.quick_own.get(name, {})]
-    layers.append(own or {})
+    layers += [profile.settings, own or {}]
     if variant:
         layers.append(protocol.variants[name][variant])
     if k := profile.k or size:

@@ -1,22 +1,35 @@
 """Words that may stand for one another: WordNet's where it is installed, else a small list of ours.
 
-WordNet is read from its own files, as Debian's ``wordnet-base`` and NLTK's data have them. The variable
-WNSEARCHDIR, WordNet's own, names another folder; it is then the only one looked into.
+WordNet is read from its own files, as Debian's ``wordnet-base`` and NLTK's data have them, or from the
+database of the package ``wn``. The variable WNSEARCHDIR, WordNet's own, names another folder; it is then
+the only one looked into.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from adaptner.errors import FileUnreadable
+
 _DEBIAN = Path("/usr/share/wordnet")
 _KINDS = ("noun", "verb", "adj", "adv")
 _NLTK = ("~/nltk_data", "/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data")
+# Of the package ``wn``: every sense of English words, a word's (of one part of speech) commonest first.
+_SENSES = """
+SELECT senses.entry_rowid, forms.form, senses.synset_rowid FROM senses
+JOIN forms ON forms.entry_rowid = senses.entry_rowid AND forms.rank = 0
+JOIN lexicons ON lexicons.rowid = senses.lexicon_rowid
+WHERE lexicons.language = 'en' OR lexicons.language LIKE 'en-%'
+ORDER BY senses.entry_rowid, senses.entry_rank, senses.rowid
+"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,9 @@ def find_synonyms() -> Synonyms:
             (folder / f"{part}.{kind}").is_file() for part in ("index", "data") for kind in _KINDS
         ):
             return Synonyms(f"WordNet in {folder}", _wordnet(folder))
+    database = Path(os.environ.get("WN_DATA_DIR", "~/.wn_data")).expanduser() / "wn.db"
+    if "WNSEARCHDIR" not in os.environ and database.is_file() and (words := _wn(database)):
+        return Synonyms(f"WordNet in {database}", words)
     return built_in()
 
 
@@ -82,6 +98,27 @@ def _wordnet(folder: Path | zipfile.Path) -> dict[str, tuple[str, ...]]:
             others = [w for w in groups[parts[-senses]] if w != word]
             if others and "_" not in word:
                 found.setdefault(word, {}).update(dict.fromkeys(others))
+    return _sorted(found)
+
+
+def _wn(database: Path) -> dict[str, tuple[str, ...]]:
+    """The same of ``wn``'s database; nothing where it has no English."""
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            rows = db.execute(_SENSES).fetchall()
+    except sqlite3.Error as error:
+        raise FileUnreadable(file=database, reason=str(error)) from error
+    groups: dict[int, list[str]] = {}
+    first: dict[int, tuple[str, int]] = {}  # of each word, by part of speech
+    for entry, form, group in rows:
+        first.setdefault(entry, (form.lower(), group))
+        if " " not in form:
+            groups.setdefault(group, []).append(form.lower())
+    found: dict[str, dict[str, None]] = {}
+    for word, group in first.values():
+        others = [w for w in groups.get(group, ()) if w != word]
+        if others and " " not in word:
+            found.setdefault(word, {}).update(dict.fromkeys(others))
     return _sorted(found)
 
 
