@@ -151,6 +151,11 @@ def adapt(
                 "held out to see how good the tagger is",
                 remedy="leave it out",
             )
+        if texts:
+            raise BadUsage(
+                problem=f"--unlabelled has no use with {len(given):,} labelled sentences",
+                remedy="leave it out",
+            )
         tagger = train(base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch)
         tagger.method = chosen.name
         return tagger

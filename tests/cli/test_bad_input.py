@@ -328,7 +328,7 @@ def test_unlabelled_text_for_a_method_that_makes_no_use_of_it(
         call(*adapt, *joint, *text),
         2,
         "--unlabelled has no use where agg",
-        "--method: crossdomain-lm, dann, multi-cell, pdaln, self-train, stm-elmo",
+        "--method: crossdomain-lm, dann, multi-cell, named, pdaln, self-train, stm-elmo",
     )
     assert listing(tmp_path) == ["mine.jsonl"]
 

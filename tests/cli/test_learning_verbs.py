@@ -754,3 +754,14 @@ def test_a_domain_of_ones_own_is_added_to_the_base_of_the_package(
     refused = call(*learn, "--start", "biomedicine", "-o", tmp_path / "other")
     assert refused.code == 2
     assert "no base is called 'biomedicine'" in refused.err
+
+
+def test_the_package_s_base_learns_from_text_without_labels_too(call: Call, tmp_path: Path) -> None:
+    few, more = tmp_path / "few.jsonl", tmp_path / "more.txt"
+    few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
+    more.write_text("HeLa and K562 cells were grown. We thank Dr. Smith.\n" * 3)
+    given = ("adapt", few, "--unlabelled", more, "--no-estimate")
+    said = sound(call(*given, "-o", tmp_path / "model"))
+    assert ", 6 sentences without labels; adapted in" in said.err
+    told = json.loads(sound(call(*given, "-o", tmp_path / "again", "--json")).out)
+    assert (told["unlabelled"], told["method"]) == (6, "named")

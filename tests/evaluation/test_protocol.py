@@ -16,7 +16,7 @@ from adaptner.evaluation.protocol import PROTOCOL, few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
 from adaptner.methods.configuration import without_labels
-from adaptner.methods.method import SourceDomain, source_domains
+from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 
@@ -30,11 +30,15 @@ class Recorder:
     """Stands for a method and for the tagger it makes, which finds all and nothing else."""
 
     name = "recorder"
+    text_is_extra = False
 
     def __init__(self, unlabelled: bool = False) -> None:
         self.unlabelled = unlabelled
         self.facts = {"steps": 7}
         self.calls: list[dict[str, Any]] = []
+
+    def protocol_text(self, train: Any) -> list[Any]:
+        return Method.protocol_text(self, train)  # type: ignore[arg-type]
 
     def adapt(self, base: Any, support: Any, **given: Any) -> Recorder:
         self.calls.append({"base": base, "support": support, **given})
@@ -114,6 +118,13 @@ def test_what_a_row_says() -> None:
         "by_type": {"CellLine": {"correct": n, "predicted": n, "gold": n, "tokens": tokens}},
     }
     assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
+
+
+def test_where_text_is_an_extra_the_protocol_gives_none() -> None:
+    recorder = Recorder(unlabelled=True)
+    recorder.text_is_extra = True
+    rows_of(recorder, [5], [0])
+    assert list(recorder.calls[0]["unlabelled"]) == []
 
 
 def test_unlabelled_text_is_the_train_split_without_labels_for_those_that_use_it() -> None:

@@ -57,6 +57,8 @@ class LinearFitConfig(FineTuneConfig):
         4.0, gt=0, description="times all penalties, where sources have taught every label"
     )
     empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
+    text: float = Field(0.3, ge=0, le=1, description="what a sentence without labels counts")
+    text_most: int = Field(300, ge=1, description="sentences without labels, at most")
 
 
 def linear_fit(
@@ -64,19 +66,22 @@ def linear_fit(
     sentences: Sequence[Sentence],
     config: LinearFitConfig,
     *,
+    beside: Sequence[Encoded] = (),
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
-    """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least."""
+    """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least.
+    ``beside`` are sentences that nobody has marked, with the tags that they are to have."""
     target = Target.of(base, sentences, labels)
     encoder = base.model.encoder
     part = Encoded.of(base, target.sentences, target.labels, config)
     known = known_from_sources(base, target.labels, config, [part])
     decoder = prior(base, target.labels, config, known)
     steps = (budget or Budget(config.linear_steps)).steps
-    taken = settle(decoder, [part], firmer(config, target.labels, known), steps, watch=watch)
+    firm = firmer(config, target.labels, known)
+    taken = settle(decoder, [part, *beside], firm, steps, watch=watch)
     facts = {**adaptation_facts(base, target, taken, seed), **told(known)}
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 

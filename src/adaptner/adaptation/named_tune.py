@@ -5,7 +5,7 @@ A few mentions tell θ nothing that is worth forgetting for; some hundreds do (d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adaptner.adaptation.fine_tune import fine_tune
@@ -17,8 +17,11 @@ from adaptner.adaptation.linear_fit import (
     prior,
     told,
 )
+from adaptner.adaptation.own_opinion import fit_with_text
+from adaptner.adaptation.raw_texts import holds_something
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
+from adaptner.errors import BadUsage
 from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.progress import Watch, silent
@@ -32,16 +35,26 @@ def named_tune(
     sentences: Sequence[Sentence],
     config: LinearFitConfig,
     *,
+    unlabelled: Iterable[Sentence] = (),
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     watch: Watch = silent,
 ) -> Tagger:
+    """``unlabelled``: text of the target that φ learns from too, where it learns alone."""
     target = Target.of(base, sentences, labels)
     options: dict[str, Any] = {"labels": labels, "budget": budget, "seed": seed, "watch": watch}
     mentions = sum(len(s.entities) for s in target.sentences)
     if mentions < config.tune_from and len(target.sentences) <= FEW:
+        if holds_something(unlabelled):
+            return fit_with_text(base, sentences, unlabelled, config, **options)
         return linear_fit(base, sentences, config, **options)
+    if holds_something(unlabelled):
+        raise BadUsage(
+            problem=f"--unlabelled has no use with {len(target.sentences)} sentences and {mentions} "
+            f"mentions: from {FEW} or {config.tune_from} on, labels teach more",
+            remedy="leave it out",
+        )
     some = Encoded.of(base, target.sentences[:FEW], target.labels, config)
     known = known_from_sources(base, target.labels, config, [some])
     begun = prior(base, target.labels, config, known)

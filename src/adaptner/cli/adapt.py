@@ -52,8 +52,8 @@ def adapt(
     unlabelled: Annotated[
         list[Path] | None,
         typer.Option(
-            help="For methods that make use of it: files (.txt, .jsonl, .conll, .gz, .xz) with more "
-            "text of the target; labels are ignored."
+            help="More text of the target, labels are ignored: files (.txt, .jsonl, .conll, .gz, .xz), "
+            "for methods that make use of it, as that of the package's base does."
         ),
     ] = None,
     zero_shot: Annotated[
@@ -96,6 +96,8 @@ def adapt(
     adaptation. With d-shift and metaner-zero the sentences only show which labels are wanted.
 
     Example: adaptner adapt my.jsonl -o model
+
+    Example: adaptner adapt my.jsonl --unlabelled my-text.txt -o model
 
     Example: adaptner adapt my.jsonl --encoder minilm -o model
 
@@ -204,6 +206,8 @@ def adapt(
         what = f"mentions of {seen}" if seen else f"no labels of the target; it finds {known}"
         if copies := tagger.facts.get("augmented"):
             what += f" and {copies} copies"
+        if text := tagger.facts.get("unlabelled"):
+            what += f", {text} sentences without labels"
         done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
         if held_out := tagger.facts.get("held_out"):
             done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} of them, held out)"

@@ -66,7 +66,7 @@ def few_shot(
     """A row per size and seed, then per share (percent of the train split) and seed, as they are
     done. ``sources`` are for methods that learn from them when they adapt."""
     train, test = target.split("train"), target.split("test")[:limit]
-    text = [s.bare() for s in train if len(s)] if method.unlabelled else []
+    text = method.protocol_text(train)
     wanted = [
         *((None, partial(draw, train, size)) for size in sizes),
         *((share, partial(draw_share, train, share)) for share in shares),

@@ -401,7 +401,7 @@ def _outcome(
 ) -> Row:
     target = cell.target
     scored = target.scored(support, plan.limit)
-    text = [s.bare() for s in target.train if len(s)] if method.unlabelled else []
+    text = method.protocol_text(target.train)
     begun = time.perf_counter()
     try:
         tagger = method.adapt(

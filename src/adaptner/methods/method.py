@@ -108,6 +108,7 @@ class Method(ABC):
     joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too
     alone: ClassVar[bool] = False  # ... or does without, where the base has no source domains
     unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
+    text_is_extra: ClassVar[bool] = False  # ... of a user's; by a protocol it has none
     streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
     zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
     learns_labels: ClassVar[bool] = True  # False: it never learns from the target's labels
@@ -177,6 +178,12 @@ class Method(ABC):
         tagger = self.tagger(base, given)
         tagger.method = self.name
         return tagger
+
+    def protocol_text(self, train: Iterable[Sentence]) -> list[Sentence]:
+        """What it may read of a target's train split in an evaluation, labels aside."""
+        if not self.unlabelled or self.text_is_extra:
+            return []
+        return [s.bare() for s in train if len(s)]
 
     def left_out(
         self,

@@ -48,6 +48,9 @@ class Named(Supervised):
     decoders = ("crf",)
     encoders = ("recurrent",)
     needs = "raw text; source corpora if there are any"
+    unlabelled = True
+    text_is_extra = True  # what the papers compare has read no text of the target
+    streams = True
     calibrated = True
     Config = NamedConfig
     config: NamedConfig
@@ -102,7 +105,8 @@ class Named(Supervised):
         return cross_fit(base, target.sentences, target.labels, self.config.adaptation, **options)
 
     def tagger(self, base: Base, given: Given) -> Tagger:
-        return named_tune(base, given.support, self.config.adaptation, **given.options())
+        options = {**given.options(), "unlabelled": given.unlabelled}
+        return named_tune(base, given.support, self.config.adaptation, **options)
 
 
 def decoder_iteration(scene: Scene, config: SourceConfig) -> Iteration:

@@ -1,0 +1,73 @@
+"""φ learns once more, from what it makes itself of sentences without labels (self-training).
+
+A tag of its own that it is sure of counts nearly as a curator's, one that it doubts hardly: so the
+border that it draws moves to where the user's text has few words (docs/results/few-shot.md).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import torch
+
+from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, linear_fit
+from adaptner.adaptation.tagger import Tagger
+from adaptner.nn.crf import CRF
+from adaptner.training.base import Base
+from adaptner.types import LabelSet, Sentence
+
+LOOKED_AT = 20_000  # sentences of a text that some are chosen from
+_LONGEST = 80  # words: a table in the text is no sentence
+_TOGETHER = 50
+
+
+def fit_with_text(
+    base: Base,
+    sentences: Sequence[Sentence],
+    text: Iterable[Sentence],
+    config: LinearFitConfig,
+    *,
+    seed: int = 0,
+    **options: Any,
+) -> Tagger:
+    """``linear_fit``, and once more from the start with what it makes of ``text``."""
+    tagger = linear_fit(base, sentences, config, seed=seed, **options)
+    some = chosen(text, config.text_most, random.Random(seed))
+    if some:
+        decoder = tagger.decoder
+        assert isinstance(decoder, CRF)
+        parts = read(base, some, decoder.labels, config)
+        beside = [opinion(decoder, part, config) for part in parts]
+        tagger = linear_fit(base, sentences, config, beside=beside, seed=seed, **options)
+    tagger.facts["unlabelled"] = len(some)
+    return tagger
+
+
+def chosen(text: Iterable[Sentence], most: int, rng: random.Random) -> list[Sentence]:
+    """At most so many sentences of those that a long text begins with, without their labels."""
+    usable = (s for s in text if 1 < len(s) <= _LONGEST)
+    found = [s.bare() for s in islice(usable, LOOKED_AT)]
+    return rng.sample(found, min(most, len(found)))
+
+
+def read(
+    base: Base, text: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
+) -> list[Encoded]:
+    ordered = sorted(text, key=len)
+    groups = [ordered[at : at + _TOGETHER] for at in range(0, len(ordered), _TOGETHER)]
+    return [Encoded.of(base, group, labels, config) for group in groups]
+
+
+@torch.no_grad()
+def opinion(decoder: CRF, part: Encoded, config: LinearFitConfig) -> Encoded:
+    """The sentences with the tags that φ gives them. A sentence counts ``config.text`` times as one
+    that a curator has marked, and times the probability of its least sure tag."""
+    tags = decoder.decode(part.states, part.mask).where(part.mask, 0)
+    sure = decoder.marginals(part.states, part.mask).gather(3, tags[..., None])[..., 0]
+    least = sure.where(part.mask, 1.0).amin(-1)
+    shares = torch.where((tags > 0).any(-1), 1.0, config.empty)
+    return replace(part, tags=tags, shares=config.text * least * shares)
