@@ -4,7 +4,8 @@
 
 θ has seen no label at all, and a target never sees the φ of its own domain, so that one base serves every
 target. Where θ stays as it is, the test sentences are encoded once for all draws. Rows that are in the file
-already are not run again. `--linear` never tunes θ, `--name 0` leaves the label's name out of it.
+already are not run again. `--linear` never tunes θ, `--name 0` leaves the label's name out of it, `--text` is
+what `adapt --unlabelled` does with the text of the train split (no row of the papers' protocol).
 
 What the φ of known domains are worth on corpora that they have not learnt from:
 
@@ -81,6 +82,7 @@ def main() -> None:
     parser.add_argument("--sources", choices=("others", "all", "none"), default="others")
     parser.add_argument("--data", default="bio8", help="the folder of corpora")
     parser.add_argument("--limit", type=int, help="test sentences at most (smoke)")
+    parser.add_argument("--text", action="store_true", help="learn from the train split's text too")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     prepare_process()
@@ -105,12 +107,15 @@ def main() -> None:
         base = whole.of_domains(d for d in whole.model.domains if d not in own[options.sources])
         sentences = [s for s in target.split(options.split) if len(s)][: options.limit]
         gold = [[target.labels.tags[n] for n in target.labels.numbers(s)] for s in sentences]
+        text = [s.bare() for s in target.split("train") if len(s)] if options.text else []
         frozen = base.model.encoder
         once = encoded(frozen, base.batcher, sentences)
         for size, seed in wanted:
             support = draw(target.split("train"), size, seed)
             begun = time.perf_counter()
-            tagger = named_tune(base, support, config, labels=target.labels)
+            tagger = named_tune(
+                base, support, config, labels=target.labels, unlabelled=text, seed=seed
+            )
             seconds = time.perf_counter() - begun
             assert isinstance(tagger.decoder, CRF)
             tuned = tagger.encoder is not frozen

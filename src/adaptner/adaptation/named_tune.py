@@ -19,6 +19,7 @@ from adaptner.adaptation.linear_fit import (
 )
 from adaptner.adaptation.own_opinion import fit_with_text
 from adaptner.adaptation.raw_texts import holds_something
+from adaptner.adaptation.suited import suited
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.errors import BadUsage
@@ -43,6 +44,7 @@ def named_tune(
 ) -> Tagger:
     """``unlabelled``: text of the target that φ learns from too, where it learns alone."""
     target = Target.of(base, sentences, labels)
+    base = suited(base, target.sentences[:FEW], target.labels, config)
     options: dict[str, Any] = {"labels": labels, "budget": budget, "seed": seed, "watch": watch}
     mentions = sum(len(s.entities) for s in target.sentences)
     if mentions < config.tune_from and len(target.sentences) <= FEW:

@@ -51,6 +51,14 @@ def pretrain(
             "vectors instead of new ones."
         ),
     ] = None,
+    beside: Annotated[
+        bool,
+        typer.Option(
+            "--beside",
+            help="Keep the base of --start as it is and put what is learnt beside it: used where the "
+            "sources have taught all labels of a target.",
+        ),
+    ] = False,
     held_out: Annotated[
         list[str] | None,
         typer.Option("--held-out", help="Corpus whose test sentences must not be learnt from."),
@@ -72,6 +80,8 @@ def pretrain(
     Example: adaptner pretrain --method hgda --sources drug/ gene/ species/ --vectors w2v.npy -o base
 
     Example: adaptner pretrain --method named --start biomedical --sources mine/ -o base
+
+    Example: adaptner pretrain --method finetuning --start biomedical --beside --sources mine/ -o base
 
     Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
     """
@@ -109,6 +119,7 @@ def pretrain(
             output,
             vectors=vectors,
             start=start,
+            beside=beside,
             held_out=excluded,
             seed=seed,
             resume=resume,

@@ -14,6 +14,7 @@ from adaptner.adaptation.cross_fit import cross_fit
 from adaptner.adaptation.linear_fit import LinearFitConfig
 from adaptner.adaptation.mentions import LeftOut
 from adaptner.adaptation.named_tune import FEW, named_tune
+from adaptner.adaptation.suited import suited
 from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
 from adaptner.bilevel import uniform
@@ -75,6 +76,8 @@ class Named(Supervised):
         if start is None:
             return base
         base.names = start.names
+        if start.taught is not None and not set(start.taught.domains) & set(base.model.domains):
+            base.taught = start.taught  # else it would speak for what is learnt anew
         if start.model.shape != base.model.shape or base.model.shape.shared:
             return base  # its φ are of another make
         return base.of_domains(dict.fromkeys((*start.model.domains, *base.model.domains)), start)
@@ -102,7 +105,9 @@ class Named(Supervised):
         if len(target.sentences) > FEW or len({s.text for s in target.sentences}) < 2:
             return None
         options: dict[str, Any] = {"seed": seed, "watch": watch}
-        return cross_fit(base, target.sentences, target.labels, self.config.adaptation, **options)
+        sentences, labels, config = target.sentences, target.labels, self.config.adaptation
+        base = suited(base, sentences, labels, config)
+        return cross_fit(base, sentences, labels, config, **options)
 
     def tagger(self, base: Base, given: Given) -> Tagger:
         options = {**given.options(), "unlabelled": given.unlabelled}

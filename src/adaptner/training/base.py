@@ -15,6 +15,7 @@ from adaptner.nn.encoders import restored_encoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.state_senses import FILE as NAMES
 from adaptner.nn.state_senses import StateSenses
+from adaptner.training import taught
 from adaptner.training.storage import DomainEntry, Manifest, files_fit, read_model, write_model
 from adaptner.types import LabelSet
 
@@ -30,6 +31,7 @@ class Base:
     facts: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
     names: StateSenses | None = None  # what names mean among θ's states
+    taught: TaggingModel | None = None  # a second θ, tuned on sources, with its φ
 
     @property
     def labels(self) -> LabelSet:
@@ -44,10 +46,18 @@ class Base:
         """θ is what raw text has made of it: sources, if there are any, have taught φ alone."""
         return not self.model.domains or (self.method == "named" and "start" in self.facts)
 
+    @property
+    def over_taught(self) -> Base | None:
+        """The base as it is over the θ that its sources have tuned."""
+        if self.taught is None:
+            return None
+        return replace(self, model=self.taught, names=None, taught=None)
+
     def of_domains(self, names: Iterable[str], others: Base | None = None) -> Base:
         """The same θ with the φ of these domains only: its own, or else those of ``others``, which has
-        the same θ."""
+        the same θ. A θ that another domain has tuned is not kept."""
         known = {}
+        names = list(names)
         for base in (self,) if others is None else (others, self):
             for number, name in enumerate(base.model.domains):
                 known[name] = base.model.decoder_of(number)
@@ -56,7 +66,8 @@ class Base:
         model = TaggingModel(self.model.encoder, domains, torch.Generator(), self.model.shape)
         for mine, decoder in zip(model.decoder, kept.values(), strict=True):
             mine.load_state_dict(decoder.state_dict())
-        return replace(self, model=model)
+        kept_whole = self.taught is not None and set(self.taught.domains) <= set(names)
+        return replace(self, model=model, taught=self.taught if kept_whole else None)
 
     def save(self, folder: str | Path) -> None:
         model = self.model
@@ -76,6 +87,8 @@ class Base:
             facts=self.facts,
         )
         beside = {} if self.names is None else {NAMES: self.names.content()}
+        if self.taught is not None:
+            beside[taught.FILE] = taught.content(self.taught)
         write_model(Path(folder), manifest, model, self.batcher, self.folder, beside)
 
     @classmethod
@@ -91,5 +104,9 @@ class Base:
             names = None
             if NAMES in manifest.files:
                 names = StateSenses.of((folder / NAMES).read_bytes())
+            second = None
+            if taught.FILE in manifest.files:
+                content = (folder / taught.FILE).read_bytes()
+                second = taught.model_of(content, encoder, batcher, manifest.shape)
         own = (manifest.method, manifest.config, manifest.facts)
-        return cls(model, batcher, *own, folder, names)
+        return cls(model, batcher, *own, folder, names, second)

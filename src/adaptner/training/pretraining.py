@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable
 from adaptner.files import atomic_file, digest
 from adaptner.methods.method import Method, source_domains
+from adaptner.methods.source_learner import SourceLearner
 from adaptner.nn.vectors import read_vectors
 from adaptner.nn.word_batch import WordBatcher
 from adaptner.training import checkpoint
@@ -20,8 +22,10 @@ from adaptner.training.budget import Budget
 from adaptner.training.loop import CONFIG, Run
 from adaptner.training.progress import Watch, silent
 from adaptner.training.storage import MANIFEST
+from adaptner.training.taught import rounded
 
 CARD = "card.md"
+NAMED = "named"
 
 
 def pretrain(
@@ -32,6 +36,7 @@ def pretrain(
     *,
     vectors: Path | None = None,
     start: Path | None = None,
+    beside: bool = False,
     held_out: Sequence[Corpus] = (),
     seed: int = 0,
     resume: bool = False,
@@ -40,10 +45,13 @@ def pretrain(
     tell: Callable[[str], None] = lambda message: None,
 ) -> Base:
     """Train, save the base in ``folder`` and return it. ``start``: a base whose encoder and vectors
-    are begun with. ``tell`` hears what a user should know."""
+    are begun with; with ``beside`` it stays as it is, and what is learnt is its second θ. ``tell``
+    hears what a user should know."""
     check_folder(folder, resume)
     table = None if vectors is None else read_vectors(vectors)
     begun = None if start is None else Base.load(start)
+    if beside:
+        _check_beside(method, begun)
     tests = [s for c in held_out for s in c.split("test")]
     sources = source_domains(group_by_domain(corpora), tests)
     for domain in sources:
@@ -61,6 +69,7 @@ def pretrain(
         "held_out": [c.sha256 for c in held_out],
         "vectors": None if table is None else table.digest(),
         **({} if start is None else {"start": digest(start / MANIFEST)}),
+        **({"beside": True} if beside else {}),
     }
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     if resume and (folder / MANIFEST).exists():
@@ -69,11 +78,27 @@ def pretrain(
         (folder / MANIFEST).unlink(missing_ok=True)
     run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
     base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
+    if beside:
+        assert begun is not None
+        facts = {**begun.facts, "taught": {"method": base.method, **base.facts}}
+        facts["taught"].pop("start", None)  # told above
+        base = replace(begun, facts=facts, taught=rounded(base.model))
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(card(base, method))
     (folder / checkpoint.FILE).unlink(missing_ok=True)  # the base is complete without it
     return base
+
+
+def _check_beside(method: Method, begun: Base | None) -> None:
+    """A second θ is used by ``named`` alone, and must look like the first."""
+    if begun is None or begun.method != NAMED:
+        problem = "--beside: there is no base of the method named to put it beside"
+        raise BadUsage(problem=problem, remedy="name one with --start, for example biomedical")
+    shape = method.config.shape() if isinstance(method, SourceLearner) else None
+    if method.name == NAMED or shape != begun.model.shape:
+        problem = f"--beside: what {method.name} learns is no second encoder of such a base"
+        raise BadUsage(problem=problem, remedy="learn with --method finetuning")
 
 
 def finished(folder: Path, settings: Mapping[str, object]) -> Base:
