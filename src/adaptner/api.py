@@ -222,7 +222,8 @@ def assess(
     left_out = None
     if estimate:
         left_out = method.left_out(base, sentences, labels=tagger.labels, seed=seed, watch=watch)
-    return trusted(tagger, sentences, left_out, Trust.of(base.folder))
+    known = tagger.facts.get("known", {}).keys() >= set(tagger.labels.labels)
+    return trusted(tagger, sentences, left_out, Trust.of(base.folder, known=known))
 
 
 # --- shared with the command line -----------------------------------------------------------------

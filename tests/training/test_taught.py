@@ -40,6 +40,10 @@ def support(name: str) -> list[Sentence]:
     return [s for s in own_corpus(name).split("train") if s.entities][:8]
 
 
+def one_mention(name: str) -> list[Sentence]:
+    return [s for s in own_corpus(name).split("train") if len(s.entities) == 1]
+
+
 def states_of(base: Base, sentence: Sentence) -> torch.Tensor:
     with torch.no_grad():
         return base.model.encoder(base.batcher([[sentence]]))
@@ -106,11 +110,24 @@ def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None
     )
 
 
-def test_a_label_that_no_source_has_taught_takes_the_others_with_it(base: Base) -> None:
-    both = LabelSet(("Gene", "CellLine"))
-    mixed = [*support("gene"), *support("cellline")]
-    assert suited(base, mixed, both, CONFIG) is base
-    assert suited(base, support("gene"), LabelSet(("Gene",)), CONFIG) is not base
+def test_most_of_the_mentions_decide(base: Base) -> None:
+    def of(*given: tuple[str, int], labels: tuple[str, ...] = ("Gene", "CellLine")) -> bool:
+        drawn = [s for name, count in given for s in one_mention(name)[:count]]
+        return suited(base, drawn, LabelSet(labels), CONFIG) is not base
+
+    assert of(("gene", 6), labels=("Gene",))
+    assert of(("gene", 8), ("cellline", 4))
+    assert not of(("gene", 7), ("cellline", 4))
+    assert not of(("cellline", 4), labels=("CellLine",))
+
+
+def test_without_a_mention_the_labels_decide(base: Base) -> None:
+    bare = [s.bare() for s in support("gene")]
+    assert suited(base, bare, LabelSet(("Gene",)), CONFIG) is not base
+    assert suited(base, bare, LabelSet(("Gene", "CellLine")), CONFIG) is base
+
+
+def test_who_asks_for_no_sources_gets_none(base: Base) -> None:
     untold = CONFIG.model_copy(update={"sources": False})
     assert suited(base, support("gene"), LabelSet(("Gene",)), untold) is base
 

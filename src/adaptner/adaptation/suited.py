@@ -1,12 +1,15 @@
-"""Which θ of a base suits a target: that which sources have tuned, where they have taught all of it."""
+"""Which θ of a base suits a target: that which sources have tuned, where they have taught most of it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, known_from_sources
 from adaptner.training.base import Base
 from adaptner.types import LabelSet, Sentence
+
+MOST = 2 / 3  # of the mentions; it knows less of what they have not taught
 
 
 def suited(
@@ -16,5 +19,7 @@ def suited(
     if taught is None or not config.sources:
         return base
     marked = [Encoded.of(taught, sentences, labels, config)]
-    known = known_from_sources(taught, labels, config, marked)
-    return taught if known.keys() >= set(labels.labels) else base
+    known = known_from_sources(taught, labels, config, marked).keys()
+    counts = Counter(e.label for s in sentences for e in s.entities) or Counter(labels.labels)
+    share = sum(counts[label] for label in known) / counts.total()
+    return taught if share >= MOST else base

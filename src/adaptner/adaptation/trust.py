@@ -3,7 +3,8 @@
 A model is too sure of what it has learnt from few sentences, and cross-validation of φ over a frozen
 θ knows neither what the last fifth of the sentences nor what tuning θ adds. Both were measured on
 corpora with test sets (``evaluation/trust_fit.py``); here stand the formulas and their constants.
-A base may bring constants of its own in ``trust.json``.
+A base may bring constants of its own in ``trust.json`` and, for what its sources have taught, in
+``trust-known.json``: there five sentences show less than it knows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from adaptner.evaluation.scorer import Score
 from adaptner.files import atomic_file
 from adaptner.nn.calibration import Calibration
 
-TRUST = "trust.json"
+TRUST, OF_KNOWN = "trust.json", "trust-known.json"
 _HALF_WAY = 10  # mentions, from which on they say more of F1 than experience does
 _PULL = 1.0  # the shift of a draw's own log-odds is drawn from a normal distribution this wide
 
@@ -54,20 +55,22 @@ class Trust(BaseModel):
             low, high = min(low, score.f1), max(high, score.f1)
         return expected, low, high
 
-    def save(self, base: Path) -> None:
-        with atomic_file(base / TRUST) as file:
+    def save(self, base: Path, *, known: bool = False) -> None:
+        with atomic_file(base / (OF_KNOWN if known else TRUST)) as file:
             json.dump(self.model_dump(mode="json"), file, indent=1)
 
     @classmethod
-    def of(cls, base: Path | None) -> Trust:
-        """The constants in a base's folder, or ours."""
-        path = None if base is None else base / TRUST
-        if path is None or not path.is_file():
+    def of(cls, base: Path | None, *, known: bool = False) -> Trust:
+        """The constants in a base's folder, or ours; ``known``: of what its sources have taught."""
+        names = (OF_KNOWN, TRUST) if known else (TRUST,)
+        paths = [] if base is None else [base / name for name in names]
+        path = next((p for p in paths if p.is_file()), None)
+        if path is None:
             return cls()
         try:
             return cls.model_validate_json(path.read_text(encoding="utf-8"))
         except (ValidationError, OSError, ValueError) as error:
-            reason = f"damaged {TRUST} ({str(error).splitlines()[0]})"
+            reason = f"damaged {path.name} ({str(error).splitlines()[0]})"
             raise ModelUnreadable(
                 file=base, kind="base", reason=reason, command="benchmarks/trust.py --fit"
             ) from error
