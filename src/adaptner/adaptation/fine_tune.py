@@ -48,7 +48,9 @@ class FineTuneConfig(BaseModel):
         """Over θ, at its own rate, and what else learns."""
         own = encoder.rates()
         theta = {p: self.encoder_scale * own.get(p, 1.0) for p in encoder.parameters()}
-        return Optimiser([*theta, *others], self.optimiser, theta)
+        # A transformer has millions of parameters, and every other kernel goes through them often.
+        fused = encoder.kind == "transformer"
+        return Optimiser([*theta, *others], self.optimiser, theta, fused=fused)
 
 
 def fine_tune(

@@ -1,0 +1,60 @@
+"""Windows of any lengths through one network at once, one behind the other and without padding.
+
+All but the attention of a transformer takes every sub-word by itself: the sub-words of many windows are
+one matrix to it, which is multiplied faster than many small ones, and whose gradient comes in one piece.
+Here is the attention for that: each window attends to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+NAME = "adaptner-windows"  # in the library's registry of attentions
+# Families of networks that leave attention to that registry, and can be told positions
+# (tests/nn/test_window_attention.py has them all).
+FAMILIES = ("bert", "camembert", "electra", "roberta", "xlm-roberta")
+# Sub-words at most (or one window). Products of matrices gain nothing from more rows, and with
+# checkpointing this bounds what is in memory.
+MOST = 1024
+
+
+def window_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    window_lengths: Sequence[int] | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    """As the library's own, of ``query``, ``key`` and ``value`` (1, heads, T, d): (1, T, heads, d).
+
+    In plain operations, since the fused kernels cannot be differentiated twice."""
+    lengths = list(window_lengths or [query.shape[2]])
+    scaled = query[0] * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    found = []
+    for q, k, v in zip(
+        *(part.split(lengths, 1) for part in (scaled, key[0], value[0])), strict=True
+    ):
+        weights = F.dropout(torch.softmax(q @ k.mT, -1), dropout, module.training)
+        found.append((weights @ v).transpose(0, 1))
+    return torch.cat(found)[None], None
+
+
+def packs(lengths: Sequence[int], most: int = MOST) -> Iterator[tuple[int, int]]:
+    """From where to where windows are run together: as many as have ``most`` sub-words."""
+    first, held = 0, 0
+    for place, length in enumerate(lengths):
+        if place > first and held + length > most:
+            yield first, place
+            first, held = place, 0
+        held += length
+    if lengths:
+        yield first, len(lengths)
