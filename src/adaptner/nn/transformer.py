@@ -21,6 +21,7 @@ from adaptner.nn.encoding import Encoder
 from adaptner.nn.lora import add_lora
 from adaptner.nn.parameters import dropout
 from adaptner.nn.pretrained import Pretrained, find_pretrained
+from adaptner.nn.quick_dropout import quicken_dropout
 from adaptner.nn.subwords import Alignment, SubwordBatch, SubwordBatcher
 from adaptner.nn.task_dimension import add_task_dimension
 from adaptner.nn.window_attention import packs
@@ -84,6 +85,7 @@ class TransformerEncoder(Encoder):
         self._layers: int = own.num_hidden_layers
         self._packed = batcher.pretrained.packed
         self._first_position: int = _first_position(own)
+        quicken_dropout(network)
         network.eval()
         if config.lora:
             add_lora(network, config.lora, config.lora_alpha, config.lora_targets, generator)

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from adaptner.nn.quick_dropout import dropout_factors
 
 NAME = "adaptner-windows"  # in the library's registry of attentions
 # Families of networks that leave attention to that registry, and can be told positions
@@ -39,12 +40,13 @@ def window_attention(
     In plain operations, since the fused kernels cannot be differentiated twice."""
     lengths = list(window_lengths or [query.shape[2]])
     scaled = query[0] * (query.shape[-1] ** -0.5 if scaling is None else scaling)
-    found = []
-    for q, k, v in zip(
-        *(part.split(lengths, 1) for part in (scaled, key[0], value[0])), strict=True
-    ):
-        weights = F.dropout(torch.softmax(q @ k.mT, -1), dropout, module.training)
-        found.append((weights @ v).transpose(0, 1))
+    queries, keys, values = (part.split(lengths, 1) for part in (scaled, key[0], value[0]))
+    weights = [torch.softmax(q @ k.mT, -1) for q, k in zip(queries, keys, strict=True)]
+    if dropout and module.training:
+        sizes = [w.numel() for w in weights]
+        factors = dropout_factors((sum(sizes),), dropout, scaled.dtype).split(sizes)
+        weights = [w * f.view_as(w) for w, f in zip(weights, factors, strict=True)]
+    found = [(w @ v).transpose(0, 1) for w, v in zip(weights, values, strict=True)]
     return torch.cat(found)[None], None
 
 
