@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 WIDTHS = 5
-_BLOCK = 256  # rows at a time: what a block needs stays in the processor's cache
+_BLOCK = 256  # points a side of a tile: what a tile needs stays in the processor's cache
 
 
 def mmd(first: Tensor, second: Tensor, widths: int = WIDTHS, middle: float | None = None) -> Tensor:
@@ -46,54 +46,57 @@ def label_aware_mmd(
     ``first`` (N, d) are token states and ``first_tags`` (N,) their tags, numbered alike on both sides."""
     total = first.new_zeros(())
     for tag in sorted(set(first_tags.tolist()) & set(second_tags.tolist())):
-        total = total + mmd(first[first_tags == tag], second[second_tags == tag], widths)
+        ours, theirs = (
+            states.index_select(0, (tags == tag).nonzero()[:, 0])
+            for states, tags in ((first, first_tags), (second, second_tags))
+        )
+        total = total + mmd(ours, theirs, widths)
     return weight * total
 
 
-def _mean_distance(points: Tensor) -> float:
-    """Mean of |a - b|² over all pairs of different points, from sums alone."""
-    count = len(points)
-    values = points.double()
-    total = 2 * (count * values.square().sum() - values.sum(0).square().sum())
-    mean = float(total) / (count * (count - 1))
-    return mean if mean > 0 else 1.0  # all alike: any width gives 0
+def _mean_distance(centred: Tensor) -> float:
+    """Mean of |a - b|² over all pairs of different points; their sum is zero."""
+    total = float(centred.square().sum(dtype=torch.float64))
+    return 2 * total / (len(centred) - 1) or 1.0  # all alike: any width gives 0
 
 
 class _QuadraticForm(torch.autograd.Function):
     """Σ_ij c_i c_j k(z_i, z_j). The gradient, Σ_j 4 c_i c_j k'(d_ij) (z_i - z_j) by each z_i, comes
-    with the value, block by block: no matrix of all pairs is ever kept, and of two symmetric blocks
-    one is computed."""
+    with the value, tile by tile: no matrix of all pairs is ever kept, and of two symmetric tiles
+    one is computed. A tile costs products of matrices, an exponential and as few passes as can be:
+    norms are two more columns of the points, and signs stand in what a tile is multiplied with."""
 
     @staticmethod
     def forward(ctx: Any, points: Tensor, signs: Tensor, widths: int, middle: float) -> Tensor:
         wanted = ctx.needs_input_grad[0]
         widest = middle * 2.0 ** (widths - 1 - widths // 2)
-        norms = points.square().sum(1)
-        gradient = torch.zeros_like(points)
-        value = points.new_zeros((), dtype=torch.float64)
-        for at in range(0, len(points), _BLOCK):
-            here, rest = points[at : at + _BLOCK], points[at:]
-            own = len(here)
-            distance = torch.addmm(norms[at:], here, rest.T, alpha=-2)
-            distance += norms[at : at + own, None]
-            power = distance.clamp_(min=0).mul_(-1 / widest).exp_()
-            pairs = signs[at : at + own, None] * signs[at:]
-            pairs[:, own:] *= 2  # each stands for its mirror image too
-            kernel, slope = power.clone(), power.clone()
-            for doubling in range(1, widths):
-                power.square_()
-                kernel += power
-                slope.add_(power, alpha=2.0**doubling)
-            value += (kernel * pairs).sum(dtype=torch.float64)
-            if not wanted:
-                continue
-            pull = slope.mul_(pairs)
-            pull[:, own:] /= 2
-            gradient[at : at + own] += here * pull.sum(1, keepdim=True) - pull @ rest
-            below = pull[:, own:]
-            gradient[at + own :] += rest[own:] * below.sum(0)[:, None] - below.T @ here
+        scaled = points * (2 / widest) ** 0.5
+        halves, ones = scaled.square().sum(1, keepdim=True) / -2, scaled.new_ones(len(points), 1)
+        # left_i · right_j = -|z_i - z_j|² / widest
+        left, right = torch.cat([scaled, halves, ones], 1), torch.cat([scaled, ones, halves], 1).T
+        signed = torch.cat([points, ones], 1) * signs[:, None]
+        means = torch.zeros_like(signs)  # Σ_j c_j k(z_i, z_j), but for what its mirror image has
+        pulls = torch.zeros_like(signed)  # Σ_j c_j slope_ij (z_j, 1)
+        tiles = [slice(at, at + _BLOCK) for at in range(0, len(points), _BLOCK)]
+        for number, here in enumerate(tiles):
+            for there in tiles[number:]:
+                power = (left[here] @ right[:, there]).exp_()
+                # each tile off the diagonal stands for its mirror image too
+                counted = signs[there] if there is here else 2 * signs[there]
+                means[here].addmv_(power, counted)
+                slope = power.clone()
+                for doubling in range(1, widths):
+                    means[here].addmv_(power.square_(), counted)
+                    slope.add_(power, alpha=2.0**doubling)
+                if not wanted:
+                    continue
+                pulls[here].addmm_(slope, signed[there])
+                if there is not here:
+                    pulls[there].addmm_(slope.T, signed[here])
+        value = means.double() @ signs.double()
         # k' = -slope / (widths · widest)
-        ctx.save_for_backward(gradient.mul_(-4 / (widths * widest)))
+        gradient = (points * pulls[:, -1:]).sub_(pulls[:, :-1])
+        ctx.save_for_backward(gradient.mul_(signs[:, None] * (-4 / (widths * widest))))
         return (value / widths).to(points.dtype)
 
     @staticmethod
