@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 WIDTHS = 5
-_BLOCK = 256  # points a side of a tile: what a tile needs stays in the processor's cache
+_BLOCK = 256  # points at a time, against all others
+_CHUNK = 65536  # pairs of which powers are taken at a time: they stay in the processor's cache
 
 
 def mmd(first: Tensor, second: Tensor, widths: int = WIDTHS, middle: float | None = None) -> Tensor:
@@ -62,9 +63,9 @@ def _mean_distance(centred: Tensor) -> float:
 
 class _QuadraticForm(torch.autograd.Function):
     """Σ_ij c_i c_j k(z_i, z_j). The gradient, Σ_j 4 c_i c_j k'(d_ij) (z_i - z_j) by each z_i, comes
-    with the value, tile by tile: no matrix of all pairs is ever kept, and of two symmetric tiles
-    one is computed. A tile costs products of matrices, an exponential and as few passes as can be:
-    norms are two more columns of the points, and signs stand in what a tile is multiplied with."""
+    with the value, block by block: no matrix of all pairs is ever kept, and of two symmetric parts
+    one is computed. What is no product of matrices is kept small: norms are two more columns of the
+    points, signs stand in what a block is multiplied with, and powers are taken of a few rows at a time."""
 
     @staticmethod
     def forward(ctx: Any, points: Tensor, signs: Tensor, widths: int, middle: float) -> Tensor:
@@ -73,29 +74,29 @@ class _QuadraticForm(torch.autograd.Function):
         scaled = points * (2 / widest) ** 0.5
         halves, ones = scaled.square().sum(1, keepdim=True) / -2, scaled.new_ones(len(points), 1)
         # left_i · right_j = -|z_i - z_j|² / widest
-        left, right = torch.cat([scaled, halves, ones], 1), torch.cat([scaled, ones, halves], 1).T
-        signed = torch.cat([points, ones], 1) * signs[:, None]
-        means = torch.zeros_like(signs)  # Σ_j c_j k(z_i, z_j), but for what its mirror image has
-        pulls = torch.zeros_like(signed)  # Σ_j c_j slope_ij (z_j, 1)
-        tiles = [slice(at, at + _BLOCK) for at in range(0, len(points), _BLOCK)]
-        for number, here in enumerate(tiles):
-            for there in tiles[number:]:
-                power = (left[here] @ right[:, there]).exp_()
-                # each tile off the diagonal stands for its mirror image too
-                counted = signs[there] if there is here else 2 * signs[there]
-                means[here].addmv_(power, counted)
-                slope = power.clone()
-                for doubling in range(1, widths):
-                    means[here].addmv_(power.square_(), counted)
-                    slope.add_(power, alpha=2.0**doubling)
-                if not wanted:
-                    continue
-                pulls[here].addmm_(slope, signed[there])
-                if there is not here:
-                    pulls[there].addmm_(slope.T, signed[here])
+        left, right = torch.cat([scaled, halves, ones], 1), torch.cat([scaled, ones, halves], 1)
+        signed = points * signs[:, None]
+        means, weights = torch.zeros_like(signs), torch.zeros_like(signs)
+        pulls = torch.zeros_like(points)
+        for at in range(0, len(points), _BLOCK):
+            here, rest = slice(at, at + _BLOCK), slice(at, None)
+            block = (left[here] @ right[rest].T).exp_()
+            own = len(block)
+            counted = 2 * signs[rest]  # each stands for its mirror image too
+            counted[:own] = signs[here]
+            for rows, sums in zip(*(_by_rows(x, block) for x in (block, means[here])), strict=True):
+                _add_powers(rows, sums, counted, widths)
+            if not wanted:
+                continue
+            # the block is Σ_u 2^u power_u by now, and pulls are Σ_j c_j block_ij z_j
+            pulls[here].addmm_(block, signed[rest])
+            weights[here].addmv_(block, signs[rest])
+            if own < len(counted):
+                pulls[at + own :].addmm_(block[:, own:].T, signed[here])
+                weights[at + own :].addmv_(block[:, own:].T, signs[here])
         value = means.double() @ signs.double()
-        # k' = -slope / (widths · widest)
-        gradient = (points * pulls[:, -1:]).sub_(pulls[:, :-1])
+        # k' = -block / (widths · widest)
+        gradient = (points * weights[:, None]).sub_(pulls)
         ctx.save_for_backward(gradient.mul_(signs[:, None] * (-4 / (widths * widest))))
         return (value / widths).to(points.dtype)
 
@@ -104,3 +105,18 @@ class _QuadraticForm(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient * outer, None, None, None
+
+
+def _by_rows(values: Tensor, block: Tensor) -> tuple[Tensor, ...]:
+    return values.split(max(1, _CHUNK // block.shape[1]))
+
+
+def _add_powers(rows: Tensor, sums: Tensor, counted: Tensor, widths: int) -> None:
+    """To ``sums`` the products of ``counted`` with p, p², p⁴, ..., of ``rows`` p, which become
+    p + 2p² + 4p⁴ + ..."""
+    sums.addmv_(rows, counted)
+    power = rows
+    for doubling in range(1, widths):
+        power = power.square() if power is rows else power.square_()
+        sums.addmv_(power, counted)
+        rows.add_(power, alpha=2.0**doubling)
