@@ -78,10 +78,12 @@ class _QuadraticForm(torch.autograd.Function):
         signed = points * signs[:, None]
         means, weights = torch.zeros_like(signs), torch.zeros_like(signs)
         pulls = torch.zeros_like(points)
+        memory = points.new_empty(min(_BLOCK, len(points)) * len(points))  # warm for every block
         for at in range(0, len(points), _BLOCK):
             here, rest = slice(at, at + _BLOCK), slice(at, None)
-            block = (left[here] @ right[rest].T).exp_()
-            own = len(block)
+            own, others = len(left[here]), len(points) - at
+            block = memory[: own * others].view(own, others)
+            torch.mm(left[here], right[rest].T, out=block).exp_()
             counted = 2 * signs[rest]  # each stands for its mirror image too
             counted[:own] = signs[here]
             for rows, sums in zip(*(_by_rows(x, block) for x in (block, means[here])), strict=True):
@@ -91,7 +93,7 @@ class _QuadraticForm(torch.autograd.Function):
             # the block is Σ_u 2^u power_u by now, and pulls are Σ_j c_j block_ij z_j
             pulls[here].addmm_(block, signed[rest])
             weights[here].addmv_(block, signs[rest])
-            if own < len(counted):
+            if own < others:
                 pulls[at + own :].addmm_(block[:, own:].T, signed[here])
                 weights[at + own :].addmv_(block[:, own:].T, signs[here])
         value = means.double() @ signs.double()
