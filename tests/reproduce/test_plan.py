@@ -9,7 +9,7 @@ import pytest
 from reproduce_kit import OWN, TABLE, TINY, copied_data, request
 
 from adaptner.corpora.corpus import load_corpus
-from adaptner.errors import BadConfiguration, BadUsage, FileMissing, UnknownName
+from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML, UnknownName
 from adaptner.methods import methods
 from adaptner.reproduce.code_version import COMPUTES, _bare, code_version
 from adaptner.reproduce.data import as_source, as_target, checksum
@@ -283,8 +283,14 @@ def test_settings_of_the_user_are_every_methods_and_rows_keep_their_own(
     before = planned("pdaln/2", everything, methods=("pdaln",), draws=1)
     assert {job.key for job in plan.bases} == {job.key for job in before.bases}
     file.write_text("[adaptation]\nstep = 7\n")
-    with pytest.raises(BadConfiguration, match="step"):
+    with pytest.raises(BadConfiguration) as raised:
         planned("pdaln/2", everything, config=file)
+    assert str(raised.value).startswith(f"{file}: adaptation.step: ")
+    assert "pretrain" not in str(raised.value)  # it is not the command that was called
+    file.write_text("[adaptation\n")
+    with pytest.raises(NotTOML, match=r"\[adaptation\]") as raised:
+        planned("pdaln/2", everything, config=file)
+    assert "pretrain" not in str(raised.value)
 
 
 def test_the_grid_adds_up(everything: Path) -> None:

@@ -107,7 +107,7 @@ def pdaln_protocols(settings: Settings, quick: Settings, notes: tuple[str, ...])
             quick_own={"crossdomain-lm": quick},
             notes=(*(f"without --encoder: {note}" for note in notes), *NOTES),
             quick_draws=3,
-            transformers=("d-shift", "finetuning", "pdaln", "la-dtl", "datnet"),
+            transformers=("d-shift", "finetuning", "pdaln"),
             transformer=TRANSFORMER,
             transformer_own=WEIGHTS,
             source_sentences=SOURCE_SENTENCES,
