@@ -237,12 +237,16 @@ class UnknownBase(AdaptnerError):
 
 class BadConfiguration(AdaptnerError):
     problem = "{field}: {reason}"
-    remedy = "settings are on the method's page in docs/methods and in the recipes of reproduce/recipes"
+    remedy = (
+        "settings are on the method's page in docs/methods and in the recipes of reproduce/recipes"
+    )
     exit_code = 2
 
 
 class NotTOML(BadConfiguration):
-    remedy = "write `name = value` on each line, those of a group under its heading, as [adaptation]"
+    remedy = (
+        "write `name = value` on each line, those of a group under its heading, as [adaptation]"
+    )
 
 
 class BadUsage(AdaptnerError):

@@ -15,7 +15,9 @@ def test_the_share_and_the_scale(rate: float) -> None:
     factors = dropout_factors((1001, 999), rate, torch.float64)  # no multiple of four
     assert factors.shape == (1001, 999)
     dropped = factors == 0
-    torch.testing.assert_close(factors[~dropped], torch.full_like(factors[~dropped], 1 / (1 - rate)))
+    torch.testing.assert_close(
+        factors[~dropped], torch.full_like(factors[~dropped], 1 / (1 - rate))
+    )
     sd = (rate * (1 - rate) / dropped.numel()) ** 0.5
     assert abs(float(dropped.double().mean()) - rate) < 4 * sd
     # neighbours know nothing of each other: they come from the same 64 bits

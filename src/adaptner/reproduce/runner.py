@@ -83,7 +83,7 @@ def prepared(protocol: Protocol, table: PublishedTable, request: Request) -> Pla
         return plan(protocol, profile, selection, places, request.code or code_version())
     except BadConfiguration as error:  # by a setting of the user's file, or by one of ours
         if str(error.facts["field"]).partition(".")[0] in profile.settings:
-            raise BadConfiguration(file=request.config, **error.facts) from error
+            raise BadConfiguration(file=request.config, line=None, **error.facts) from error
         raise
 
 
