@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ def test_packed_windows_are_what_the_library_makes_of_each(family: str) -> None:
     config = transformers.AutoConfig.for_model(family, **SMALL)
     torch.manual_seed(0)
     plain = transformers.AutoModel.from_config(config, attn_implementation="eager").double().eval()
-    packed = transformers.AutoModel.from_config(config, attn_implementation=window_attention.NAME)
+    packed = transformers.AutoModel.from_config(
+        copy.deepcopy(config), attn_implementation=window_attention.NAME
+    )  # two networks of one configuration would have one attention
     packed.load_state_dict(plain.state_dict())
     packed.double().eval()
     words = [torch.randn(n, 8, dtype=torch.float64) for n in LENGTHS]
@@ -94,6 +97,15 @@ def test_the_encoder_packed_is_the_encoder_padded(
         results.append([states, *first, *second])
     for packed, plain in zip(*results, strict=True):
         torch.testing.assert_close(packed, plain, atol=1e-9, rtol=1e-9)
+
+
+def test_lengths_that_are_not_handed_on_are_an_error(
+    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every sentence would read its neighbours."""
+    encoder, _ = made(tiny_transformer, False, monkeypatch)
+    with pytest.raises(TypeError, match="window_lengths"):
+        window_attention.window_attention(encoder.network, *[torch.zeros(1, 2, 3, 4)] * 3, None)
 
 
 def test_a_batch_is_run_at_once(tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,8 @@ class TransformerEncoder(Encoder):
         learned = [name for name, p in network.named_parameters() if p.requires_grad]
         if config.frozen_layers:
             learned = self._above(config.frozen_layers, learned)
-        add_task_dimension(network, _read(network, words, learned))
+        told = {"window_lengths": [2]} if self._packed else {}
+        add_task_dimension(network, _read(network, words, learned, told))
         self.network = network
         if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
             reason = "the layers of this network have no numbers (it may share them)"
@@ -232,11 +233,14 @@ def _dropout_inside(network: nn.Module, seed: int | None) -> Iterator[None]:
             network.eval()
 
 
-def _read(network: nn.Module, words: nn.Embedding, learned: Sequence[str]) -> set[str]:
-    """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient."""
+def _read(
+    network: nn.Module, words: nn.Embedding, learned: Sequence[str], told: Mapping[str, Any]
+) -> set[str]:
+    """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient.
+    ``told``: what the network wants to know of two sub-words."""
     parameters = dict(network.named_parameters())
     embedded = words(torch.tensor([[0, 1]]))
-    states = network(inputs_embeds=embedded).last_hidden_state
+    states = network(inputs_embeds=embedded, **told).last_hidden_state
     wanted = [parameters[name] for name in learned]
     found = torch.autograd.grad(states.square().sum(), wanted, allow_unused=True)
     return {name for name, g in zip(learned, found, strict=True) if g is not None}

@@ -32,13 +32,15 @@ def window_attention(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
-    window_lengths: Sequence[int] | None = None,
+    *,
+    window_lengths: Sequence[int],
     **others: Any,
 ) -> tuple[Tensor, None]:
     """As the library's own, of ``query``, ``key`` and ``value`` (1, heads, T, d): (1, T, heads, d).
 
-    In plain operations, since the fused kernels cannot be differentiated twice."""
-    lengths = list(window_lengths or [query.shape[2]])
+    In plain operations, since the fused kernels cannot be differentiated twice. ``window_lengths`` has
+    no default: a library that does not hand it on must fail, not let all windows see each other."""
+    lengths = list(window_lengths)
     scaled = query[0] * (query.shape[-1] ** -0.5 if scaling is None else scaling)
     queries, keys, values = (part.split(lengths, 1) for part in (scaled, key[0], value[0]))
     weights = [torch.softmax(q @ k.mT, -1) for q, k in zip(queries, keys, strict=True)]
