@@ -237,8 +237,16 @@ class UnknownBase(AdaptnerError):
 
 class BadConfiguration(AdaptnerError):
     problem = "{field}: {reason}"
-    remedy = "see `adaptner pretrain --help` and the method's page in docs/methods"
+    remedy = (
+        "settings are on the method's page in docs/methods and in the recipes of reproduce/recipes"
+    )
     exit_code = 2
+
+
+class NotTOML(BadConfiguration):
+    remedy = (
+        "write `name = value` on each line, those of a group under its heading, as [adaptation]"
+    )
 
 
 class BadUsage(AdaptnerError):

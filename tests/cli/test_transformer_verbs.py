@@ -68,7 +68,11 @@ def test_adapt_a_transformer_without_a_base(
         (("adapt", "a.jsonl", "--download", "-o", "x"), "no transformer is named"),
         (("reproduce", "hgda/3", "--download"), "no transformer is named"),
         (("reproduce", "metaner/3", "--encoder", "minilm", "--data", OWN), "no row of metaner/3"),
-        (("pretrain", *SOURCES, "--method", "named", "--encoder", "minilm", "-o", "x"), "encoder"),
+        (("pretrain", *SOURCES, "--method", "named", "--encoder", "minilm", "-o", "x"), "named"),
+        (
+            ("pretrain", *SOURCES, "--method", "multi-cell", "--encoder", "minilm", "-o", "x"),
+            "multi-cell is made for a recurrent encoder",
+        ),
         (
             ("pretrain", *SOURCES, "--encoder", "minilm", "--vectors", "v.npy", "-o", "x"),
             "--vectors has no use with a transformer",

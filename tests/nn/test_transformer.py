@@ -235,7 +235,7 @@ def test_checkpointing_runs_the_network_again(
     real = encoder.network.forward
     monkeypatch.setattr(encoder.network, "forward", lambda **k: calls.append(1) or real(**k))
     gradients(encoder, batcher)
-    assert len(calls) == 2 * len(list(alike(batcher([SENTENCES]).lengths[0])))
+    assert len(calls) == 2
 
 
 def test_dropout_comes_from_the_generator_alone(tiny_transformer: Path) -> None:

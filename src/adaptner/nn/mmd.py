@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 WIDTHS = 5
-_BLOCK = 256  # rows at a time: what a block needs stays in the processor's cache
+_BLOCK = 256  # points at a time, against all others
+_CHUNK = 65536  # pairs of which powers are taken at a time: they stay in the processor's cache
 
 
 def mmd(first: Tensor, second: Tensor, widths: int = WIDTHS, middle: float | None = None) -> Tensor:
@@ -45,55 +46,66 @@ def label_aware_mmd(
 
     ``first`` (N, d) are token states and ``first_tags`` (N,) their tags, numbered alike on both sides."""
     total = first.new_zeros(())
-    for tag in sorted(set(first_tags.tolist()) & set(second_tags.tolist())):
-        total = total + mmd(first[first_tags == tag], second[second_tags == tag], widths)
+    shared = sorted(set(first_tags.tolist()) & set(second_tags.tolist()))
+    if shared:
+        sides = (_by_tag(first, first_tags, shared), _by_tag(second, second_tags, shared))
+        for ours, theirs in zip(*sides, strict=True):
+            total = total + mmd(ours, theirs, widths)
     return weight * total
 
 
-def _mean_distance(points: Tensor) -> float:
-    """Mean of |a - b|² over all pairs of different points, from sums alone."""
-    count = len(points)
-    values = points.double()
-    total = 2 * (count * values.square().sum() - values.sum(0).square().sum())
-    mean = float(total) / (count * (count - 1))
-    return mean if mean > 0 else 1.0  # all alike: any width gives 0
+def _by_tag(states: Tensor, tags: Tensor, wanted: list[int]) -> tuple[Tensor, ...]:
+    """The states of each wanted tag, gathered at once: gathering is costly to differentiate, splitting
+    is not."""
+    places = [(tags == tag).nonzero()[:, 0] for tag in wanted]
+    return states.index_select(0, torch.cat(places)).split([len(own) for own in places])
+
+
+def _mean_distance(centred: Tensor) -> float:
+    """Mean of |a - b|² over all pairs of different points; their sum is zero."""
+    total = float(centred.square().sum(dtype=torch.float64))
+    return 2 * total / (len(centred) - 1) or 1.0  # all alike: any width gives 0
 
 
 class _QuadraticForm(torch.autograd.Function):
     """Σ_ij c_i c_j k(z_i, z_j). The gradient, Σ_j 4 c_i c_j k'(d_ij) (z_i - z_j) by each z_i, comes
-    with the value, block by block: no matrix of all pairs is ever kept, and of two symmetric blocks
-    one is computed."""
+    with the value, block by block: no matrix of all pairs is ever kept, and of two symmetric parts
+    one is computed. What is no product of matrices is kept small: norms are two more columns of the
+    points, signs stand in what a block is multiplied with, and powers are taken of a few rows at a time."""
 
     @staticmethod
     def forward(ctx: Any, points: Tensor, signs: Tensor, widths: int, middle: float) -> Tensor:
         wanted = ctx.needs_input_grad[0]
         widest = middle * 2.0 ** (widths - 1 - widths // 2)
-        norms = points.square().sum(1)
-        gradient = torch.zeros_like(points)
-        value = points.new_zeros((), dtype=torch.float64)
+        scaled = points * (2 / widest) ** 0.5
+        halves, ones = scaled.square().sum(1, keepdim=True) / -2, scaled.new_ones(len(points), 1)
+        # left_i · right_j = -|z_i - z_j|² / widest
+        left, right = torch.cat([scaled, halves, ones], 1), torch.cat([scaled, ones, halves], 1)
+        signed = points * signs[:, None]
+        means, weights = torch.zeros_like(signs), torch.zeros_like(signs)
+        pulls = torch.zeros_like(points)
+        memory = points.new_empty(min(_BLOCK, len(points)) * len(points))  # warm for every block
         for at in range(0, len(points), _BLOCK):
-            here, rest = points[at : at + _BLOCK], points[at:]
-            own = len(here)
-            distance = torch.addmm(norms[at:], here, rest.T, alpha=-2)
-            distance += norms[at : at + own, None]
-            power = distance.clamp_(min=0).mul_(-1 / widest).exp_()
-            pairs = signs[at : at + own, None] * signs[at:]
-            pairs[:, own:] *= 2  # each stands for its mirror image too
-            kernel, slope = power.clone(), power.clone()
-            for doubling in range(1, widths):
-                power.square_()
-                kernel += power
-                slope.add_(power, alpha=2.0**doubling)
-            value += (kernel * pairs).sum(dtype=torch.float64)
+            here, rest = slice(at, at + _BLOCK), slice(at, None)
+            own, others = len(left[here]), len(points) - at
+            block = memory[: own * others].view(own, others)
+            torch.mm(left[here], right[rest].T, out=block).exp_()
+            counted = 2 * signs[rest]  # each stands for its mirror image too
+            counted[:own] = signs[here]
+            for rows, sums in zip(*(_by_rows(x, block) for x in (block, means[here])), strict=True):
+                _add_powers(rows, sums, counted, widths)
             if not wanted:
                 continue
-            pull = slope.mul_(pairs)
-            pull[:, own:] /= 2
-            gradient[at : at + own] += here * pull.sum(1, keepdim=True) - pull @ rest
-            below = pull[:, own:]
-            gradient[at + own :] += rest[own:] * below.sum(0)[:, None] - below.T @ here
-        # k' = -slope / (widths · widest)
-        ctx.save_for_backward(gradient.mul_(-4 / (widths * widest)))
+            # the block is Σ_u 2^u power_u by now, and pulls are Σ_j c_j block_ij z_j
+            pulls[here].addmm_(block, signed[rest])
+            weights[here].addmv_(block, signs[rest])
+            if own < others:
+                pulls[at + own :].addmm_(block[:, own:].T, signed[here])
+                weights[at + own :].addmv_(block[:, own:].T, signs[here])
+        value = means.double() @ signs.double()
+        # k' = -block / (widths · widest)
+        gradient = (points * weights[:, None]).sub_(pulls)
+        ctx.save_for_backward(gradient.mul_(signs[:, None] * (-4 / (widths * widest))))
         return (value / widths).to(points.dtype)
 
     @staticmethod
@@ -101,3 +113,18 @@ class _QuadraticForm(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient * outer, None, None, None
+
+
+def _by_rows(values: Tensor, block: Tensor) -> tuple[Tensor, ...]:
+    return values.split(max(1, _CHUNK // block.shape[1]))
+
+
+def _add_powers(rows: Tensor, sums: Tensor, counted: Tensor, widths: int) -> None:
+    """To ``sums`` the products of ``counted`` with p, p², p⁴, ..., of ``rows`` p, which become
+    p + 2p² + 4p⁴ + ..."""
+    sums.addmv_(rows, counted)
+    power = rows
+    for doubling in range(1, widths):
+        power = power.square() if power is rows else power.square_()
+        sums.addmv_(power, counted)
+        rows.add_(power, alpha=2.0**doubling)

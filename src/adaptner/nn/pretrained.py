@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 
 from adaptner.errors import EncoderMissing, EncoderUnusable, ExtraMissing
 from adaptner.files import atomic_file
+from adaptner.nn import window_attention
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -45,12 +46,19 @@ class Pretrained:
     weights: Path | None = None
     layers: int | None = None  # the first so many; None: all
 
+    @property
+    def packed(self) -> bool:
+        """Whether the network takes windows one behind the other (``nn/window_attention.py``)."""
+        return self.description.get("model_type") in window_attention.FAMILIES
+
     def network(self) -> PreTrainedModel:
         """In single precision. Without ``weights`` its parameters mean nothing yet."""
-        from transformers import AutoConfig, AutoModel
+        from transformers import AttentionInterface, AutoConfig, AutoModel
 
+        AttentionInterface.register(window_attention.NAME, window_attention.window_attention)
         # The fused kernels of attention cannot be differentiated twice.
-        plain = {"attn_implementation": "eager", "dtype": torch.float32}
+        attention = window_attention.NAME if self.packed else "eager"
+        plain = {"attn_implementation": attention, "dtype": torch.float32}
         if self.weights is None:
             with torch.random.fork_rng(devices=[]):
                 return AutoModel.from_config(AutoConfig.for_model(**self.description), **plain)

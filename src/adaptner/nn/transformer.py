@@ -21,10 +21,12 @@ from adaptner.nn.encoding import Encoder
 from adaptner.nn.lora import add_lora
 from adaptner.nn.parameters import dropout
 from adaptner.nn.pretrained import Pretrained, find_pretrained
+from adaptner.nn.quick_dropout import quicken_dropout
 from adaptner.nn.subwords import Alignment, SubwordBatch, SubwordBatcher
 from adaptner.nn.task_dimension import add_task_dimension
+from adaptner.nn.window_attention import packs
 
-# Windows are run together with those that are at least so long: padding costs as much as text.
+# Where windows are padded, they are run with those at least so long: padding costs as much as text.
 ALIKE = 0.75
 # Their positions begin behind the number of the padding.
 _LATE_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")
@@ -81,13 +83,17 @@ class TransformerEncoder(Encoder):
         self._words = f"{place}.weight"
         self.width: int = own.hidden_size
         self._layers: int = own.num_hidden_layers
+        self._packed = batcher.pretrained.packed
+        self._first_position: int = _first_position(own)
+        quicken_dropout(network)
         network.eval()
         if config.lora:
             add_lora(network, config.lora, config.lora_alpha, config.lora_targets, generator)
         learned = [name for name, p in network.named_parameters() if p.requires_grad]
         if config.frozen_layers:
             learned = self._above(config.frozen_layers, learned)
-        add_task_dimension(network, _read(network, words, learned))
+        told = {"window_lengths": [2]} if self._packed else {}
+        add_task_dimension(network, _read(network, words, learned, told))
         self.network = network
         if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
             reason = "the layers of this network have no numbers (it may share them)"
@@ -145,13 +151,20 @@ class TransformerEncoder(Encoder):
     ) -> Tensor:
         """(B, L, width)"""
         hidden, owners = [], []
-        for first, end in alike(batch.lengths[g]):
-            lengths = torch.tensor(batch.lengths[g][first:end])
-            longest = int(lengths[0])
-            real = torch.arange(longest) < lengths[:, None]
-            found = self._run(parameters, batch.rows[g, first:end, :longest], real, noise)
-            hidden.append(found.flatten(0, 1))
-            owners.append(batch.owner[g, first:end, :longest].flatten())
+        together = packs if self._packed else alike
+        for first, end in together(batch.lengths[g]):
+            lengths = batch.lengths[g][first:end]
+            longest = lengths[0]
+            real = torch.arange(longest) < torch.tensor(lengths)[:, None]
+            rows, owner = (part[g, first:end, :longest] for part in (batch.rows, batch.owner))
+            if self._packed:
+                places = torch.arange(longest).expand(len(lengths), -1)[real][None]
+                given = {"position_ids": places + self._first_position, "window_lengths": lengths}
+                rows, owner = rows[real][None], owner[real]
+            else:
+                given = {"attention_mask": real.long()}
+            hidden.append(self._run(parameters, rows, given, noise).flatten(0, 1))
+            owners.append(owner.flatten())
         _, sentences, length = batch.mask.shape
         blank = hidden[0].new_zeros(sentences * length + 1, self.width)
         sums = blank.index_add(0, torch.cat(owners), torch.cat(hidden))[:-1]
@@ -159,9 +172,13 @@ class TransformerEncoder(Encoder):
         return states / batch.parts[g, ..., None].to(states.dtype)
 
     def _run(
-        self, parameters: Mapping[str, Tensor], rows: Tensor, real: Tensor, noise: Generator | None
+        self,
+        parameters: Mapping[str, Tensor],
+        rows: Tensor,
+        given: Mapping[str, Any],
+        noise: Generator | None,
     ) -> Tensor:
-        """(N, S, width) of a few windows."""
+        """(N, S, width) of the sub-words ``rows`` (N, S); ``given``: what the network is told of them."""
         dropping = noise is not None and self.config.own_dropout
         seed = int(torch.randint(2**62, (), generator=noise)) if dropping else None
 
@@ -170,8 +187,8 @@ class TransformerEncoder(Encoder):
             if table is None:
                 table = self.network.get_buffer(self._words)
             with _RUNNING, _dropout_inside(self.network, seed):
-                given = {"inputs_embeds": F.embedding(rows, table), "attention_mask": real.long()}
-                found = functional_call(self.network, dict(parameters), (), given)
+                told = {"inputs_embeds": F.embedding(rows, table), **given}
+                found = functional_call(self.network, dict(parameters), (), told)
             return found.last_hidden_state
 
         if self.config.checkpointing and torch.is_grad_enabled():
@@ -180,10 +197,13 @@ class TransformerEncoder(Encoder):
         return run()
 
 
+def _first_position(own: Any) -> int:
+    return (own.pad_token_id or 0) + 1 if own.model_type in _LATE_POSITIONS else 0
+
+
 def _check_length(own: Any, config: TransformerConfig) -> None:
     most = getattr(own, "max_position_embeddings", None) or -1
-    if own.model_type in _LATE_POSITIONS:
-        most -= (own.pad_token_id or 0) + 1
+    most -= _first_position(own)
     if 0 < most < config.max_length:
         reason = f"it reads {most} sub-words at once, and max_length is {config.max_length}"
         raise EncoderUnusable(file=config.name, reason=reason)
@@ -213,11 +233,14 @@ def _dropout_inside(network: nn.Module, seed: int | None) -> Iterator[None]:
             network.eval()
 
 
-def _read(network: nn.Module, words: nn.Embedding, learned: Sequence[str]) -> set[str]:
-    """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient."""
+def _read(
+    network: nn.Module, words: nn.Embedding, learned: Sequence[str], told: Mapping[str, Any]
+) -> set[str]:
+    """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient.
+    ``told``: what the network wants to know of two sub-words."""
     parameters = dict(network.named_parameters())
     embedded = words(torch.tensor([[0, 1]]))
-    states = network(inputs_embeds=embedded).last_hidden_state
+    states = network(inputs_embeds=embedded, **told).last_hidden_state
     wanted = [parameters[name] for name in learned]
     found = torch.autograd.grad(states.square().sum(), wanted, allow_unused=True)
     return {name for name, g in zip(learned, found, strict=True) if g is not None}

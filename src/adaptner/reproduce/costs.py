@@ -24,8 +24,9 @@ SECONDS_A_STEP = 0.01
 SECONDS_A_STEP_SENTENCE = 0.003
 TAGGED_A_SECOND = 1600
 SECONDS_A_DRAW = 0.1
-# With MiniLM, as multiples: an iteration of 4 tasks at K = 10 in 3.8 s, a step in 0.45 s.
-TRANSFORMER_PACE, TRANSFORMER_TAGGED_A_SECOND = 14.0, 40
+# With MiniLM, as multiples: an iteration of 4 tasks at K = 10 in 2.7 s, a step in 0.30 s
+# (docs/results/transformers.md).
+TRANSFORMER_PACE, TRANSFORMER_STEP_PACE, TRANSFORMER_TAGGED_A_SECOND = 10.0, 7.5, 105
 SENTENCES = 4000  # of a split whose file is not here
 _BYTES_A_SENTENCE = 250  # of a CoNLL file
 
@@ -34,7 +35,8 @@ BASIS = (
     f"{SECONDS_AN_ITERATION} + {SECONDS_A_TASK_SENTENCE} x tasks x K an iteration, "
     f"{SECONDS_A_STEP} + {SECONDS_A_STEP_SENTENCE} x batch a step of fine-tuning, "
     f"{TAGGED_A_SECOND:,} sentences tagged a second. With a transformer {TRANSFORMER_PACE:g} times as "
-    f"much and {TRANSFORMER_TAGGED_A_SECOND} sentences a second, as MiniLM takes."
+    f"much an iteration, {TRANSFORMER_STEP_PACE:g} times a step, and {TRANSFORMER_TAGGED_A_SECOND} "
+    "sentences a second, as MiniLM takes."
 )
 
 
@@ -64,7 +66,7 @@ def _draw(job: Job, data: Path | None) -> float:
         scored = min(scored, spec["limit"])
     if _has_transformer(job):
         tagging = scored / TRANSFORMER_TAGGED_A_SECOND
-        return float(SECONDS_A_DRAW + steps * step * TRANSFORMER_PACE + tagging)
+        return float(SECONDS_A_DRAW + steps * step * TRANSFORMER_STEP_PACE + tagging)
     return float(SECONDS_A_DRAW + steps * step + scored / TAGGED_A_SECOND)
 
 

@@ -8,7 +8,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from adaptner.errors import BadUsage, FileMissing, JobsFailed, OutputExists, UnknownName, nearest
+from adaptner.errors import (
+    BadConfiguration,
+    BadUsage,
+    FileMissing,
+    JobsFailed,
+    OutputExists,
+    UnknownName,
+    nearest,
+)
 from adaptner.methods import method as find_method
 from adaptner.methods.configuration import read_settings
 from adaptner.reproduce.code_version import code_version
@@ -71,7 +79,12 @@ def prepared(protocol: Protocol, table: PublishedTable, request: Request) -> Pla
         shares,
         _encoder(request.encoder),
     )
-    return plan(protocol, profile, selection, places, request.code or code_version())
+    try:
+        return plan(protocol, profile, selection, places, request.code or code_version())
+    except BadConfiguration as error:  # by a setting of the user's file, or by one of ours
+        if str(error.facts["field"]).partition(".")[0] in profile.settings:
+            raise BadConfiguration(file=request.config, line=None, **error.facts) from error
+        raise
 
 
 def run(

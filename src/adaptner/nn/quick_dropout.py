@@ -1,0 +1,37 @@
+"""Dropout inside a pretrained network in a third of the library's time (docs/results/transformers.md)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def dropout_factors(shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+    """0 with probability ``rate``, 1 / (1 - rate) else, from PyTorch's global generator.
+
+    Sixteen random bits a value, which make the probability exact to 1 / 131,072; PyTorch draws 64."""
+    count = math.prod(shape)
+    words = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(2**63), None)
+    kept = words.view(torch.int16)[:count] >= round(rate * 2**16) - 2**15
+    return kept.view(shape).to(dtype).mul_(1 / (1 - rate))
+
+
+class QuickDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p  # under the name that the library reads
+
+    def forward(self, values: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return values
+        return values * dropout_factors(tuple(values.shape), self.p, values.dtype)
+
+
+def quicken_dropout(network: nn.Module) -> None:
+    """In place."""
+    for module in list(network.modules()):
+        for name, child in module.named_children():
+            if type(child) is nn.Dropout and child.p < 1:
+                setattr(module, name, QuickDropout(child.p))
