@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from adaptner.adaptation import fine_tune as module
-from adaptner.adaptation.large_optimiser import LargeOptimiser
 from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.own import own_corpus
 from adaptner.methods import method
@@ -31,12 +30,17 @@ def tuned(folder: Path, own_dropout: bool) -> Tagger:
     return chosen.adapt(chosen.fit([], Budget(0)), own_corpus("cellline").split("train")[:8])
 
 
+def unfused(*given: Any, fused: bool) -> Optimiser:
+    assert fused
+    return Optimiser(*given)
+
+
 def test_quick_and_plain_steps_come_to_the_same(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packed windows and the fused kernel against padded ones and PyTorch's own AdamW."""
     quick = tuned(tiny_transformer, own_dropout=False)
-    monkeypatch.setattr(module, "LargeOptimiser", Optimiser)
+    monkeypatch.setattr(module, "Optimiser", unfused)
     monkeypatch.setattr(window_attention, "FAMILIES", ())
     plain = tuned(tiny_transformer, own_dropout=False)
     found, wanted = quick.state_dict(), plain.state_dict()
@@ -64,9 +68,9 @@ def test_gradients_may_lie_in_memory_as_they_like(name: str) -> None:
     start, slope = torch.randn(1, 3, 4), torch.randn(1, 4, 3).mT
     assert not slope.is_contiguous()
     found = []
-    for kind in (LargeOptimiser, Optimiser):
+    for fused in (True, False):
         p = nn.Parameter(start.clone())
-        optimiser = kind([p], OptimiserConfig(name=name, rate=0.1))
+        optimiser = Optimiser([p], OptimiserConfig(name=name, rate=0.1), fused=fused)
         for _ in range(3):
             p.grad = slope
             optimiser.step(0.0)

@@ -46,6 +46,7 @@ class Optimiser:
         momentum and no decay. ``fused``: PyTorch's kernel that goes through large parameters once."""
         self.config = config
         self.parameters = list(parameters)
+        self._fused = fused
         few = set(sparse)
         self._torch = [
             _made(
@@ -68,6 +69,8 @@ class Optimiser:
         for optimiser in self._torch:
             for group in optimiser.param_groups:
                 group["lr"] = self.config.rate * left * group["scale"]
+        if self._fused:
+            _lay_out(self.parameters)
         norm = clip(self.parameters, self.config.clip)
         for optimiser in self._torch:
             if math.isfinite(norm):
@@ -123,6 +126,14 @@ def clip(parameters: Iterable[nn.Parameter], most: float) -> float:
         for gradient in gradients:
             gradient.mul_(most / (norm + 1e-6))
     return float(norm)
+
+
+def _lay_out(parameters: Iterable[nn.Parameter]) -> None:
+    """On a CPU the fused kernels (PyTorch 2.13) take numbers as they lie in memory: without a word, a
+    gradient that is a transposed view, as φ's may be, would move the wrong numbers."""
+    for p in parameters:
+        if p.grad is not None and not p.grad.is_sparse and p.grad.stride() != p.stride():
+            p.grad = torch.empty_like(p).copy_(p.grad)
 
 
 def _grouped(
