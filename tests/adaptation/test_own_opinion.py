@@ -79,9 +79,19 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
         float(sum(p for p, tags in zip(chances, paths, strict=True) if tags[t] == best[t]))
         for t in range(len(words))
     ]
-    usual = 1.0 if any(best) else CONFIG.empty
-    expected = CONFIG.text * usual * min(sure)
-    assert float(told.shares[0, 0]) == pytest.approx(expected, rel=1e-4)
+    assert any(best)
+    assert float(told.shares[0, 0]) == pytest.approx(CONFIG.text * min(sure), rel=1e-4)
+
+
+def test_a_sentence_in_which_nothing_is_found_counts_nothing(
+    base: Base, support: list[Sentence]
+) -> None:
+    decoder = decoder_of(base, support)
+    nothing = Sentence("We thank them", ((0, 2), (3, 8), (9, 13)))
+    (part,) = read(base, [nothing], decoder.labels, CONFIG)
+    told = opinion(decoder, part, CONFIG)
+    assert not told.tags.any()
+    assert float(told.shares) == 0
 
 
 def test_text_that_counts_nothing_changes_nothing(

@@ -604,7 +604,9 @@ def test_methods_are_listed(call: Call) -> None:
     assert all(row[field] for row in rows.values() for field in fields[:5])
     assert {n for n, row in rows.items() if row["joint"]} >= {"agg", "dann", "multitask"}
     users = [n for n, row in rows.items() if row["unlabelled"]]
-    assert users == ["crossdomain-lm", "dann", "multi-cell", "pdaln", "self-train", "stm-elmo"]
+    assert users == [
+        *("crossdomain-lm", "dann", "multi-cell", "named", "pdaln", "self-train", "stm-elmo")
+    ]
     assert not rows["hgda"]["joint"]
     assert "sources' labels" in rows["d-shift"]["supports"]
 

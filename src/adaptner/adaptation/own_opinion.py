@@ -65,9 +65,9 @@ def read(
 @torch.no_grad()
 def opinion(decoder: CRF, part: Encoded, config: LinearFitConfig) -> Encoded:
     """The sentences with the tags that φ gives them. A sentence counts ``config.text`` times as one
-    that a curator has marked, and times the probability of its least sure tag."""
+    that a curator has marked, and times the probability of its least sure tag; one in which nothing
+    is found counts nothing, since φ misses most of what is rare."""
     tags = decoder.decode(part.states, part.mask).where(part.mask, 0)
     sure = decoder.marginals(part.states, part.mask).gather(3, tags[..., None])[..., 0]
     least = sure.where(part.mask, 1.0).amin(-1)
-    shares = torch.where((tags > 0).any(-1), 1.0, config.empty)
-    return replace(part, tags=tags, shares=config.text * least * shares)
+    return replace(part, tags=tags, shares=config.text * least * (tags > 0).any(-1))
