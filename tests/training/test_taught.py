@@ -154,6 +154,17 @@ def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    chosen = method("finetuning")(**QUICK)
+    found = pretrain(
+        chosen, corpora("drug"), Budget(1), tmp_path, start=folder, beside=True, tell=told.append
+    )
+    assert told[0].endswith("has a second encoder, for Gene: the new one takes its place")
+    assert found.taught is not None
+    assert found.taught.domains == ("Drug",)
+
+
 def test_beside_what(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match="no base of the method named"):
         pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, beside=True)

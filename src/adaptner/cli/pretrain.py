@@ -55,8 +55,8 @@ def pretrain(
         bool,
         typer.Option(
             "--beside",
-            help="Keep the base of --start as it is and put what is learnt beside it: used where the "
-            "sources have taught all labels of a target.",
+            help="Keep the base of --start as it is and put what is learnt beside it, as a second "
+            "encoder: for targets whose labels the sources have taught.",
         ),
     ] = False,
     held_out: Annotated[

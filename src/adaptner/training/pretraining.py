@@ -52,6 +52,9 @@ def pretrain(
     begun = None if start is None else Base.load(start)
     if beside:
         _check_beside(method, begun)
+        if begun is not None and begun.taught is not None:
+            known = ", ".join(begun.taught.domains)
+            tell(f"{start} has a second encoder, for {known}: the new one takes its place")
     tests = [s for c in held_out for s in c.split("test")]
     sources = source_domains(group_by_domain(corpora), tests)
     for domain in sources:
