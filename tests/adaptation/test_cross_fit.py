@@ -125,7 +125,10 @@ def test_constants_come_from_the_bases_folder(tmp_path) -> None:
     assert Trust.of(None) == Trust.of(tmp_path) == Trust()
     own = Trust(reach=3.5)
     own.save(tmp_path)
-    assert Trust.of(tmp_path) == own
+    assert Trust.of(tmp_path) == Trust.of(tmp_path, known=True) == own
+    of_known = Trust(reach=4.5)
+    of_known.save(tmp_path, known=True)
+    assert (Trust.of(tmp_path), Trust.of(tmp_path, known=True)) == (own, of_known)
     (tmp_path / TRUST).write_text('{"reach": "far"}')
     with pytest.raises(ModelUnreadable):
         Trust.of(tmp_path)

@@ -13,7 +13,7 @@ from adaptner.adaptation.linear_fit import LinearFitConfig, linear_fit
 from adaptner.adaptation.named_tune import named_tune
 from adaptner.adaptation.own_opinion import chosen, fit_with_text, opinion, read
 from adaptner.corpora.own import own_corpus
-from adaptner.errors import BadUsage
+from adaptner.errors import BadUsage, TooFewSentences
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
 from adaptner.training.installed_bases import default_base
@@ -143,6 +143,11 @@ def test_a_long_text_is_sampled_and_a_table_is_no_sentence(text: list[Sentence])
     assert endless.text not in {s.text for s in found}
     assert not any(s.entities for s in found)
     assert found == chosen([endless, *text * 50], 40, random.Random(3))
+
+
+def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sentence]) -> None:
+    with pytest.raises(TooFewSentences, match="2 to 80 words"):
+        fit_with_text(base, support, [Sentence("Introduction", ((0, 12),))], CONFIG)
 
 
 def test_no_use_where_labels_are_many(base: Base, text: list[Sentence]) -> None:

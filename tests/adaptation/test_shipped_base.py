@@ -12,6 +12,7 @@ import torch
 from typer.testing import CliRunner
 
 import adaptner
+from adaptner.adaptation.trust import Trust
 from adaptner.cli.main import app
 from adaptner.corpora.own import own_corpus
 from adaptner.episodes import draw
@@ -67,10 +68,25 @@ def test_what_sources_taught_is_worth_points(base: Base, corpus: str) -> None:
 
 
 def test_the_second_encoder_is_worth_points(base: Base) -> None:
-    """1 to 6 when it was made, 3.5 in the mean; of the corpora none is one that it has learnt from."""
+    """1 to 6 when it was made; it has learnt from none of these corpora."""
     first = replace(base, taught=None)
     pairs = [(c, seed) for c in ("disease", "drug", "gene", "species") for seed in range(3)]
     assert mean(f1(base, c, 5, seed) - f1(first, c, 5, seed) for c, seed in pairs) > 0.01
+
+
+def test_of_known_types_it_expects_more(base: Base) -> None:
+    """By constants of their own (``trust-known.json``), from the same sentences."""
+    target = own_corpus("gene")
+    support = draw(target.split("train"), 5, 0)
+    known = adaptner.adapt(support, base, labels=target.labels.labels)
+    without = adaptner.adapt(support, base.of_domains(()), labels=target.labels.labels)
+    told = Trust.of(base_folder(DEFAULT), known=True)
+    assert told != Trust.of(base_folder(DEFAULT))
+    assert known.calibration.slope == pytest.approx(told.scores[1])
+    assert without.calibration.slope != known.calibration.slope
+    assert known.assessment is not None
+    assert without.assessment is not None
+    assert known.assessment.overall.f1 > without.assessment.overall.f1
 
 
 def test_a_new_type_is_as_without_sources(base: Base) -> None:

@@ -1,7 +1,7 @@
 """φ learns once more, from what it makes itself of sentences without labels (self-training).
 
-A tag of its own that it is sure of counts nearly as a curator's, one that it doubts hardly: so the
-border that it draws moves to where the user's text has few words (docs/results/few-shot.md).
+What it is worth, and that sentences in which it finds nothing must not count, is in
+docs/results/few-shot.md.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import torch
 
 from adaptner.adaptation.linear_fit import Encoded, LinearFitConfig, linear_fit
 from adaptner.adaptation.tagger import Tagger
+from adaptner.errors import TooFewSentences
 from adaptner.nn.crf import CRF
 from adaptner.training.base import Base
 from adaptner.types import LabelSet, Sentence
 
 LOOKED_AT = 20_000  # sentences of a text that some are chosen from
-_LONGEST = 80  # words: a table in the text is no sentence
+LONGEST = 80  # words: a table in the text is no sentence
 _TOGETHER = 50
 
 
@@ -37,19 +38,20 @@ def fit_with_text(
     """``linear_fit``, and once more from the start with what it makes of ``text``."""
     tagger = linear_fit(base, sentences, config, seed=seed, **options)
     some = chosen(text, config.text_most, random.Random(seed))
-    if some:
-        decoder = tagger.decoder
-        assert isinstance(decoder, CRF)
-        parts = read(base, some, decoder.labels, config)
-        beside = [opinion(decoder, part, config) for part in parts]
-        tagger = linear_fit(base, sentences, config, beside=beside, seed=seed, **options)
+    if not some:
+        what = f"the target's raw text (of 2 to {LONGEST} words)"
+        raise TooFewSentences(found=0, what=what, needed=1, option="--unlabelled TEXT")
+    decoder = tagger.decoder
+    assert isinstance(decoder, CRF)
+    beside = [opinion(decoder, part, config) for part in read(base, some, decoder.labels, config)]
+    tagger = linear_fit(base, sentences, config, beside=beside, seed=seed, **options)
     tagger.facts["unlabelled"] = len(some)
     return tagger
 
 
 def chosen(text: Iterable[Sentence], most: int, rng: random.Random) -> list[Sentence]:
     """At most so many sentences of those that a long text begins with, without their labels."""
-    usable = (s for s in text if 1 < len(s) <= _LONGEST)
+    usable = (s for s in text if 1 < len(s) <= LONGEST)
     found = [s.bare() for s in islice(usable, LOOKED_AT)]
     return rng.sample(found, min(most, len(found)))
 

@@ -75,7 +75,7 @@ def evaluate(
 
     Draw s of size n is random.Random(s).sample(range(N), n); mean and sd are over the draws.
     A method that makes use of unlabelled text gets the train split without its labels, and its
-    rows say so.
+    rows say so; `named`, for which text is an extra, gets none.
 
     Example: adaptner evaluate --base base --target bio8/ncbi-disease --sizes 5,20 --draws 5
 

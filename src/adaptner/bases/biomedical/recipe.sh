@@ -1,5 +1,5 @@
 #!/bin/sh
-# How this base was made: five commands, an hour and a half on one core. RAW holds the texts that card.md
+# How this base was made: five commands: about an hour on one core, and a quarter for the last. RAW holds the texts that card.md
 # names, one tokenised sentence a line; BIO8 the eight corpora, a folder each. Needs the extras
 # "vectors" and "minilm".
 set -e
