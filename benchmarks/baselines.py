@@ -25,18 +25,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.episodes import draw, draw_share
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods import method
+from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.metaner import ENCODER
-from adaptner.methods.method import SourceDomain, source_domains
-from adaptner.nn.vectors import read_vectors
-from adaptner.training.base import Base
+from adaptner.metrics.spans import score_entities
+from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
-from adaptner.training.settings import prepare_process
 from adaptner.types import Sentence
+from adaptner.vectors.word_vectors import read_vectors
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -331,7 +331,7 @@ def ablation(options: argparse.Namespace) -> None:
 
 def report(options: argparse.Namespace) -> None:
     """Markdown tables of what is there: a row a method, a column a target and size."""
-    from adaptner.evaluation.significance import mean_sd, paired_t_test
+    from adaptner.metrics.significance import mean_sd, paired_t_test
 
     for path in sorted(RESULTS.glob("*.jsonl")):
         cells: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}

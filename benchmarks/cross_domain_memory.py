@@ -17,14 +17,14 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-from adaptner.adaptation.cross_domain_tune import CrossDomainConfig, cross_domain_tune
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.methods import method
-from adaptner.methods.method import source_domains
-from adaptner.nn.vectors import read_vectors
+from adaptner.methods.base import source_domains
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, cross_domain_tune
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
-from adaptner.training.settings import prepare_process
+from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 

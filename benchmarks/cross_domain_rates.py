@@ -17,15 +17,15 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.episodes import draw
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods import method
-from adaptner.methods.method import source_domains
-from adaptner.nn.vectors import read_vectors
-from adaptner.reproduce.protocols import JIA
+from adaptner.methods.base import source_domains
+from adaptner.metrics.spans import score_entities
+from adaptner.reproduce.tables.protocols import JIA
 from adaptner.training.budget import Budget
-from adaptner.training.settings import prepare_process
+from adaptner.vectors.word_vectors import read_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -25,19 +25,25 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch.nn import functional as F
 
-from adaptner.adaptation.cross_domain_tune import CrossDomainConfig, CrossDomainScene
 from adaptner.adaptation.target import Target
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.methods import method
-from adaptner.methods.method import source_domains
-from adaptner.nn.cross_domain import LM, NER, Leaf
-from adaptner.nn.language_model import EDGE, Negatives, WordTable, language_loss, sampled_losses
-from adaptner.nn.narrowing import narrow, rows_of
-from adaptner.nn.vectors import read_vectors
+from adaptner.methods.base import source_domains
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainScene
+from adaptner.methods.crossdomain_lm.network import LM, NER, Leaf
+from adaptner.nn.encoders.active_vocabulary import narrow, rows_of
+from adaptner.nn.heads.language_model import (
+    EDGE,
+    Negatives,
+    WordTable,
+    language_loss,
+    sampled_losses,
+)
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig, sparse_rows
-from adaptner.training.settings import prepare_process
 from adaptner.types import LabelSet
+from adaptner.vectors.word_vectors import read_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -22,19 +22,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
-from adaptner.adaptation.cross_domain_tune import CrossDomainConfig, CrossDomainScene
-from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods import method
-from adaptner.methods.method import source_domains
-from adaptner.nn.cross_domain import LM, NER
-from adaptner.nn.vectors import read_vectors
-from adaptner.reproduce.protocols import JIA
+from adaptner.methods.base import source_domains
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainScene
+from adaptner.methods.crossdomain_lm.network import LM, NER
+from adaptner.metrics.spans import score_entities
+from adaptner.models.tagger import Tagger
+from adaptner.reproduce.tables.protocols import JIA
 from adaptner.training.budget import Budget
-from adaptner.training.settings import prepare_process
 from adaptner.types import Sentence
+from adaptner.vectors.word_vectors import read_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -23,16 +23,16 @@ from statistics import mean, stdev
 import torch
 from torch import Tensor
 
-from adaptner.adaptation.linear_fit import LinearFitConfig
-from adaptner.adaptation.named_tune import named_tune
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw
-from adaptner.evaluation.scorer import score_tags
-from adaptner.nn.crf import CRF
-from adaptner.nn.encoder import RecurrentEncoder
-from adaptner.nn.word_batch import WordBatcher
-from adaptner.training.installed_bases import DEFAULT, load_base
-from adaptner.training.settings import prepare_process
+from adaptner.methods.named.algorithm import named_tune
+from adaptner.methods.named.decoder_fit import LinearFitConfig
+from adaptner.metrics.spans import score_tags
+from adaptner.models.installed import DEFAULT, load_base
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.types import Sentence
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

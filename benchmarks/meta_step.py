@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from plain_reference import PlainTagger, plain_meta_step
 
 from adaptner.bilevel.inner import InnerLoop, group_gradients
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import load_corpus
-from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
-from adaptner.nn.vectors import WordVectors, read_vectors
-from adaptner.nn.word_batch import WordBatcher, alphabet_of
-from adaptner.training.settings import prepare_process
+from adaptner.vectors.word_vectors import WordVectors, read_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -18,8 +18,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch import Tensor
 
-from adaptner.nn.mmd import WIDTHS, label_aware_mmd
-from adaptner.training.settings import prepare_process
+from adaptner.compute_settings import prepare_process
+from adaptner.nn.losses.mmd import WIDTHS, label_aware_mmd
 
 TOKENS, WIDTH, TURNS = 2000, 384, 15
 SHARES = torch.tensor([0.83, *[0.17 / 8] * 8])

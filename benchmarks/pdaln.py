@@ -26,18 +26,18 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods import method
+from adaptner.methods.base import Method, SourceDomain, source_domains
 from adaptner.methods.configuration import without_labels
-from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.methods.transformer_settings import transformer_settings
-from adaptner.nn.vectors import read_vectors
-from adaptner.reproduce.pdaln_protocols import TRANSFORMER
-from adaptner.training.base import Base
+from adaptner.metrics.spans import score_entities
+from adaptner.models.base import Base
+from adaptner.reproduce.tables.pdaln_protocols import TRANSFORMER
 from adaptner.training.budget import Budget
-from adaptner.training.settings import prepare_process
 from adaptner.types import Entity, LabelSet, Sentence
+from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 COMMON: dict[str, Any] = {

@@ -16,14 +16,14 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.episodes import draw
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods import method
-from adaptner.methods.method import source_domains
-from adaptner.nn.vectors import read_vectors
+from adaptner.methods.base import source_domains
+from adaptner.metrics.spans import score_entities
 from adaptner.training.budget import Budget
-from adaptner.training.settings import prepare_process
+from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 BIO8 = SHARED / "data/bio8"

@@ -13,15 +13,15 @@ import argparse
 import json
 from pathlib import Path
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.evaluation.protocol import few_shot
-from adaptner.evaluation.significance import mean_sd, paired_t_test
 from adaptner.files import atomic_file
 from adaptner.methods import method
-from adaptner.methods.method import source_domains
-from adaptner.nn.vectors import read_vectors
+from adaptner.methods.base import source_domains
+from adaptner.metrics.significance import mean_sd, paired_t_test
 from adaptner.training.budget import Budget
-from adaptner.training.settings import prepare_process
+from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 BIO8 = SHARED / "data/bio8"

@@ -17,14 +17,14 @@ import random
 from pathlib import Path
 from statistics import mean, stdev
 
-from adaptner.adaptation.suggest import suggest
+from adaptner.adaptation.suggestion import suggest
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.evaluation.scorer import score_entities
-from adaptner.evaluation.significance import paired_t_test, wilcoxon_signed_rank
 from adaptner.methods.configuration import for_base
-from adaptner.training.base import Base
-from adaptner.training.installed_bases import DEFAULT, load_base
-from adaptner.training.settings import prepare_process
+from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank
+from adaptner.metrics.spans import score_entities
+from adaptner.models.base import Base
+from adaptner.models.installed import DEFAULT, load_base
 from adaptner.types import Sentence
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

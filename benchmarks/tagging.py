@@ -29,18 +29,18 @@ import torch
 from spacy.training import Example
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.own import own_corpus
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods.configuration import for_base
-from adaptner.nn.encoder import EncoderConfig
-from adaptner.nn.encoders import new_encoder
+from adaptner.metrics.spans import score_entities
+from adaptner.models.base import Base
+from adaptner.models.installed import load_base
+from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.model import TaggingModel
-from adaptner.nn.vectors import read_vectors
-from adaptner.training.base import Base
-from adaptner.training.installed_bases import load_base
-from adaptner.training.settings import prepare_process
 from adaptner.types import Entity, LabelSet, Sentence
+from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SENTENCES_A_TEXT = 10

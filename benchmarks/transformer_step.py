@@ -19,14 +19,14 @@ import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.corpora.own import own_corpus
 from adaptner.episodes import draw
 from adaptner.methods import method
-from adaptner.methods.method import Method, source_domains
+from adaptner.methods.base import Method, source_domains
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.training.budget import Budget
-from adaptner.training.settings import prepare_process
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data/bio8"
 REAL = ("ncbi-disease", "bc5cdr-chem", "jnlpba")

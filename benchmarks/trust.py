@@ -18,14 +18,14 @@ import argparse
 import time
 from pathlib import Path
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw
-from adaptner.evaluation.trust_fit import Observation, fit_trust, observe
-from adaptner.evaluation.trust_report import judged, report
+from adaptner.evaluation.calibration.fit import Observation, fit_trust, observe
+from adaptner.evaluation.calibration.report import judged, report
 from adaptner.methods.configuration import for_base
+from adaptner.models.installed import DEFAULT, base_folder, load_base
 from adaptner.reproduce.report.reliability import reliability
-from adaptner.training.installed_bases import DEFAULT, base_folder, load_base
-from adaptner.training.settings import prepare_process
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # Of one type each, which the base has learnt from other corpora

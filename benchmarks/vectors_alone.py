@@ -17,14 +17,14 @@ from statistics import mean
 import numpy as np
 import torch
 
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.episodes import draw
-from adaptner.evaluation.scorer import score_tags
-from adaptner.nn.crf import CRF
-from adaptner.nn.shapes import shape_of
-from adaptner.nn.vectors import WordVectors, read_vectors
-from adaptner.training.settings import prepare_process
+from adaptner.metrics.spans import score_tags
+from adaptner.nn.batching.word_shapes import shape_of
+from adaptner.nn.decoders.crf import CRF
 from adaptner.types import Sentence
+from adaptner.vectors.word_vectors import WordVectors, read_vectors
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 NEIGHBOUR, SHAPE, SCALE = 0.5, 0.3, 8.0

@@ -14,7 +14,7 @@ from adaptner import errors
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.methods.configuration import for_base
-from adaptner.training.base import Base
+from adaptner.models.base import Base
 from adaptner.types import Document, Entity, Sentence
 
 TEXT = "HeLa cells met the HEK293T line."
@@ -27,10 +27,10 @@ LINE = (
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from adaptner.compute_settings import prepare_process
     from adaptner.methods import method
+    from adaptner.pretraining.from_sources import pretrain
     from adaptner.training.budget import Budget
-    from adaptner.training.pretraining import pretrain
-    from adaptner.training.settings import prepare_process
 
     prepare_process()
     shape = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8}
@@ -177,7 +177,7 @@ SHORT = {"steps": 2, "epochs": 0}
 @pytest.mark.parametrize("name", ["agg", "multitask", "dann"])
 def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
     from adaptner.methods import method
-    from adaptner.methods.method import source_domains
+    from adaptner.methods.base import source_domains
 
     domains = source_domains(group_by_domain([own_corpus("drug")]))
     chosen = for_base(name, Base.load(base))

@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from adaptner import formats
-from adaptner.adaptation.named_tune import FEW
+from adaptner.adaptation.confidence.calibration import Trust
+from adaptner.adaptation.confidence.estimate import trusted
 from adaptner.adaptation.plain_training import MANY, train
-from adaptner.adaptation.self_assessment import trusted
-from adaptner.adaptation.suggest import Suggestion
-from adaptner.adaptation.suggest import suggest as choose
-from adaptner.adaptation.tagger import Tagger
-from adaptner.adaptation.trust import Trust
+from adaptner.adaptation.suggestion import Suggestion
+from adaptner.adaptation.suggestion import suggest as choose
+from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
-from adaptner.episodes.anchors import augmented
+from adaptner.corpora.raw_text import ENDINGS, text_files
+from adaptner.corpora.sentence_stream import Chained, TextFiles
+from adaptner.episodes.mention_replacement import augmented
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
+from adaptner.methods.base import Method, SourceDomain, source_domains
 from adaptner.methods.configuration import for_base, without_labels
-from adaptner.methods.joint import named_domains
-from adaptner.methods.method import Method, SourceDomain, source_domains
-from adaptner.methods.untaught import transformer_base
+from adaptner.methods.families.joint import named_domains
+from adaptner.methods.named.algorithm import FEW
+from adaptner.methods.pretrained_transformer import transformer_base
+from adaptner.models.base import Base
+from adaptner.models.installed import default_base, default_domains, load_base
+from adaptner.models.tagger import Tagger
+from adaptner.progress import Watch, silent
 from adaptner.text.alignment import sentences_of
-from adaptner.training.base import Base
-from adaptner.training.installed_bases import default_base, default_domains, load_base
-from adaptner.training.progress import Watch, silent
-from adaptner.training.raw_text import ENDINGS, text_files
-from adaptner.training.settings import prepare_process
-from adaptner.training.texts import Chained, TextFiles
 from adaptner.types import Document, LabelSet, Sentence
 
 __all__ = ["Tagger", "adapt", "load", "read", "suggest"]

@@ -237,9 +237,7 @@ class UnknownBase(AdaptnerError):
 
 class BadConfiguration(AdaptnerError):
     problem = "{field}: {reason}"
-    remedy = (
-        "settings are on the method's page in docs/methods and in the recipes of reproduce/recipes"
-    )
+    remedy = "settings are on the method's page in docs/methods and in the recipes of reproduce/tables/recipes"
     exit_code = 2
 
 

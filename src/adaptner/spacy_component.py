@@ -23,7 +23,7 @@ from spacy.util import filter_spans, minibatch
 from adaptner.errors import AdaptnerError, BadUsage
 
 if TYPE_CHECKING:
-    from adaptner.adaptation.tagger import Tagger
+    from adaptner.models.tagger import Tagger
     from adaptner.types import Entity
 
 Alignment = Literal["strict", "contract", "expand"]

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.methods.base import source_domains
 from adaptner.methods.hgda import HGDA
-from adaptner.methods.method import source_domains
-from adaptner.nn.encoder import EncoderConfig
-from adaptner.training.base import Base
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
 

@@ -17,7 +17,7 @@ from adaptner.errors import (
     ModelUnreadable,
     NoEntities,
 )
-from adaptner.training.base import Base
+from adaptner.models.base import Base
 from adaptner.types import Document, Sentence
 
 SHOWN = own_corpus("cellline").split("train")[:6]

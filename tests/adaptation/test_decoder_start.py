@@ -11,14 +11,14 @@ from torch import Tensor
 
 from adaptner.adaptation.decoder_start import keep_known_tags, set_to_mean, starting_decoder
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.nn.crf import CRF
-from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.models.base import Base
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
-from adaptner.nn.vectors import WordVectors
-from adaptner.nn.word_batch import WordBatcher
-from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 WIDTH = 4
 schemes = pytest.mark.parametrize("scheme", ["bio", "bioes"])

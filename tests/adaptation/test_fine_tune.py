@@ -10,10 +10,10 @@ import torch
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import NoEntities, TooFewSentences, TrainingDiverged
-from adaptner.nn.crf import CRF
+from adaptner.models.base import Base
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.model import TaggingModel
-from adaptner.nn.word_batch import WordBatcher
-from adaptner.training.base import Base
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import LabelSet, Sentence

@@ -11,7 +11,7 @@ from adaptner.adaptation import plain_training
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.plain_training import MANY, train
 from adaptner.corpora.own import own_corpus
-from adaptner.training.base import Base
+from adaptner.models.base import Base
 from adaptner.types import Entity, Sentence
 
 GENES = own_corpus("gene").split("train")

@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 from adaptner.adaptation import fine_tune as module
-from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.own import own_corpus
 from adaptner.methods import method
 from adaptner.methods.transformer_settings import transformer_settings
-from adaptner.nn import window_attention
+from adaptner.models.tagger import Tagger
+from adaptner.nn.encoders.registry import window_attention
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from adaptner.bilevel import Objective
-from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
-from adaptner.nn.vectors import WordVectors
-from adaptner.nn.word_batch import WordBatcher
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 Case = tuple[Objective, Objective, Parameters]  # support, query, start
 

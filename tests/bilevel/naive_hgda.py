@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from adaptner.episodes import Task
 from adaptner.nn.model import TaggingModel
-from adaptner.nn.vectors import WordVectors
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 
 def _bidirectional(ours: nn.Module) -> tuple[nn.LSTM, dict[str, list[Tensor]]]:

@@ -26,15 +26,15 @@ from naive_tagger import (
 
 from adaptner.bilevel import Chosen, DomainSplit, Objective, SplitStep
 from adaptner.episodes import TaskSource
+from adaptner.methods.base import SourceDomain
+from adaptner.methods.families.source_pretrained import Scene, build_model
 from adaptner.methods.metaner import MetaNER
-from adaptner.methods.method import SourceDomain
-from adaptner.methods.source_learner import Scene, build_model
-from adaptner.nn.gradient_reversal import reverse_gradient
+from adaptner.nn.losses.gradient_reversal import reverse_gradient
 from adaptner.nn.model import Losses, Parameters, TaggingModel
-from adaptner.nn.vectors import WordVectors
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.optimiser import Optimiser
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 CLOSE = {"atol": 1e-9, "rtol": 0.0}
 steps = pytest.mark.parametrize("steps", [1, 2, 3])

@@ -14,10 +14,10 @@ from torch import Tensor
 from adaptner.bilevel import Gathered, Step, hardness, uniform
 from adaptner.episodes import TaskSource
 from adaptner.methods import method
-from adaptner.methods.method import SourceDomain
-from adaptner.methods.source_learner import Scene, build_model
+from adaptner.methods.base import SourceDomain
+from adaptner.methods.families.source_pretrained import Scene, build_model
+from adaptner.nn.encoders.transformer import TransformerEncoder
 from adaptner.nn.model import Losses, TaggingModel, group_of
-from adaptner.nn.transformer import TransformerEncoder
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import LabelSet, Sentence

@@ -15,16 +15,16 @@ import torch
 from naive_hgda import Algorithm1, Naive, Settings
 
 from adaptner.episodes import Task, TaskSource
+from adaptner.methods.base import SourceDomain
 from adaptner.methods.configuration import configured
+from adaptner.methods.families.meta_learner import MetaLearner
+from adaptner.methods.families.source_pretrained import build_model
 from adaptner.methods.hgda import HGDA
 from adaptner.methods.hgda_nes import HGDANEs
 from adaptner.methods.maml import MAML
-from adaptner.methods.meta_learner import MetaLearner
-from adaptner.methods.method import SourceDomain
-from adaptner.methods.source_learner import build_model
-from adaptner.nn.vectors import WordVectors
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 WORDS = ("the", "of", "gene", "dose", "cell")
 VECTORS = WordVectors(WORDS, np.random.default_rng(3).normal(size=(5, 3)).astype(np.float32))

@@ -402,7 +402,7 @@ def test_a_wrong_call_is_known_before_the_base_of_the_package_is_loaded(
     code: int,
     says: str,
 ) -> None:
-    loaded = "adaptner.training.installed_bases.default_base"
+    loaded = "adaptner.models.installed.default_base"
     monkeypatch.setattr(loaded, lambda: pytest.fail("a base was loaded"))
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     answer = call("adapt", tmp_path / "mine.jsonl", "-o", tmp_path / "out", *options)
@@ -413,7 +413,7 @@ def test_a_wrong_call_is_known_before_the_base_of_the_package_is_loaded(
 def test_a_target_with_labels_of_its_own_is_refused_before_pretraining(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit = "adaptner.methods.source_learner.SourceLearner.fit"
+    fit = "adaptner.methods.families.source_pretrained.SourceLearner.fit"
     monkeypatch.setattr(fit, lambda *_, **__: pytest.fail("a base was made"))
     for name in ("d-shift", "metaner-zero"):
         answer = call("evaluate", "--method", name, *SOURCES, "--target", OWN / "cellline")
@@ -794,7 +794,7 @@ def test_pretrain_whose_disk_fills_up_goes_on_from_its_checkpoint(
     run = ("pretrain", "--sources", OWN / "disease", f"Medicine={OWN / 'drug'}", "-q")
     run += ("--config", config, "--iterations", 5, "-o", tmp_path / "base")
     with monkeypatch.context() as patch:
-        patch.setattr("adaptner.training.storage.save", no_space)
+        patch.setattr("adaptner.models.storage.save", no_space)
         refused(call(*run), 1, "no space left")
     assert "manifest.json" not in listing(tmp_path / "base")
     assert call(*run, "--resume").code == 0

@@ -159,7 +159,7 @@ def test_ctrl_c_while_a_run_learns(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Path
 ) -> None:
     monkeypatch.setattr(
-        "adaptner.methods.meta_learner.bilevel_step",
+        "adaptner.methods.families.meta_learner.bilevel_step",
         lambda *_: signal.raise_signal(signal.SIGINT),
     )
     sources = ("--sources", OWN / "disease", OWN / "drug")

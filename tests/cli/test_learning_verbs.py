@@ -70,7 +70,8 @@ def test_another_seed_gives_another_base(
 
 KILLED = """
 import os, signal, sys
-from adaptner.training import loop, pretraining
+from adaptner.training import loop
+from adaptner.pretraining import from_sources as pretraining
 
 pretraining.pretrain.__kwdefaults__["checkpoint_seconds"] = 0.0  # after every iteration
 save, saved = loop.save_checkpoint, []
@@ -409,7 +410,7 @@ def test_a_joint_method_adapts_a_base(call: Call, base: Path, tmp_path: Path, na
 
     import adaptner as an
     from adaptner.methods.configuration import for_base
-    from adaptner.training.base import Base
+    from adaptner.models.base import Base
 
     start = Base.load(base)
     chosen = for_base(name, start, tmp_path / "c.toml")

@@ -180,7 +180,7 @@ def test_parquet_without_pyarrow_names_the_extra(
 ) -> None:
     import sys
 
-    from adaptner.reproduce.store import STORE, Store
+    from adaptner.reproduce.run.store import STORE, Store
 
     Store(tmp_path / STORE).close()
     monkeypatch.setitem(sys.modules, "pyarrow", None)

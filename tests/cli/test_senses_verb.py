@@ -8,9 +8,9 @@ import numpy as np
 from typer.testing import CliRunner
 
 from adaptner.cli.main import app
-from adaptner.nn.four_bit import FourBit
-from adaptner.nn.grams import Grams
-from adaptner.nn.vectors import WordVectors, read_vectors, write_vectors
+from adaptner.vectors.four_bit import FourBit
+from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 
 def test_names_are_learnt_and_other_vectors_refused(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_wrong_calls(call: Call, eager_model: Path, abstracts: Path, tmp_path: P
 def test_a_process_that_dies_is_an_error_of_ours(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adaptner.adaptation.tagger import Tagger
+    from adaptner.models.tagger import Tagger
 
     monkeypatch.setattr(Tagger, "predict_documents", lambda *_: os._exit(9))
     output = tmp_path / "out.jsonl"
@@ -383,8 +383,8 @@ def test_a_crew_reads_no_further_ahead_than_it_must(eager_model: Path) -> None:
     """An endless source is tagged as it comes."""
     from itertools import count, islice
 
-    from adaptner.adaptation.tagger import Tagger
-    from adaptner.formats.parts import Part
+    from adaptner.formats.chunks import Part
+    from adaptner.models.tagger import Tagger
     from adaptner.types import Document
 
     taken = []

@@ -9,9 +9,9 @@ import pytest
 import torch
 from cli_kit import Call, jsonl
 
-from adaptner.adaptation.tagger import Tagger
 from adaptner.corpora.own import own_corpus
-from adaptner.nn.crf import CRF
+from adaptner.models.tagger import Tagger
+from adaptner.nn.decoders.crf import CRF
 
 SENTENCES = own_corpus("cellline").split("train")
 

@@ -232,7 +232,7 @@ def test_wrong_calls_are_refused_before_any_work(
         raise AssertionError("it has begun to learn")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adaptner.methods.source_learner.SourceLearner.fit", worked)
+    monkeypatch.setattr("adaptner.methods.families.source_pretrained.SourceLearner.fit", worked)
     (tmp_path / "mine.toml").write_text("k = 5\n")
     output = () if arguments == ("--resume",) else ("-o", "tuned.toml")
     answer = call("tune", "--sources", DISEASE, DRUG, GENE, *output, *arguments)

@@ -120,7 +120,7 @@ def test_running_text(call: Call, text: Path, tmp_path: Path) -> None:
     output = tmp_path / "v.safetensors"
     options = ("-o", output, "-q", "--tokenise", "--keep-case", *TINY)
     assert call("vectors", "train", tmp_path / "t.txt", *options).code == 0
-    from adaptner.nn.vectors import read_vectors
+    from adaptner.vectors.word_vectors import read_vectors
 
     assert set(read_vectors(output).words) == {"BRCA1", "-", "mutant", "(", "10", "cells", ")", "."}
 

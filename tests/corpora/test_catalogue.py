@@ -17,7 +17,7 @@ from adaptner.corpora import catalogue as module
 from adaptner.corpora.catalogue import ACCESS, Entry, catalogue, find, presence, select, state
 from adaptner.corpora.converters import FOLDERS, LAYOUTS
 from adaptner.errors import UnknownName
-from adaptner.reproduce.tables import papers
+from adaptner.reproduce.tables.published import papers
 
 ROOT = Path(__file__).resolve().parents[2]
 

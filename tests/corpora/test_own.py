@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptner.corpora.consistency import contradictions
+from adaptner.corpora.annotation_checks import contradictions
 from adaptner.corpora.own import OWN, own_corpus
 from adaptner.errors import UnknownName
 

@@ -15,9 +15,9 @@ from adaptner.episodes import draw, draw_share
 from adaptner.evaluation.protocol import PROTOCOL, few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
+from adaptner.methods.base import Method, SourceDomain, source_domains
 from adaptner.methods.configuration import without_labels
-from adaptner.methods.method import Method, SourceDomain, source_domains
-from adaptner.training.base import Base
+from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
 TARGET = own_corpus("cellline")

@@ -31,13 +31,13 @@ from adaptner.errors import (
 from adaptner.evaluation import tuning
 from adaptner.evaluation.tuning import Grid, Plan, Result, Setting, choose, store, tune
 from adaptner.methods import method as find_method
+from adaptner.methods.base import Method, MethodConfig
 from adaptner.methods.hgda import HGDA
-from adaptner.methods.method import Method, MethodConfig
-from adaptner.nn.vectors import WordVectors
-from adaptner.training.base import Base
+from adaptner.models.base import Base
+from adaptner.pretraining.from_sources import pretrain
 from adaptner.training.budget import Budget
-from adaptner.training.pretraining import pretrain
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 TINY = {
     "k": 3,

@@ -13,7 +13,6 @@ import torch
 import typer
 
 import adaptner
-from adaptner.adaptation.tagger import Tagger
 from adaptner.cli.common import spread
 from adaptner.cli.main import app
 from adaptner.corpora.corpus import Corpus, group_by_domain
@@ -29,21 +28,22 @@ from adaptner.errors import (
     UnknownName,
 )
 from adaptner.methods import method, methods
+from adaptner.methods.base import Method, SourceDomain, source_domains
 from adaptner.methods.configuration import configured, without_labels
-from adaptner.methods.joint import Joint
-from adaptner.methods.meta_learner import MetaLearner
+from adaptner.methods.families.joint import Joint
+from adaptner.methods.families.meta_learner import MetaLearner
+from adaptner.methods.families.unadapted import Unadapted
 from adaptner.methods.metaner import MetaNER
-from adaptner.methods.method import Method, SourceDomain, source_domains
 from adaptner.methods.named import Named
 from adaptner.methods.self_train import surest
-from adaptner.methods.unadapted import Unadapted
-from adaptner.nn.transformer import TransformerConfig
-from adaptner.nn.vectors import WordVectors
-from adaptner.reproduce.tables import papers
-from adaptner.training.base import Base
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.pretraining.from_sources import pretrain
+from adaptner.reproduce.tables.published import papers
 from adaptner.training.budget import Budget
-from adaptner.training.pretraining import pretrain
 from adaptner.types import Entity, LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 NAMES = [  # a new method adds its name here, in order
     "agg",

@@ -15,12 +15,12 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
-from adaptner.evaluation.scorer import score_entities
 from adaptner.methods import method, methods
-from adaptner.methods.method import SourceDomain, source_domains
-from adaptner.methods.unadapted import Unadapted
+from adaptner.methods.base import SourceDomain, source_domains
+from adaptner.methods.families.unadapted import Unadapted
+from adaptner.metrics.spans import score_entities
+from adaptner.models.installed import default_base
 from adaptner.training.budget import Budget
-from adaptner.training.installed_bases import default_base
 from adaptner.types import Sentence
 
 SEED = 2

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from adaptner.nn.encoder import EncoderConfig, RecurrentEncoder
+from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel, group_of
-from adaptner.nn.vectors import WordVectors
-from adaptner.nn.word_batch import WordBatch, WordBatcher
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 VECTORS = WordVectors(("a", "b"), np.array([[1, -1], [0.5, 2]], dtype=np.float32))
 DOMAINS = {"gene": LabelSet(("G",)), "drug": LabelSet(("D", "E")), "other": LabelSet(("O1",))}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.request import ReportRequest
-from adaptner.reproduce.result import Result
 
 BIO8 = {
     "NCBI": "ncbi-disease",

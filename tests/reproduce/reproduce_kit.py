@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import adaptner.corpora
-from adaptner.reproduce.protocol import Group, Protocol, Target, find_table
-from adaptner.reproduce.runner import Ended, Request, run
-from adaptner.training.settings import prepare_process
+from adaptner.compute_settings import prepare_process
+from adaptner.reproduce.run.runner import Ended, Request, run
+from adaptner.reproduce.tables.protocol import Group, Protocol, Target, find_table
 
 prepare_process()  # one thread, as in the workers
 OWN = Path(adaptner.corpora.__file__).parent / "own"

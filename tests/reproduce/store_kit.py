@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from adaptner.reproduce.job import Job
-from adaptner.reproduce.result import Result
-from adaptner.reproduce.store import Claim, Store
-from adaptner.reproduce.worker_identity import WorkerIdentity
+from adaptner.reproduce.jobs.job import Job
+from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.run.store import Claim, Store
+from adaptner.reproduce.run.worker_identity import WorkerIdentity
 
 PATIENCE = 240.0  # for whatever is waited for: it ends long before, even on a busy machine
 ASK = "ask"

@@ -11,13 +11,13 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.hgda import HGDA
-from adaptner.methods.method import SourceDomain, source_domains
-from adaptner.nn.encoder import EncoderConfig
-from adaptner.nn.vectors import WordVectors
-from adaptner.training.base import Base
+from adaptner.models.base import Base
+from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
+from adaptner.vectors.word_vectors import WordVectors
 
 TINY = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
 

@@ -224,7 +224,7 @@ def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optim
         if done in (begun, total):
             kept[done] = {n: p.detach().clone() for n, p in model.named_parameters()}
 
-    import adaptner.methods.source_learner as learner
+    import adaptner.methods.families.source_pretrained as learner
 
     build = learner.build_model
 

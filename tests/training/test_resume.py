@@ -15,9 +15,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from adaptner.errors import RunNotResumable
+from adaptner.models.storage import WEIGHTS
 from adaptner.training.checkpoint import FILE
 from adaptner.training.loop import HARDNESS, METRICS, Run
-from adaptner.training.storage import WEIGHTS
 
 STEPS = 12
 WRITTEN = (WEIGHTS, METRICS, HARDNESS, "manifest.json", "words.txt")
@@ -97,8 +97,8 @@ torch.set_num_threads(1)
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.methods.hgda import HGDA
-from adaptner.methods.method import source_domains
-from adaptner.nn.encoder import EncoderConfig
+from adaptner.methods.base import source_domains
+from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
 

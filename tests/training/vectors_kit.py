@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adaptner.corpora.own import own_corpus
-from adaptner.training.word_vectors import VectorSettings
+from adaptner.vectors.training import VectorSettings
 
 QUICK = VectorSettings(width=32, epochs=2, least=2, buckets=500, threads=1, seed=3)
 

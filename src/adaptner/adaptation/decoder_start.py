@@ -7,10 +7,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from adaptner.nn.crf import CRF
+from adaptner.models.base import Base
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.decoders.softmax_tags import SoftmaxTags
 from adaptner.nn.model import TAG_DECODERS, TagDecoder
-from adaptner.nn.softmax_tags import SoftmaxTags
-from adaptner.training.base import Base
 from adaptner.types import LabelSet
 
 # fresh: noise, as in the papers; mean: what the source decoders agree on. A base with one decoder

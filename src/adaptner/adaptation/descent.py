@@ -7,9 +7,9 @@ import random
 from collections.abc import Callable, Sequence
 
 from adaptner.errors import TrainingDiverged
+from adaptner.progress import Watch
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.optimiser import Optimiser
-from adaptner.training.progress import Watch
 from adaptner.types import Sentence
 
 # With this many batches or more, a batch holds sentences of like length: the longest one sets how

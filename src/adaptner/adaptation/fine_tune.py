@@ -13,15 +13,15 @@ from torch import nn
 
 from adaptner.adaptation.decoder_start import DecoderStart, starting_decoder
 from adaptner.adaptation.descent import Batches, descend
-from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
-from adaptner.nn.crf import CRF
-from adaptner.nn.encoding import Encoder
-from adaptner.nn.narrowing import NarrowTable
-from adaptner.training.base import Base
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.active_vocabulary import NarrowTable
+from adaptner.nn.encoders.base import Encoder
+from adaptner.progress import Watch, silent
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
-from adaptner.training.progress import Watch, silent
 from adaptner.types import LabelSet, Sentence
 
 

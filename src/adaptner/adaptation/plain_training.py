@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from adaptner.adaptation.decoder_start import starting_decoder
 from adaptner.adaptation.descent import Batches, descend
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, set_gradients
-from adaptner.adaptation.tagger import Tagger
 from adaptner.adaptation.target import Target
-from adaptner.evaluation.scorer import score_entities
-from adaptner.nn.narrowing import NarrowTable
-from adaptner.training.base import Base
+from adaptner.metrics.spans import score_entities
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.encoders.active_vocabulary import NarrowTable
+from adaptner.progress import Watch, silent
 from adaptner.training.budget import Budget
-from adaptner.training.progress import Watch, silent
 from adaptner.types import LabelSet, Sentence
 
 MANY = 1000  # sentences

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adaptner.errors import NoEntities, TooFewSentences, UnknownLabels
-from adaptner.training.base import Base
+from adaptner.models.base import Base
 from adaptner.types import LabelSet, Sentence
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 import torch
 
-from adaptner.adaptation.tagger import WINDOW, Tagger
+from adaptner.models.tagger import WINDOW, Tagger
 from adaptner.types import Sentence
 
 AT_ONCE = 64  # sentences

@@ -115,14 +115,14 @@ def adapt(
     """
     from adaptner import api
     from adaptner.cli.estimate import say_estimate, say_what_hurts
-    from adaptner.corpora.consistency import remarks
+    from adaptner.corpora.annotation_checks import remarks
     from adaptner.errors import BadUsage, NoEntities
     from adaptner.methods.configuration import configured, for_base
+    from adaptner.methods.families.unadapted import Unadapted
+    from adaptner.methods.pretrained_transformer import UNTAUGHT, transformer_base
     from adaptner.methods.transformer_settings import check_encoder
-    from adaptner.methods.unadapted import Unadapted
-    from adaptner.methods.untaught import UNTAUGHT, transformer_base
-    from adaptner.training.installed_bases import default_base, load_base
-    from adaptner.training.progress import bar
+    from adaptner.models.installed import default_base, load_base
+    from adaptner.progress import bar
 
     if base is not None and encoder is not None:
         raise BadUsage(

@@ -16,7 +16,7 @@ def bases(as_json: JsonFlag = False) -> None:
     from rich import box
     from rich.table import Table
 
-    from adaptner.training.installed_bases import folders, installed_bases
+    from adaptner.models.installed import folders, installed_bases
 
     found = installed_bases()
     if as_json:

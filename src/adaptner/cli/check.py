@@ -60,7 +60,7 @@ class Findings:
 
     def remarks(self) -> list[dict[str, Any]]:
         """What is legal but may be a slip."""
-        from adaptner.corpora.consistency import remarks
+        from adaptner.corpora.annotation_checks import remarks
 
         found: list[dict[str, Any]] = []
         if self.documents and not self.labels and not self.errors:

@@ -52,7 +52,7 @@ def list_(
     from adaptner.cli.corpora_tables import facts, print_card, print_catalogue
     from adaptner.corpora.catalogue import catalogue, find, state
     from adaptner.errors import FileMissing
-    from adaptner.training.progress import bar
+    from adaptner.progress import bar
 
     if data is not None and not data.is_dir():
         raise FileMissing(file=data, hint="--data takes a folder with GROUP/NAME/SPLIT.conll")
@@ -152,7 +152,7 @@ def convert(
     """
     from adaptner.corpora.conversion import convert_folder
     from adaptner.corpora.fetch import Fetcher
-    from adaptner.training.progress import bar
+    from adaptner.progress import bar
 
     fetcher = Fetcher(output, verify=not no_verify, replace=replace)
     with bar("reading", quiet or json) as watch:

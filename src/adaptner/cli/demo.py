@@ -30,15 +30,15 @@ def demo(
     """
     from adaptner import api
     from adaptner.cli.show import terminal
+    from adaptner.compute_settings import prepare_process
     from adaptner.corpora.own import own_corpus
     from adaptner.episodes import draw
-    from adaptner.evaluation.scorer import score_entities
     from adaptner.files import atomic_file
-    from adaptner.formats.parts import Part
+    from adaptner.formats.chunks import Part
+    from adaptner.metrics.spans import score_entities
+    from adaptner.models.installed import default_base
+    from adaptner.progress import bar
     from adaptner.tagging.page import page
-    from adaptner.training.installed_bases import default_base
-    from adaptner.training.progress import bar
-    from adaptner.training.settings import prepare_process
     from adaptner.types import Document
 
     prepare_process()

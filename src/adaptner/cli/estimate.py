@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from adaptner.cli.common import err, warn
 
 if TYPE_CHECKING:
-    from adaptner.adaptation.tagger import Tagger
+    from adaptner.models.tagger import Tagger
     from adaptner.types import Sentence
 
 _SHOWN = 3  # remarks of each kind; `adaptner check` has them all
 
 
 def say_what_hurts(sentences: Sequence[Sentence], quiet: bool) -> None:
-    from adaptner.corpora.consistency import remarks
+    from adaptner.corpora.annotation_checks import remarks
 
     shown: Counter[str] = Counter()
     for one in remarks(sentences):

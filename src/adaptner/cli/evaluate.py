@@ -12,8 +12,8 @@ from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, rema
 
 if TYPE_CHECKING:
     from adaptner.corpora.corpus import Corpus
-    from adaptner.methods.method import Method, SourceDomain
-    from adaptner.training.base import Base
+    from adaptner.methods.base import Method, SourceDomain
+    from adaptner.models.base import Base
 
 SIZES = "5,10,20,50"
 
@@ -84,6 +84,7 @@ def evaluate(
     import json
 
     from adaptner import api
+    from adaptner.compute_settings import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.episodes import draw
     from adaptner.evaluation.protocol import few_shot
@@ -91,10 +92,9 @@ def evaluate(
     from adaptner.files import atomic_file
     from adaptner.methods.configuration import configured, for_base
     from adaptner.methods.transformer_settings import check_encoder
+    from adaptner.models.installed import load_base
+    from adaptner.progress import bar
     from adaptner.training.budget import Budget
-    from adaptner.training.installed_bases import load_base
-    from adaptner.training.progress import bar
-    from adaptner.training.settings import prepare_process
 
     prepare_process()
     counts, percents = _sizes(sizes, shares), _shares(shares)
@@ -215,11 +215,11 @@ def _pretrained(
     """A base in memory from the sources, without the sentences of the target's test set."""
     from adaptner.corpora.corpus import group_by_domain, load_corpus
     from adaptner.errors import BadUsage
-    from adaptner.methods.method import source_domains
-    from adaptner.nn.vectors import read_vectors
+    from adaptner.methods.base import source_domains
+    from adaptner.progress import bar
     from adaptner.training.budget import Budget
     from adaptner.training.loop import Run
-    from adaptner.training.progress import bar
+    from adaptner.vectors.word_vectors import read_vectors
 
     if not sources:
         raise BadUsage(problem=f"{chosen.name} needs sources", remedy="add --sources DIR DIR ...")
@@ -239,7 +239,7 @@ def _pretrained(
 def _refuse_foreign_labels(chosen: Method, domains: Sequence[SourceDomain], corpus: Corpus) -> None:
     """A base that could not be used as it is need not be pretrained first."""
     from adaptner.errors import HeterogeneousTarget
-    from adaptner.methods.unadapted import Unadapted
+    from adaptner.methods.families.unadapted import Unadapted
 
     known = sorted({label for d in domains for label in d.labels.labels})
     if isinstance(chosen, Unadapted) and not set(corpus.labels.labels) <= set(known):

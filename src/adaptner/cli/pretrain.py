@@ -85,15 +85,15 @@ def pretrain(
 
     Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
     """
+    from adaptner.compute_settings import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
     from adaptner.methods.configuration import configured
     from adaptner.methods.transformer_settings import check_encoder
+    from adaptner.models.installed import base_folder
+    from adaptner.pretraining.from_sources import pretrain as run
+    from adaptner.progress import bar
     from adaptner.training.budget import Budget
-    from adaptner.training.installed_bases import base_folder
-    from adaptner.training.pretraining import pretrain as run
-    from adaptner.training.progress import bar
-    from adaptner.training.settings import prepare_process
 
     if seconds is not None and not seconds > 0:  # not a number is not above zero either
         raise BadUsage(problem=f"--seconds {seconds}: no time at all", remedy="give more seconds")

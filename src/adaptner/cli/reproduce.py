@@ -12,9 +12,9 @@ import typer
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark, warn
 
 if TYPE_CHECKING:
-    from adaptner.reproduce.plan import Plan
-    from adaptner.reproduce.runner import Ended, Request
-    from adaptner.reproduce.tables import PublishedTable
+    from adaptner.reproduce.jobs.plan import Plan
+    from adaptner.reproduce.run.runner import Ended, Request
+    from adaptner.reproduce.tables.published import PublishedTable
 
 
 def reproduce(
@@ -94,10 +94,10 @@ def reproduce(
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
     from adaptner.errors import BadUsage
-    from adaptner.reproduce.counts import PLACES
-    from adaptner.reproduce.protocol import find_table
-    from adaptner.reproduce.protocols import protocol_of
-    from adaptner.reproduce.runner import Request, prepared, raise_failures, run
+    from adaptner.reproduce.run.runner import Request, prepared, raise_failures, run
+    from adaptner.reproduce.tables.counts import PLACES
+    from adaptner.reproduce.tables.protocol import find_table
+    from adaptner.reproduce.tables.protocols import protocol_of
 
     if show_list:
         _list(as_json)
@@ -133,7 +133,7 @@ def reproduce(
         _dry_run(prepared(protocol, published, request), request, as_json)
         return
     if report_only:
-        from adaptner.reproduce.runner import looked_up
+        from adaptner.reproduce.run.runner import looked_up
 
         ended = looked_up(protocol, published, request)
     else:
@@ -154,7 +154,7 @@ def reproduce(
 
 def _download(encoder: str | None) -> None:
     from adaptner.errors import BadUsage
-    from adaptner.nn.pretrained import download_pretrained
+    from adaptner.nn.encoders.pretrained import download_pretrained
 
     if encoder is None:
         raise BadUsage(
@@ -166,8 +166,8 @@ def _download(encoder: str | None) -> None:
 def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool) -> None:
     """A table about corpora: nothing is to run, the corpora are to be counted."""
     from adaptner.errors import FileMissing
-    from adaptner.reproduce.counts import as_facts, counted, counts_table
-    from adaptner.training.progress import bar
+    from adaptner.progress import bar
+    from adaptner.reproduce.tables.counts import as_facts, counted, counts_table
 
     if not data.is_dir():
         raise FileMissing(file=data, hint="--data is the folder of the corpora")
@@ -180,7 +180,7 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
 
 
 def _report(ended: Ended, request: Request, quiet: bool) -> list[Path]:
-    from adaptner.reproduce.reporting import report
+    from adaptner.reproduce.report.reporting import report
 
     pages = report(ended.plan, request)
     if not pages:
@@ -189,7 +189,7 @@ def _report(ended: Ended, request: Request, quiet: bool) -> list[Path]:
 
 
 def _facts(ended: Ended, pages: list[Path]) -> dict[str, Any]:
-    from adaptner.reproduce.reporting import skipped
+    from adaptner.reproduce.report.reporting import skipped
 
     return {
         "table": ended.plan.protocol.table,
@@ -205,7 +205,7 @@ def _facts(ended: Ended, pages: list[Path]) -> dict[str, Any]:
 
 
 def _dry_run(wanted: Plan, request: Request, as_json: bool) -> None:
-    from adaptner.reproduce.grid import grid, grid_table
+    from adaptner.reproduce.report.grid import grid, grid_table
 
     facts = grid(wanted, request.data, request.jobs)
     if as_json:
@@ -224,7 +224,7 @@ def _dry_run(wanted: Plan, request: Request, as_json: bool) -> None:
 
 
 def _list(as_json: bool) -> None:
-    from adaptner.reproduce.grid import listing, listing_lines
+    from adaptner.reproduce.report.grid import listing, listing_lines
 
     rows = listing()
     if as_json:

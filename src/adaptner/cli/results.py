@@ -10,7 +10,7 @@ import typer
 from adaptner.cli.common import JsonFlag, emit_json, out, remark
 
 if TYPE_CHECKING:
-    from adaptner.reproduce.store import Failure
+    from adaptner.reproduce.run.store import Failure
 
 
 def results(
@@ -37,9 +37,9 @@ def results(
     Example: adaptner results reproduced --method hgda --size 20 --csv hgda.csv
     """
     from adaptner.evaluation.tables import rich_table
-    from adaptner.reproduce.exports import as_rows, chosen, summary, write_csv, write_parquet
-    from adaptner.reproduce.protocol import find_table
-    from adaptner.reproduce.store import STORE, Store
+    from adaptner.reproduce.report.exports import as_rows, chosen, summary, write_csv, write_parquet
+    from adaptner.reproduce.run.store import STORE, Store
+    from adaptner.reproduce.tables.protocol import find_table
 
     spelled = None
     if table is not None:

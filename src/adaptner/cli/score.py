@@ -15,7 +15,7 @@ from adaptner.cli.common import JsonFlag, emit_json, out, warn
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from adaptner.evaluation.scorer import Score, Scores
+    from adaptner.metrics.spans import Score, Scores
     from adaptner.types import Document
 
 
@@ -36,8 +36,8 @@ def score(
 
     Example: [bold]adaptner score gold.conll predicted.jsonl[/bold]
     """
-    from adaptner.evaluation.scorer import score_entities
     from adaptner.formats import read
+    from adaptner.metrics.spans import score_entities
 
     repairs: Counter[Path] = Counter()
 

@@ -11,9 +11,9 @@ import typer
 from adaptner.cli.common import QuietFlag, complain, out, remark
 
 if TYPE_CHECKING:
-    from adaptner.adaptation.suggest import Suggestion
+    from adaptner.adaptation.suggestion import Suggestion
     from adaptner.errors import AdaptnerError
-    from adaptner.tagging.source import Source
+    from adaptner.tagging.input_files import Source
     from adaptner.types import Sentence
 
 
@@ -58,8 +58,8 @@ def suggest(
         raise BadUsage(problem="--to terminal writes no file", remedy="leave out -o, or --to")
     from adaptner import api
     from adaptner.formats import write
-    from adaptner.tagging.source import Source
-    from adaptner.training.progress import bar
+    from adaptner.progress import bar
+    from adaptner.tagging.input_files import Source
     from adaptner.types import Document
 
     known = api.read(labelled) if labelled is not None else ()

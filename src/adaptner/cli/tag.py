@@ -12,7 +12,7 @@ from adaptner.cli.common import QuietFlag, complain, out, remark
 
 if TYPE_CHECKING:
     from adaptner.errors import AdaptnerError
-    from adaptner.formats.parts import Part
+    from adaptner.formats.chunks import Part
 
 
 def tag(

@@ -83,15 +83,15 @@ def tune(
 
     Example: adaptner tune --method hgda --sources drug/ gene/ species/ -o tuned.toml
     """
+    from adaptner.compute_settings import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
     from adaptner.evaluation import tuning
     from adaptner.files import atomic_file
     from adaptner.methods.configuration import configured, for_base
-    from adaptner.nn.vectors import read_vectors
-    from adaptner.training.base import Base
-    from adaptner.training.progress import bar
-    from adaptner.training.settings import prepare_process
+    from adaptner.models.base import Base
+    from adaptner.progress import bar
+    from adaptner.vectors.word_vectors import read_vectors
 
     if resume and output is None:
         raise BadUsage(problem="--resume: no rows to go on from", remedy="give the -o of the run")

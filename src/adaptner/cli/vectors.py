@@ -63,8 +63,8 @@ def train(
 
     Example: adaptner vectors train abstracts.txt.xz papers/ -o own.safetensors
     """
-    from adaptner.training.progress import bar
-    from adaptner.training.word_vectors import VectorSettings, train_vectors
+    from adaptner.progress import bar
+    from adaptner.vectors.training import VectorSettings, train_vectors
 
     _check_even(width)
     low, high = _limits(grams)
@@ -117,8 +117,8 @@ def count(
 
     Example: adaptner vectors count abstracts.txt.xz papers/ -o own.safetensors
     """
-    from adaptner.training.counted_vectors import CountSettings, count_vectors
-    from adaptner.training.progress import bar
+    from adaptner.progress import bar
+    from adaptner.vectors.counting import CountSettings, count_vectors
 
     _check_even(width)
     low, high = _limits(grams)
@@ -181,12 +181,12 @@ def context(
 
     Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
     """
+    from adaptner.compute_settings import prepare_process
     from adaptner.errors import BadUsage
-    from adaptner.nn.vectors import read_vectors
+    from adaptner.pretraining.on_text import ContextConfig, learn_context
+    from adaptner.progress import bar
     from adaptner.training.budget import Budget
-    from adaptner.training.context import ContextConfig, learn_context
-    from adaptner.training.progress import bar
-    from adaptner.training.settings import prepare_process
+    from adaptner.vectors.word_vectors import read_vectors
 
     prepare_process()
     default = ContextConfig()
@@ -231,13 +231,13 @@ def senses(
     """
     from dataclasses import replace
 
+    from adaptner.corpora.raw_text import sentences_of_files
     from adaptner.errors import BadUsage
-    from adaptner.nn.subword_file import ENDING
-    from adaptner.nn.vectors import read_vectors, write_vectors
-    from adaptner.training.instances import Instances
-    from adaptner.training.progress import bar
-    from adaptner.training.raw_text import sentences_of_files
-    from adaptner.training.senses import learn_senses
+    from adaptner.progress import bar
+    from adaptner.text.hearst_patterns import Instances
+    from adaptner.vectors.direction_training import learn_senses
+    from adaptner.vectors.subword_file import ENDING
+    from adaptner.vectors.word_vectors import read_vectors, write_vectors
 
     known = read_vectors(vectors)
     if known.grams is None or output.suffix != ENDING:
@@ -267,8 +267,8 @@ def near(
 
     Example: adaptner vectors near own.safetensors interleukin HEK293T
     """
-    from adaptner.nn.nearest import nearest_words
-    from adaptner.nn.vectors import read_vectors
+    from adaptner.vectors.neighbours import nearest_words
+    from adaptner.vectors.word_vectors import read_vectors
 
     vectors = read_vectors(file)
     found = nearest_words(vectors, words, count)

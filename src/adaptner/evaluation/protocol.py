@@ -15,9 +15,9 @@ from functools import partial
 
 from adaptner.corpora.corpus import Corpus
 from adaptner.episodes import draw, draw_share
-from adaptner.evaluation.scorer import right_tokens, score_entities
-from adaptner.methods.method import Method, SourceDomain
-from adaptner.training.base import Base
+from adaptner.methods.base import Method, SourceDomain
+from adaptner.metrics.spans import right_tokens, score_entities
+from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
 PROTOCOL = "few-shot/strict-micro-f1"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from adaptner.errors import BadUsage
-from adaptner.evaluation.significance import mean_sd
+from adaptner.metrics.significance import mean_sd
 
 if TYPE_CHECKING:
     from rich.table import Table

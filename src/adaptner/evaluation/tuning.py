@@ -32,21 +32,21 @@ from adaptner.errors import (
     UnknownName,
     nearest,
 )
-from adaptner.evaluation.scorer import Score, score_entities
 from adaptner.files import atomic_file
-from adaptner.methods.method import Method, SourceDomain, source_domains
-from adaptner.methods.source_learner import SourceLearner
-from adaptner.methods.unadapted import Unadapted
+from adaptner.methods.base import Method, SourceDomain, source_domains
+from adaptner.methods.families.source_pretrained import SourceLearner
+from adaptner.methods.families.unadapted import Unadapted
 from adaptner.methods.wpz import WPZ
-from adaptner.nn.vectors import WordVectors
-from adaptner.training.base import Base
+from adaptner.metrics.spans import Score, score_entities
+from adaptner.models.base import Base
+from adaptner.models.storage import amend_manifest, read_manifest
+from adaptner.pretraining.from_sources import CARD, card
+from adaptner.progress import Watch, silent
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
-from adaptner.training.pretraining import CARD, card
-from adaptner.training.progress import Watch, silent
 from adaptner.training.records import Records, read_records
-from adaptner.training.storage import amend_manifest, read_manifest
 from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
 
 PROCEDURE = "source-plays-target/dev/strict-micro-f1"
 TIE = 0.005  # F1: settings that near the best are equals, and the one with the fewest steps wins

@@ -12,8 +12,8 @@ from typing import IO, Any
 
 from adaptner.errors import AdaptnerError, BadEntity, BadJson, EmptyFile
 from adaptner.formats.base import Placed, PlacedReader, Report, no_report
+from adaptner.formats.chunks import Part
 from adaptner.formats.lines import Problems, bounded_lines, decoded, opened, stop_at, written
-from adaptner.formats.parts import Part
 from adaptner.types import Document, Entity, Span
 
 

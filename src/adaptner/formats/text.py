@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 from adaptner.errors import AdaptnerError, EmptyFile, EntityNotRepresentable
 from adaptner.formats.base import Placed, PlacedReader, Report, no_report
+from adaptner.formats.chunks import Part
 from adaptner.formats.lines import Problems, decoded, line_pieces, opened, stop_at, written
-from adaptner.formats.parts import Part
-from adaptner.text.stretches import stretches
+from adaptner.text.chunks import stretches
 from adaptner.types import Document
 
 

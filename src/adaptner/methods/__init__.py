@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 
 from adaptner.errors import UnknownName, nearest
-from adaptner.methods.method import Method
+from adaptner.methods.base import Method
 
 
 @cache

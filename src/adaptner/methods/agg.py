@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.methods.joint import Joint, JointMethodConfig
-from adaptner.methods.method import MethodConfig
+from adaptner.methods.base import MethodConfig
+from adaptner.methods.families.joint import Joint, JointMethodConfig
 
 
 class AGGConfig(JointMethodConfig):

@@ -10,9 +10,9 @@ from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
-from adaptner.methods.method import Method
+from adaptner.methods.base import Method
 from adaptner.methods.transformer_settings import transformer_settings
-from adaptner.training.base import Base
+from adaptner.models.base import Base
 
 
 def configured(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.methods.method import MethodConfig
-from adaptner.methods.source_learner import SourceConfig
-from adaptner.methods.supervised import Supervised
-from adaptner.methods.unadapted import Unadapted
+from adaptner.methods.base import MethodConfig
+from adaptner.methods.families.source_pretrained import SourceConfig
+from adaptner.methods.families.supervised import Supervised
+from adaptner.methods.families.unadapted import Unadapted
 
 
 class DShiftConfig(SourceConfig):

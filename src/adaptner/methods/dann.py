@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adaptner.adaptation.joint_tune import JointConfig
-from adaptner.methods.joint import Joint, JointMethodConfig
-from adaptner.methods.method import MethodConfig
+from adaptner.adaptation.joint_training import JointConfig
+from adaptner.methods.base import MethodConfig
+from adaptner.methods.families.joint import Joint, JointMethodConfig
 
 
 class DANNTuneConfig(JointConfig):

@@ -9,20 +9,20 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from adaptner.adaptation.tagger import Tagger
-from adaptner.adaptation.two_sided_tune import (
+from adaptner.adaptation.source_target_steps import (
     Read,
     TwoSidedConfig,
     labelling_loss,
     two_sided_tune,
 )
-from adaptner.methods.joint import WithSources
-from adaptner.methods.method import Given, MethodConfig
-from adaptner.methods.source_learner import SourceConfig
-from adaptner.nn.attention_head import AttentionHead
+from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.families.joint import WithSources
+from adaptner.methods.families.source_pretrained import SourceConfig
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.heads.attention_head import AttentionHead
+from adaptner.nn.losses.perturbation import adversary, word_layer
 from adaptner.nn.model import TaggingModel
-from adaptner.nn.perturbation import adversary, word_layer
-from adaptner.training.base import Base
 
 SOURCE = 0  # the discriminator's class of it; the target's is 1
 

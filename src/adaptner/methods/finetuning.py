@@ -4,7 +4,7 @@ The base it makes is the one that AGG, MultiTask and DANN start from too."""
 
 from __future__ import annotations
 
-from adaptner.methods.supervised import Supervised
+from adaptner.methods.families.supervised import Supervised
 
 
 class FineTuning(Supervised):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from adaptner.methods.meta_learner import MetaConfig, MetaLearner
+from adaptner.methods.families.meta_learner import MetaConfig, MetaLearner
 
 
 class HGDAConfig(MetaConfig):

@@ -6,7 +6,7 @@ Domain classifier, uniform weights (MetaBioNER: "without task hardness").
 from __future__ import annotations
 
 from adaptner.episodes import Sampling
-from adaptner.methods.meta_learner import MetaConfig, MetaLearner
+from adaptner.methods.families.meta_learner import MetaConfig, MetaLearner
 
 
 class HGDANEsConfig(MetaConfig):

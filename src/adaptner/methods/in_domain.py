@@ -9,18 +9,18 @@ from __future__ import annotations
 import torch
 
 from adaptner.adaptation.fine_tune import fine_tune
-from adaptner.adaptation.tagger import Tagger
 from adaptner.errors import MethodDoesNotFit
-from adaptner.methods.method import Given
-from adaptner.methods.supervised import Supervised
-from adaptner.nn.encoder import RecurrentEncoder
-from adaptner.nn.encoders import new_encoder
+from adaptner.methods.base import Given
+from adaptner.methods.families.supervised import Supervised
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.encoders.embeddings import FrozenWords
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
+from adaptner.nn.encoders.registry import new_encoder
+from adaptner.nn.encoders.transformer import TransformerConfig
 from adaptner.nn.model import ModelShape, TaggingModel
-from adaptner.nn.transformer import TransformerConfig
-from adaptner.nn.vectors import WordVectors
-from adaptner.nn.word_batch import WordBatcher
-from adaptner.nn.words import FrozenWords
-from adaptner.training.base import Base
+from adaptner.vectors.word_vectors import WordVectors
 
 
 class InDomain(Supervised):

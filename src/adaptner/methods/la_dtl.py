@@ -9,19 +9,19 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from adaptner.adaptation.tagger import Tagger
-from adaptner.adaptation.two_sided_tune import (
+from adaptner.adaptation.source_target_steps import (
     Read,
     TwoSidedConfig,
     labelling_loss,
     two_sided_tune,
 )
-from adaptner.methods.joint import WithSources
-from adaptner.methods.method import Given, MethodConfig
-from adaptner.methods.source_learner import SourceConfig
-from adaptner.nn.crf import CRF
-from adaptner.nn.mmd import label_aware_mmd
-from adaptner.training.base import Base
+from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.families.joint import WithSources
+from adaptner.methods.families.source_pretrained import SourceConfig
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.losses.mmd import label_aware_mmd
 
 
 class LaDTLTuneConfig(TwoSidedConfig):

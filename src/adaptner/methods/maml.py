@@ -5,7 +5,7 @@ All sentences, no classifier, uniform weights.
 
 from __future__ import annotations
 
-from adaptner.methods.meta_learner import MetaConfig, MetaLearner
+from adaptner.methods.families.meta_learner import MetaConfig, MetaLearner
 
 
 class MAML(MetaLearner):

@@ -13,11 +13,16 @@ from pydantic import Field
 
 from adaptner.bilevel import Chosen, DomainSplit, uniform
 from adaptner.episodes import TaskSource
-from adaptner.methods.method import MethodConfig
-from adaptner.methods.source_learner import Iteration, Scene, SourceConfig, SourceLearner
-from adaptner.methods.supervised import joint_iteration
-from adaptner.nn.encoder import EncoderConfig
-from adaptner.nn.encoders import AnyEncoderConfig
+from adaptner.methods.base import MethodConfig
+from adaptner.methods.families.source_pretrained import (
+    Iteration,
+    Scene,
+    SourceConfig,
+    SourceLearner,
+)
+from adaptner.methods.families.supervised import joint_iteration
+from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.registry import AnyEncoderConfig
 from adaptner.nn.model import ModelShape, Parameters
 from adaptner.training.loop import Report
 from adaptner.training.optimiser import OptimiserConfig

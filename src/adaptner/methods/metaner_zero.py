@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from adaptner.methods.base import MethodConfig
+from adaptner.methods.families.unadapted import Unadapted
 from adaptner.methods.metaner import MetaNER, MetaNERConfig
-from adaptner.methods.method import MethodConfig
-from adaptner.methods.unadapted import Unadapted
 
 
 class MetaNERZeroConfig(MetaNERConfig):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from adaptner.methods.joint import Joint
+from adaptner.methods.families.joint import Joint
 
 
 class MultiTask(Joint):

@@ -10,13 +10,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.adaptation.as_is import as_is
-from adaptner.adaptation.joint_tune import JointConfig, joint_tune
-from adaptner.adaptation.tagger import Tagger
+from adaptner.adaptation.joint_training import JointConfig, joint_tune
+from adaptner.adaptation.unchanged_base import as_is
 from adaptner.errors import TooFewSentences
-from adaptner.methods.joint import JointMethodConfig, WithSources
-from adaptner.methods.method import Given, MethodConfig
-from adaptner.training.base import Base
+from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.families.joint import JointMethodConfig, WithSources
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
 from adaptner.types import Entity, Sentence
 
 

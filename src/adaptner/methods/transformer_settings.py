@@ -1,7 +1,7 @@
 """What ``--encoder NAME`` means for a method: a pretrained θ, HGDA*'s tag head, and rates for both.
 
 The rates of BiLSTMs would wreck a pretrained network. HGDA's own (SGD at 1e-5 · √(K / 32)) are in
-``reproduce/recipes``; these are AdamW's, those of adaptation chosen on source domains
+``reproduce/tables/recipes``; these are AdamW's, those of adaptation chosen on source domains
 (docs/results/transformers.md), the others not tuned.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from adaptner.errors import BadUsage
-from adaptner.methods.method import Method
-from adaptner.nn.pretrained import download_pretrained, find_folder
-from adaptner.nn.transformer import TransformerConfig
+from adaptner.methods.base import Method
+from adaptner.nn.encoders.pretrained import download_pretrained, find_folder
+from adaptner.nn.encoders.transformer import TransformerConfig
 
 OUTER_RATE, INNER_RATE = 5e-5, 1e-3
 ADAPTATION: dict[str, Any] = {

@@ -16,14 +16,14 @@ from torch import Generator, Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from adaptner.nn.attention_head import AttentionHead
-from adaptner.nn.batch import Batch
-from adaptner.nn.crf import CRF, Limits
-from adaptner.nn.domain_head import DomainHead
-from adaptner.nn.encoding import Encoder
-from adaptner.nn.prototypes import Prototypes
-from adaptner.nn.softmax_tags import SoftmaxTags
-from adaptner.nn.word_memory import WordMemory
+from adaptner.nn.batching.batch import Batch
+from adaptner.nn.decoders.crf import CRF, Limits
+from adaptner.nn.decoders.prototypes import Prototypes
+from adaptner.nn.decoders.softmax_tags import SoftmaxTags
+from adaptner.nn.encoders.base import Encoder
+from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.heads.attention_head import AttentionHead
+from adaptner.nn.heads.domain_head import DomainHead
 from adaptner.types import LabelSet
 
 Group = Literal["encoder", "decoder", "head"]  # θ, φ, ω
@@ -107,7 +107,7 @@ class TaggingModel(nn.Module):
     def stacked(self, domains: Sequence[int], rows: Tensor | None = None) -> Parameters:
         """The parameters of one task per entry of ``domains``: θ and ω repeated without a copy, each
         task's own φ, padded to the largest label set among them. ``rows``: of the encoder's table
-        only these (see ``nn/narrowing.py``)."""
+        only these (see ``nn/encoders/active_vocabulary.py``)."""
         stacked = {}
         for name, p in self.named_parameters():
             if group_of(name) == "decoder":

@@ -15,9 +15,9 @@ from pathlib import Path
 from adaptner.errors import BadUsage, OutputExists, ResultsOfAnother
 from adaptner.files import atomic_file
 from adaptner.formats import FORMATS
+from adaptner.formats.chunks import Part
 from adaptner.formats.lines import STANDARD
-from adaptner.formats.parts import Part
-from adaptner.tagging.source import File, Source
+from adaptner.tagging.input_files import File, Source
 from adaptner.tagging.writers import PAGE, write_parts
 
 NOTE = "tagged-by.json"

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptner.adaptation.tagger import Tagger
 from adaptner.cluster import connected
+from adaptner.compute_settings import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
-from adaptner.reproduce.code_version import code_version
-from adaptner.tagging.crew import Chunk, Found, in_order
-from adaptner.training.settings import prepare_process
-from adaptner.training.storage import read_manifest
+from adaptner.models.storage import read_manifest
+from adaptner.models.tagger import Tagger
+from adaptner.reproduce.jobs.code_version import code_version
+from adaptner.tagging.executor import Chunk, Found, in_order
 
 _AHEAD = 2  # chunks for each processor
 _REPEATS = 10  # of a chunk whose node was lost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from adaptner.formats.parts import Part
+from adaptner.formats.chunks import Part
 
 # Light backgrounds on which dark text reads well, told apart also by people with colour blindness.
 HUES = ("#ffd6a5", "#bde0fe", "#caffbf", "#ffc8dd", "#e2d4f9", "#fdffb6", "#c7f2ee", "#e0e0e0")

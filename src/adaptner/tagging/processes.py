@@ -10,10 +10,10 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from adaptner.adaptation.tagger import Tagger
+from adaptner.compute_settings import prepare_process
 from adaptner.errors import ProcessDied
-from adaptner.tagging.crew import Chunk, Found, in_order
-from adaptner.training.settings import prepare_process
+from adaptner.models.tagger import Tagger
+from adaptner.tagging.executor import Chunk, Found, in_order
 
 _AHEAD = 2  # chunks for each process, so that none waits while results are written
 

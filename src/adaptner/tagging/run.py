@@ -11,11 +11,11 @@ from pathlib import Path
 from adaptner.errors import BadUsage
 from adaptner.files import digest
 from adaptner.formats import find
+from adaptner.formats.chunks import Part
 from adaptner.formats.lines import STANDARD, Problems, stop_at
-from adaptner.formats.parts import Part
-from adaptner.tagging.crew import Crew, tagged
+from adaptner.tagging.executor import Crew, tagged
 from adaptner.tagging.folder import ResultFolder
-from adaptner.tagging.source import Source
+from adaptner.tagging.input_files import Source
 from adaptner.tagging.writers import PAGE, target_of, write_parts
 
 Show = Callable[[Iterator[Part], tuple[str, ...]], None]
@@ -88,9 +88,9 @@ def tag_files(
 
 def _crew(model: Path, jobs: int, ray: str | None) -> tuple[Crew, tuple[str, ...]]:
     # torch is loaded here, after all that can be refused without it
-    from adaptner.adaptation.tagger import Tagger
+    from adaptner.compute_settings import prepare_process
+    from adaptner.models.tagger import Tagger
     from adaptner.tagging.processes import Alone, Processes
-    from adaptner.training.settings import prepare_process
 
     prepare_process()
     tagger = Tagger.load(model)
@@ -103,6 +103,6 @@ def _crew(model: Path, jobs: int, ray: str | None) -> tuple[Crew, tuple[str, ...
 
 
 def _identity(model: Path) -> dict[str, str]:
-    from adaptner.training.storage import MANIFEST
+    from adaptner.models.storage import MANIFEST
 
     return {"model": digest(model / MANIFEST)}  # which holds the checksums of all other files

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from adaptner.formats import detect, write
+from adaptner.formats.chunks import Part
 from adaptner.formats.jsonl import Jsonl
 from adaptner.formats.lines import STANDARD, written
-from adaptner.formats.parts import Part
 from adaptner.tagging.page import page
 
 PAGE = "html"  # a way to show a result, and no format to read

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from adaptner.errors import TrainingDiverged
 from adaptner.files import atomic_file
+from adaptner.progress import Watch, silent
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import (
     FILE,
@@ -19,7 +20,6 @@ from adaptner.training.checkpoint import (
     restore_checkpoint,
     save_checkpoint,
 )
-from adaptner.training.progress import Watch, silent
 from adaptner.training.records import Records
 
 CONFIG, METRICS, HARDNESS = "config.json", "metrics.jsonl", "hardness.jsonl"

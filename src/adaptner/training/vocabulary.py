@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adaptner.nn.batch import Batch
-from adaptner.nn.language_model import EDGE, UNKNOWN
+from adaptner.nn.batching.batch import Batch
+from adaptner.nn.heads.language_model import EDGE, UNKNOWN
 from adaptner.types import Sentence
 
 

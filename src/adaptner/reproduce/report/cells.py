@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from adaptner.evaluation.significance import Interval, mean_sd, t_interval
-from adaptner.reproduce.result import Result
-from adaptner.reproduce.tables import Slip
+from adaptner.metrics.significance import Interval, mean_sd, t_interval
+from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.tables.published import Slip
 
 WITHIN, ABOVE, BELOW = "within", "above", "below"
 NOT_COMPARABLE, MISSING = "not comparable", "missing"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adaptner.evaluation.significance import mean_sd
+from adaptner.metrics.significance import mean_sd
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.cells import Cell
 from adaptner.reproduce.report.levels import Level, row_level
 from adaptner.reproduce.report.matching import (
@@ -18,8 +19,7 @@ from adaptner.reproduce.report.matching import (
 )
 from adaptner.reproduce.report.request import ReportRequest, row_label
 from adaptner.reproduce.report.special import crossing_draws, fitting_runs, hardness_cell
-from adaptner.reproduce.result import Result
-from adaptner.reproduce.tables import Paper, PublishedRow, PublishedTable, paper
+from adaptner.reproduce.tables.published import Paper, PublishedRow, PublishedTable, paper
 
 OVERALL = "Overall"
 COMPARABLE = "Overall, comparable"

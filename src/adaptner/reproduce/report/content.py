@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.cells import ABOVE, BELOW, WITHIN
 from adaptner.reproduce.report.compare import Comparison, compare
 from adaptner.reproduce.report.document import Block, Bullets, Code, Document, Section, Text
@@ -16,7 +17,6 @@ from adaptner.reproduce.report.evidence import (
 from adaptner.reproduce.report.facts import cell_blocks, data_blocks, doubts, protocol_blocks
 from adaptner.reproduce.report.main_table import comparison_grid, main_blocks, verdict_grid
 from adaptner.reproduce.report.request import ReportRequest, table_name
-from adaptner.reproduce.result import Result
 
 PROFILES = {
     "quick": "a budget for a look within the hour, not the paper's",

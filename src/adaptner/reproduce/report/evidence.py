@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adaptner.evaluation.significance import mean_sd
+from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.compare import Comparison
 from adaptner.reproduce.report.document import Block, Entry, Figure, Figures, Grid, GridRow, Text
 from adaptner.reproduce.report.pairs import ALPHA, Pair, paired

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import pairwise
 
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.cells import MISSING, Cell
 from adaptner.reproduce.report.compare import Comparison, Line
 from adaptner.reproduce.report.document import Block, Code, Entry, Grid, GridRow, Text
 from adaptner.reproduce.report.main_table import SIGNS, theirs
-from adaptner.reproduce.result import Result
 
 
 def protocol_blocks(comparison: Comparison) -> list[Block]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from adaptner.reproduce.result import Result
-from adaptner.reproduce.tables import PublishedRow
+from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.tables.published import PublishedRow
 
 UNSUPERVISED, SEMI_SUPERVISED = "unsupervised", "semi-supervised"
 

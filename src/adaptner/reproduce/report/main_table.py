@@ -16,7 +16,7 @@ from adaptner.reproduce.report.cells import (
 )
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, Comparison, Line
 from adaptner.reproduce.report.document import Block, Entry, Grid, GridRow, Text
-from adaptner.reproduce.tables import PublishedTable
+from adaptner.reproduce.tables.published import PublishedTable
 
 SIGNS = {WITHIN: "≈", ABOVE: "▲", BELOW: "▼", NOT_COMPARABLE: "○", MISSING: "–"}
 LEGEND = (

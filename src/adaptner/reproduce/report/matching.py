@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
-from adaptner.evaluation.scorer import Score
+from adaptner.metrics.spans import Score
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.levels import Level, result_level
 from adaptner.reproduce.report.request import ReportRequest
-from adaptner.reproduce.result import Result
-from adaptner.reproduce.tables import PublishedRow, PublishedTable
+from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
 Index = dict[tuple[str, str, Level, str], dict[int, Result]]  # method, variant, level, corpus; seed
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from adaptner.evaluation.significance import (
+from adaptner.metrics.significance import (
     holm,
     mean_sd,
     paired_t_test,

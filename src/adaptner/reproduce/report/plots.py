@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adaptner.evaluation.significance import mean_sd
+from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.chart import Axis, Chart, Series
 from adaptner.reproduce.report.compare import COMPARABLE, Comparison, Line
 from adaptner.reproduce.report.special import crossing, gamma_of, in_domain_bound, share_curve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adaptner.evaluation.trust_report import Judged, calibration_error, pooled
+from adaptner.evaluation.calibration.report import Judged, calibration_error, pooled
 from adaptner.reproduce.report.svg import QUIET, RULE, Canvas, Scale, style
 
 _SIDE, _LEFT, _TOP = 320, 56, 24

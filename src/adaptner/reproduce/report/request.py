@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptner.reproduce.tables import PublishedRow, PublishedTable
+from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
 
 @dataclass(frozen=True)

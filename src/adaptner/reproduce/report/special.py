@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from adaptner.evaluation.significance import mean_sd
+from adaptner.metrics.significance import mean_sd
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.cells import Cell
 from adaptner.reproduce.report.levels import WHOLE
 from adaptner.reproduce.report.matching import Index
-from adaptner.reproduce.result import Result
-from adaptner.reproduce.tables import PublishedRow
+from adaptner.reproduce.tables.published import PublishedRow
 
 IN_DOMAIN = "in-domain"
 BEFORE, NEVER = "before", "never"

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adaptner.files import atomic_file
+from adaptner.reproduce.jobs.result import Result
 from adaptner.reproduce.report.content import report_document
 from adaptner.reproduce.report.html import html_page
 from adaptner.reproduce.report.markdown import markdown_page
 from adaptner.reproduce.report.request import ReportRequest
-from adaptner.reproduce.result import Result
 
 PLOTS = "plots"
 

@@ -1,0 +1,33 @@
+"""A base used as it is: the homogeneous setting without a label of the target."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from adaptner.errors import HeterogeneousTarget
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.types import LabelSet, Sentence
+
+
+def as_is(
+    base: Base, support: Sequence[Sentence], method: str, *, labels: LabelSet | None = None
+) -> Tagger:
+    """θ and the one φ of all domains. ``support`` only shows which labels are wanted."""
+    wanted = base.labels.with_labels(
+        (*(labels.labels if labels else ()), *LabelSet.of(support).labels)
+    )
+    if not base.model.shape.shared or not base.labels.covers(wanted):
+        raise HeterogeneousTarget(
+            method=method,
+            target=", ".join(wanted.labels) or "none",
+            known=", ".join(base.labels.labels),
+            reason="has a decoder for each of its domains"
+            if not base.model.shape.shared
+            else "does not know them all",
+        )
+    facts = {"steps": 0, "sentences": 0, "seed": 0, "base": base.method}
+    model = base.model
+    encoder, decoder = copy.deepcopy(model.encoder), copy.deepcopy(model.decoder_of(0))
+    return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)

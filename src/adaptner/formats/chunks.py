@@ -1,0 +1,48 @@
+"""Documents that may be too long to be held whole: they come, are tagged and go in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from adaptner.text.chunks import STRETCH, blocks_of, stretches
+from adaptner.types import Document
+
+CHUNK = 200_000  # characters tagged at a time: memory does not grow with the input
+_LEAST = 200  # what a document counts for at least: a million empty ones are not one chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A document, or a stretch of one; offsets in ``document`` count from the stretch's beginning."""
+
+    document: Document
+    start: int = 0  # where it begins in the whole
+    last: bool = True
+    file: str = ""  # where it is from
+
+
+def parts_of(document: Document) -> Iterator[Part]:
+    """Stretches that end where a sentence does. What a file has tokenised is one sentence and stays
+    whole. Entities are left out: parts are made to be tagged."""
+    if document.token_spans is not None or len(document.text) <= STRETCH:
+        yield Part(Document(document.text, (), document.id, document.token_spans))
+        return
+    start = 0
+    for text, last in stretches(blocks_of(document.text)):
+        yield Part(Document(text, (), document.id), start, last)
+        start += len(text)
+
+
+def chunks_of(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """As many parts together as are tagged at a time."""
+    chunk: list[Part] = []
+    size = 0
+    for part in parts:
+        chunk.append(part)
+        size += max(len(part.document.text), _LEAST)
+        if size >= CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

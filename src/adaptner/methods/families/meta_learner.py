@@ -1,0 +1,127 @@
+"""HGDA's Algorithm 1 with its choices left open: what MAML, HGDA and HGDA-NEs have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from adaptner.bilevel import OUTER, WEIGHTING, Gathered, InnerLoop, Step, bilevel_step
+from adaptner.episodes import Sampling, Task, TaskSource
+from adaptner.methods.base import MethodConfig, SourceDomain
+from adaptner.methods.families.source_pretrained import (
+    Iteration,
+    Scene,
+    SourceConfig,
+    SourceLearner,
+)
+from adaptner.nn.model import ModelShape, Parameters
+from adaptner.training.loop import Report
+from adaptner.training.optimiser import OptimiserConfig
+
+
+class MetaConfig(SourceConfig):
+    """HGDA's appendix where it speaks, the rulings where it is silent."""
+
+    sampling: Sampling = "all"
+    weighting: Literal["uniform", "hardness"] = "uniform"
+    classifier: bool = Field(False, description="ω: the domain classifier and its loss")
+    reversal: bool = Field(False, description="reverse the classifier's gradient into θ")
+    aux_weight: float = Field(1.0, ge=0, description="λ of eq. 1")
+    outer: Literal["first", "second", "implicit"] = "first"
+    inner_steps: int = Field(1, ge=1)
+    base_rate: float = Field(
+        1e-2, gt=0, description="SGD's rates are base_rate * sqrt(k / 32), eq. 3"
+    )
+    inner_rate: float | None = Field(None, gt=0, description="overrides eq. 3 inside")
+    outer_rate: float | None = Field(None, gt=0, description="overrides the outer rate")
+    record_every: int = Field(10, ge=1, description="iterations between hardness records")
+
+    def scaled_rate(self) -> float:
+        """HGDA eq. 3: of the inner loop, and of the outer one with SGD."""
+        return self.base_rate * math.sqrt(self.k / 32)
+
+    def outer_optimiser(self) -> OptimiserConfig:
+        default = self.scaled_rate() if self.optimiser.name == "sgd" else self.optimiser.rate
+        return self.optimiser.model_copy(update={"rate": self.outer_rate or default})
+
+    def shape(self) -> ModelShape:
+        head = "mean" if self.classifier else "none"
+        return ModelShape(
+            decoder=self.tag_head,
+            shared=self.decoders == "shared",
+            head=head,
+            reversal=self.reversal,
+        )
+
+
+class MetaLearner(SourceLearner):
+    supports: ClassVar[str] = "any target"
+    Config: ClassVar[type[MethodConfig]] = MetaConfig
+    config: MetaConfig
+
+    def least_domains(self) -> int:
+        return 2 if self.config.classifier else 1
+
+    def iteration(self, scene: Scene) -> Iteration:
+        config, model, sources = self.config, scene.model, scene.sources
+        tasks = TaskSource([d.corpora for d in sources], config.k, config.sampling)
+        inner = InnerLoop(config.inner_steps, config.inner_rate or config.scaled_rate())
+        outer, weighting = OUTER[config.outer](), WEIGHTING[config.weighting]
+
+        def iterate(iteration: int) -> Report:
+            batch = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]  # lines 3 to 5
+            gathered = Gathered(model, weighting)
+            for part in scene.parts(batch):
+                domains = [task.domain for task in part]
+                (support, query), rows = scene.batches(
+                    ([task.support for task in part], domains),
+                    ([task.query for task in part], domains),
+                )
+                on_support, on_query = (
+                    scene.objective(data, domains, config, config.aux_weight)
+                    for data in (support, query)
+                )
+                start: Parameters = model.stacked(domains, rows)
+                step = bilevel_step(on_support, on_query, start, inner, outer, weighting)
+                gathered.add(domains, step, rows)  # lines 10 to 12
+            recorded = iteration == 1 or iteration % config.record_every == 0
+            return _report(gathered.step(), batch, sources, recorded)
+
+        return iterate
+
+
+def _report(
+    step: Step, batch: Sequence[Task], sources: Sequence[SourceDomain], recorded: bool
+) -> Report:
+    losses, weights = step.losses, step.weights
+    spread = float(weights["encoder"].max() - weights["encoder"].min())
+    metrics = {"label": float(losses.label.mean()), "spread": spread}
+    if losses.aux is not None:
+        metrics["aux"] = float(losses.aux.mean())
+    tasks = None
+    if recorded:
+        tasks = [
+            {
+                "task": number,
+                "domain": sources[task.domain].name,
+                "corpus": task.corpus,
+                "loss": float(losses.total[number]),
+                "gamma": {g: float(w[number]) for g, w in weights.items()},
+                "sentences": [bracketed(s) for s in task.query],
+            }
+            for number, task in enumerate(batch)
+        ]
+    loss = float(losses.total.mean())
+    return Report(loss, metrics, f"loss {loss:.2f}, γ spread {spread:.2f}", tasks)
+
+
+def bracketed(sentence: Any) -> str:
+    """The sentence with its entities in brackets, as in HGDA's Table 1."""
+    text, at, parts = sentence.text, 0, []
+    for entity in sorted(sentence.entities):
+        parts += [text[at : entity.start], "[", entity.text_in(text), "]"]
+        at = entity.end
+    return "".join([*parts, text[at:]])

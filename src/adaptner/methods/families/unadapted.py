@@ -1,0 +1,19 @@
+"""For methods that use nothing of the target but its label space: D-Shift and MetaNER-Zero."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adaptner.adaptation.unchanged_base import as_is
+from adaptner.methods.base import Given, Method
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+
+
+class Unadapted(Method):
+    supports: ClassVar[str] = "targets with the sources' labels"
+    zero_shot: ClassVar[bool] = True
+    learns_labels: ClassVar[bool] = False
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        return as_is(base, given.support, self.name, labels=given.labels)

@@ -1,0 +1,220 @@
+"""φ alone, over a frozen θ: convex, so nothing depends on a seed, and the sentences are read once.
+
+The penalty pulls φ not towards zero but towards what a source has taught of the same kind
+(``kindred.py``) or, for a new kind, what the label's *name* says (``vectors/label_directions.py``): with five sentences
+these know more than they do, with fifty they are outvoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
+from adaptner.adaptation.target import Target
+from adaptner.methods.named.label_matching import Kin, Marked, kindred
+from adaptner.methods.named.lbfgs import flat, minimise, put
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.lexical_features import WORD, word_part
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
+from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, OUTSIDE_IT
+from adaptner.progress import Watch, silent
+from adaptner.training.budget import Budget
+from adaptner.training.optimiser import OptimiserConfig
+from adaptner.types import OUTSIDE, LabelSet, Sentence
+
+_ODDS = 0.5  # a name's log odds against its word's score, where both are to count alike
+
+
+class LinearFitConfig(FineTuneConfig):
+    """Chosen on dev sentences, one setting for all targets (docs/results/few-shot.md). What is told of steps, batches and rates
+    is told to the tuning of θ that follows (``named_tune``)."""
+
+    optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=0.02, weight_decay=1e-6)
+    encoder_scale: float = Field(0.3, gt=0, description="θ's rate over φ's")
+    linear_steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
+    tune_from: int = Field(150, ge=1, description="with so many mentions, θ is tuned as well")
+    penalty: float = Field(0.25, ge=0, description="times the squared distance of φ from its prior")
+    bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
+    move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
+    name: float = Field(
+        2.0, ge=0, description="how much the word counts for the label's name; 0: not at all"
+    )
+    states: float = Field(
+        0.3, ge=0, le=1, description="how much of that is left to the word where it stands"
+    )
+    borders: float = Field(0.15, ge=0, description="how much what is known of borders counts")
+    eager: float = Field(4.0, description="added to the log odds of names: text names few things")
+    sources: bool = Field(True, description="start from what a source has taught of the same kind")
+    firm: float = Field(
+        4.0, gt=0, description="times all penalties, where sources have taught every label"
+    )
+    empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
+    text: float = Field(0.3, ge=0, le=1, description="what a sentence without labels counts")
+    text_most: int = Field(300, ge=1, description="sentences without labels, at most")
+
+
+def linear_fit(
+    base: Base,
+    sentences: Sequence[Sentence],
+    config: LinearFitConfig,
+    *,
+    beside: Sequence[Encoded] = (),
+    labels: LabelSet | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    watch: Watch = silent,
+) -> Tagger:
+    """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least.
+    ``beside`` are sentences that nobody has marked, with the tags that they are to have."""
+    target = Target.of(base, sentences, labels)
+    encoder = base.model.encoder
+    part = Encoded.of(base, target.sentences, target.labels, config)
+    known = known_from_sources(base, target.labels, config, [part])
+    decoder = prior(base, target.labels, config, known)
+    steps = (budget or Budget(config.linear_steps)).steps
+    firm = firmer(config, target.labels, known)
+    taken = settle(decoder, [part, *beside], firm, steps, watch=watch)
+    facts = {**adaptation_facts(base, target, taken, seed), **told(known)}
+    return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
+
+
+@dataclass(frozen=True)
+class Encoded(Marked):
+    """``shares`` (G, B): what each sentence counts for each of several φ."""
+
+    order: tuple[int, ...]  # the place of each row in what was given
+    shares: Tensor
+
+    @classmethod
+    def of(
+        cls, base: Base, sentences: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
+    ) -> Encoded:
+        batch = base.batcher([sentences], [labels])
+        assert batch.tags is not None
+        with torch.no_grad():
+            states = base.model.encoder(batch)
+        # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
+        shares = torch.where((batch.tags > 0).any(-1), 1.0, config.empty)
+        return cls(states, batch.tags, batch.mask, batch.order[0], shares)
+
+
+def settle(
+    decoder: CRF,
+    parts: Sequence[Encoded],
+    config: LinearFitConfig,
+    steps: int,
+    *,
+    tolerance: float = 1e-4,
+    watch: Watch = silent,
+) -> int:
+    """Bring φ from its prior, where it stands, to the least of its objective; the steps that took.
+    ``decoder`` may hold several φ side by side."""
+    centre = {name: p.detach().clone() for name, p in decoder.named_parameters()}
+    parameters = list(decoder.parameters())
+    calls = 0
+
+    def objective(points: Tensor) -> tuple[Tensor, Tensor]:
+        nonlocal calls
+        calls += 1
+        put(points, parameters)
+        values = _pull(decoder, centre, config)
+        for part in parts:
+            losses = decoder(part.states, part.tags.expand(len(points), -1, -1), part.mask)
+            values = values + (part.shares * losses).sum(1)
+        slopes = torch.autograd.grad(values.sum(), parameters)
+        watch(min(calls, steps), steps, f"loss {float(values.detach().mean()):.2f}")
+        return values.detach(), flat(slopes)
+
+    begun = flat([p.detach() for p in parameters])
+    found, taken = minimise(objective, begun, steps, tolerance)
+    put(found, parameters)
+    return taken
+
+
+def known_from_sources(
+    base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[Marked]
+) -> dict[str, Kin]:
+    """Where φ of a label can start from; ``marked`` sentences tell of the kind."""
+    if not config.sources:
+        return {}
+    return kindred(base, labels, marked, by_name=config.name > 0)
+
+
+def told(known: Mapping[str, Kin]) -> dict[str, dict[str, str]]:
+    """For the facts of a tagger: which label started as which of a source's."""
+    return {"known": {label: kin.label for label, kin in known.items()}} if known else {}
+
+
+def firmer(config: LinearFitConfig, labels: LabelSet, known: Mapping[str, Kin]) -> LinearFitConfig:
+    """Thousands of sentences weigh more than a name does."""
+    if not known.keys() >= set(labels.labels):
+        return config
+    penalties = ("penalty", "bias_penalty", "move_penalty")
+    return config.model_copy(update={p: config.firm * getattr(config, p) for p in penalties})
+
+
+def prior(
+    base: Base, labels: LabelSet, config: LinearFitConfig, known: Mapping[str, Kin] = {}
+) -> CRF:
+    """φ before it learns from any sentence: what a source has taught of the same kind, or that O is
+    likely, an entity goes on, and what the label's name means."""
+    decoder = CRF(base.model.encoder.width, labels, torch.Generator())
+    encoder, batcher = base.model.encoder, base.batcher
+    assert isinstance(batcher, WordBatcher)
+    assert isinstance(encoder, RecurrentEncoder)
+    senses, names = batcher.vectors.senses, base.names
+    if not encoder.config.wide:
+        senses = names = None
+    of_states = slice(0, encoder.recurrent.width)
+    of_word = word_part(encoder.recurrent.width, batcher.vectors.width)
+    share = config.states if names is not None else 0.0
+    with torch.no_grad():
+        for p in decoder.parameters():
+            p.zero_()
+        weight, bias = decoder.weight[0], decoder.bias[0]
+        bias.fill_(-1)
+        bias[labels.index[OUTSIDE]] = 1
+        for label in labels.labels:
+            if label in known:
+                known[label].put(decoder, label)
+                continue
+            tags = {tag: i for tag, i in labels.index.items() if tag[2:] == label}
+            every = list(tags.values())
+            inside = [i for tag, i in tags.items() if tag[0] in "IE"]
+            decoder.transition[0, torch.tensor(every)[:, None], torch.tensor(inside)] = 0.5
+            if senses is not None and (direction := senses.direction(label)) is not None:
+                towards = (1 - share) * config.name * torch.from_numpy(direction)
+                weight[every, of_word] += towards / WORD
+                bias[every] -= towards @ torch.from_numpy(senses.middle)
+            if names is None:
+                continue
+            if (row := names.row(label)) is not None:
+                scale = _ODDS * share * config.name
+                weight[every, of_states] += scale * names.weight[row]
+                bias[every] += scale * (names.bias[row] + config.eager)
+            for tag, i in tags.items():
+                kind = GOES_ON if tag[0] in "IE" else BEGINS
+                of_kind = names.border_weight[kind] - names.border_weight[OUTSIDE_IT]
+                weight[i, of_states] += config.borders * of_kind
+                shift = names.border_bias[kind] - names.border_bias[OUTSIDE_IT]
+                bias[i] += config.borders * shift
+    return decoder
+
+
+def _pull(decoder: CRF, centre: dict[str, Tensor], config: LinearFitConfig) -> Tensor:
+    """(G,)"""
+    strength = {"weight": config.penalty, "bias": config.bias_penalty}
+    return torch.stack(
+        [
+            strength.get(name, config.move_penalty) * ((p - centre[name]) ** 2).flatten(1).sum(1)
+            for name, p in decoder.named_parameters()
+        ]
+    ).sum(0)

@@ -1,0 +1,56 @@
+"""STM+ELMO of Jia2019: a language model learns from raw text of source and target, and its states are
+inputs of a tagger that learns from the target or, with ``adaptation.zero_shot``, from the source alone.
+
+Whose text is read is a setting (docs/methods). The base is an encoder as it was made: raw text of the
+target is at hand in ``adapt`` only.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adaptner.errors import MethodDoesNotFit
+from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.crossdomain_lm import ENCODER
+from adaptner.methods.families.joint import WithSources
+from adaptner.methods.families.source_pretrained import SourceConfig
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig, contextual_tune
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.encoders.recurrent import EncoderConfig
+
+
+class STMElmoConfig(SourceConfig):
+    adaptation: ContextualConfig = ContextualConfig()
+    encoder: EncoderConfig = ENCODER.model_copy(update={"contextual": 100})
+
+
+class STMElmo(WithSources):
+    name = "stm-elmo"
+    title = "STM+ELMO"
+    paper = "Jia2019"
+    needs = "source corpora, at adaptation; raw target text helps"
+    unlabelled = True
+    streams = True
+    zero_shot = True
+    learns = False
+    contextual = True
+    encoders = ("recurrent",)
+    Config: ClassVar[type[MethodConfig]] = STMElmoConfig
+    config: STMElmoConfig
+
+    def check(self, base: Base) -> None:
+        super().check(base)
+        if not getattr(base.model.encoder.config, "contextual", 0):
+            reason = "its encoder has no place for a language model's states (encoder.contextual)"
+            raise MethodDoesNotFit(method=self.name, base=base.method, reason=reason)
+
+    def tagger(self, base: Base, given: Given) -> Tagger:
+        return contextual_tune(
+            base,
+            given.support,
+            self.labelled(base, given.sources),
+            self.config.adaptation,
+            unlabelled=given.unlabelled,
+            **given.options(),
+        )

@@ -1,0 +1,178 @@
+"""Saved models: a folder of safetensors, word list, vectors or tokenizer, and a JSON manifest written
+last.
+
+A folder without a manifest is not a model, so a crash never leaves half of one behind. The manifest
+holds the SHA-256 of every other file, so a truncated or exchanged file is noticed. No pickle.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMissing
+from adaptner.files import atomic_file, digest
+from adaptner.models.vocabulary_files import (
+    SUBWORDS,
+    VECTOR_FILES,
+    read_vocabulary,
+    write_vocabulary,
+)
+from adaptner.nn.batching.batch import Batcher
+from adaptner.nn.decoders.calibration import Calibration
+from adaptner.nn.encoders.registry import AnyEncoderConfig
+from adaptner.nn.model import ModelShape
+from adaptner.types import LabelSet, TagScheme
+
+# Folders say the lowest format that describes them, so that an older version reads what it can:
+# 3 is 2 with subword vectors in a file of their own, 4 has a transformer or a softmax over tags.
+FORMAT, SUBWORD_FORMAT, PLAIN_FORMAT = 4, 3, 2
+MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+Kind = Literal["base", "tagger"]
+COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
+
+
+class DomainEntry(BaseModel):
+    name: str
+    labels: tuple[str, ...]
+    scheme: TagScheme = "bio"  # what manifests without one mean
+
+    def label_set(self) -> LabelSet:
+        return LabelSet(self.labels, self.scheme)
+
+
+class Manifest(BaseModel):
+    """What a model folder says of itself. It holds no date: the same run gives the same bytes."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    format: int = PLAIN_FORMAT
+    kind: Kind
+    version: str
+    method: str
+    encoder: AnyEncoderConfig
+    alphabet: str = ""  # of a recurrent encoder
+    domains: list[DomainEntry]
+    shape: ModelShape = ModelShape()
+    config: dict[str, Any] = {}
+    facts: dict[str, Any] = {}  # sources, budget, seed: whatever the model's maker wants known
+    calibration: Calibration = Calibration()  # of a tagger's scores; older folders have none
+    files: dict[str, str] = {}  # name -> SHA-256
+
+
+def write_model(
+    folder: Path,
+    manifest: Manifest,
+    module: nn.Module,
+    batcher: Batcher,
+    vectors_from: Path | None,
+    beside: Mapping[str, bytes] | None = None,
+) -> None:
+    """Fill ``folder``, manifest last. ``vectors_from``: a folder whose vector files may be linked;
+    ``beside``: further files and what is in them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    tensors = {n: t.detach().contiguous() for n, t in module.state_dict().items()}
+    with atomic_file(folder / WEIGHTS, "wb") as file:
+        file.write(save(tensors))
+    for name, content in (beside or {}).items():
+        with atomic_file(folder / name, "wb") as file:
+            file.write(content)
+    names = [
+        WEIGHTS,
+        *(beside or {}),
+        *write_vocabulary(folder, manifest.encoder, batcher, vectors_from),
+    ]
+    number = PLAIN_FORMAT
+    if SUBWORDS in names:
+        number = SUBWORD_FORMAT
+    elif manifest.encoder.kind == "transformer" or manifest.shape.decoder == "softmax":
+        number = FORMAT
+    files = {n: digest(folder / n) for n in names}
+    complete = manifest.model_copy(update={"format": number, "files": files})
+    with atomic_file(folder / MANIFEST) as file:
+        json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
+
+
+def read_manifest(folder: Path, kind: Kind) -> Manifest:
+    if not folder.exists():
+        raise FileMissing(file=folder, hint=f"make a {kind} with `{COMMAND[kind]}`")
+    path = folder / MANIFEST
+
+    def unreadable(reason: str) -> ModelUnreadable:
+        return ModelUnreadable(file=folder, kind=kind, reason=reason, command=COMMAND[kind])
+
+    if not path.is_file():
+        unfinished = (folder / "checkpoint.safetensors").exists()
+        raise unreadable(
+            "its training was not finished (go on with --resume)"
+            if unfinished
+            else f"no {MANIFEST} in it"
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = content.get("format") if isinstance(content, dict) else None
+        if isinstance(found, int) and found > FORMAT:
+            raise ModelTooNew(file=folder, found=found, known=FORMAT)
+        if isinstance(found, int) and found < PLAIN_FORMAT:
+            raise unreadable(f"written by an older version (format {found})")
+        manifest = Manifest.model_validate(content)
+    except (ValueError, ValidationError, OSError) as error:
+        raise unreadable(f"damaged {MANIFEST} ({str(error).splitlines()[0]})") from error
+    if manifest.kind != kind:
+        raise unreadable(f"it is a {manifest.kind}, not a {kind}")
+    return manifest
+
+
+def amend_manifest(folder: Path, kind: Kind, **changed: Any) -> None:
+    """Exchange fields of a saved model's manifest in one stroke; its other files stay as they are."""
+    manifest = read_manifest(folder, kind).model_copy(update=changed)
+    with atomic_file(folder / MANIFEST) as file:
+        json.dump(manifest.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
+
+
+def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], Batcher]:
+    manifest = read_manifest(folder, kind)
+    for name, known in manifest.files.items():
+        path = folder / name
+        reason = (
+            "missing"
+            if not path.is_file()
+            else "changed or cut off"
+            if digest(path) != known
+            else ""
+        )
+        if reason and name in VECTOR_FILES:
+            raise VectorsMissing(file=folder, kind=kind, reason=f"{name} is {reason}", wanted=name)
+        if reason:
+            raise ModelUnreadable(
+                file=folder, kind=kind, reason=f"{name} is {reason}", command=COMMAND[kind]
+            )
+    try:
+        tensors = load_file(folder / WEIGHTS)
+    except (SafetensorError, OSError) as error:
+        raise ModelUnreadable(
+            file=folder, kind=kind, reason=str(error), command=COMMAND[kind]
+        ) from error
+    batcher = read_vocabulary(folder, manifest.encoder, manifest.alphabet, manifest.files, tensors)
+    return manifest, tensors, batcher
+
+
+@contextmanager
+def files_fit(folder: Path, kind: Kind) -> Iterator[None]:
+    """Round the making of a model from what was read: what fails here was changed by hand."""
+    try:
+        yield
+    except (KeyError, IndexError, RuntimeError, ValueError) as error:
+        reason = f"its files do not fit together ({str(error).splitlines()[0]})"
+        raise ModelUnreadable(
+            file=folder, kind=kind, reason=reason, command=COMMAND[kind]
+        ) from error

@@ -1,0 +1,214 @@
+"""The product: a tagger that finds entities in text, saves itself and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from adaptner import __version__
+from adaptner.errors import BadUsage
+from adaptner.files import atomic_folder
+from adaptner.formats.chunks import chunks_of, parts_of
+from adaptner.models.assessment import Assessment
+from adaptner.models.mentions import Mention, mentions_of
+from adaptner.models.storage import (
+    MANIFEST,
+    DomainEntry,
+    Manifest,
+    files_fit,
+    read_model,
+    write_model,
+)
+from adaptner.nn.batching.batch import Batcher
+from adaptner.nn.decoders.calibration import Calibration
+from adaptner.nn.encoders.base import Encoder
+from adaptner.nn.encoders.registry import restored_encoder
+from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.model import DECODERS, Decoder, ModelShape, tag_scores
+from adaptner.text.alignment import sentences_of
+from adaptner.types import Document, Entity, LabelSet, Sentence
+
+# Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
+WINDOW, OVERLAP = 512, 64
+ESTIMATE = "estimate"  # its place among a tagger's facts
+_NOTHING = np.zeros((0, 3))  # how sure a sentence without a mention is
+BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
+
+
+class Tagger(nn.Module):
+    """Stateless once made: ``predict`` may be called from several threads.
+
+    >>> tagger = Tagger.load("my-model")                                   # doctest: +SKIP
+    >>> tagger.predict(["HeLa cells were grown overnight."])               # doctest: +SKIP
+    [[Entity(start=0, end=4, label='CellLine', score=0.97)]]
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        batcher: Batcher,
+        method: str,
+        facts: dict[str, Any] | None = None,
+        vectors_from: Path | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.batcher = batcher
+        self.method = method
+        self.facts = facts or {}
+        self.calibration = calibration or Calibration()
+        self._vectors_from = vectors_from
+        self._memory = WordMemory()
+
+    @property
+    def labels(self) -> LabelSet:
+        return self.decoder.labels
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """What could be told of its quality when it was made, if anything."""
+        known = self.facts.get(ESTIMATE)
+        return None if known is None else Assessment.from_json(known)
+
+    def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
+        """Entities of each text, offsets into that text, each with a score: the probability that it is
+        right, borders and label."""
+        if isinstance(texts, str):
+            raise BadUsage(problem="predict takes a list of texts", remedy="write predict([text])")
+        return list(self.stream(Document(text) for text in texts))
+
+    def predict_documents(self, documents: Sequence[Document]) -> list[list[Entity]]:
+        return list(self.stream(documents))
+
+    def stream(self, documents: Iterable[Document]) -> Iterator[list[Entity]]:
+        """Entities of each document. Some are read ahead, never all: there may be any number."""
+        found: list[Entity] = []
+        for chunk in chunks_of(part for document in documents for part in parts_of(document)):
+            sentences = [sentences_of(part.document) for part in chunk]
+            tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
+            for part, own in zip(chunk, sentences, strict=True):
+                for sentence, entities in zip(own, tagged, strict=False):  # other parts' follow
+                    found += [e.shifted(part.start + sentence.start) for e in entities]
+                if part.last:
+                    yield found
+                    found = []
+
+    def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
+        """Entities of tokenised sentences, offsets into each sentence's text."""
+        found = zip(sentences, self.mentions(sentences), strict=True)
+        return [[self._entity(sentence, m) for m in own] for sentence, own in found]
+
+    def mentions(self, sentences: Sequence[Sentence]) -> list[list[Mention]]:
+        """The same by tokens, with odds as the model itself sees them."""
+        pieces = [
+            (number, first, window)
+            for number, sentence in enumerate(sentences)
+            for first, window in _windows(sentence)
+        ]
+        tags: list[list[int]] = [[0] * len(s) for s in sentences]
+        sure: list[np.ndarray] = [_NOTHING] * len(sentences)
+        pieces.sort(key=lambda piece: len(piece[2]))
+        at = 0
+        while at < len(pieces):
+            end = at + 1
+            while end < len(pieces) and (end + 1 - at) * len(pieces[end][2]) <= BATCH_TOKENS:
+                end += 1
+            chosen = pieces[at:end]
+            for (number, first, window), (best, known) in zip(
+                chosen, self._tag([w for _, _, w in chosen]), strict=True
+            ):
+                # Where two windows overlap, each decides the half it sees more context for.
+                begin = OVERLAP // 2 if first else 0
+                last = first + len(window) == len(sentences[number])
+                stop = len(window) if last else len(window) - OVERLAP // 2
+                here = slice(first + begin, first + stop)
+                tags[number][here] = best[begin:stop]
+                if len(known) == len(sentences[number]):
+                    sure[number] = known
+                elif len(known):  # of several windows
+                    if not len(sure[number]):
+                        sure[number] = np.zeros((len(sentences[number]), 3))
+                    sure[number][here] = known[begin:stop]
+            at = end
+        return [mentions_of(t, s, self.labels) for t, s in zip(tags, sure, strict=True)]
+
+    @torch.no_grad()
+    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
+        """Tags, and how sure they are where a sentence has a mention."""
+        batch = self.batcher([sentences])
+        scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
+        best = self.decoder.best(scores, batch.mask)
+        found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
+        chosen = best[:, found]
+        sure = iter(())
+        if len(chosen[0]):
+            known = self.decoder.sure(scores[:, found], batch.mask[:, found], chosen)
+            sure = iter(known[:, 0].permute(1, 2, 0).contiguous().numpy())
+        rows: list[tuple[list[int], np.ndarray]] = [([], _NOTHING)] * len(sentences)
+        every = best[0].tolist()
+        for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
+            length = len(sentences[place])
+            rows[place] = every[row][:length], next(sure)[:length] if some else _NOTHING
+        return rows
+
+    def _entity(self, sentence: Sentence, mention: Mention) -> Entity:
+        start = sentence.token_spans[mention.first][0]
+        end = sentence.token_spans[mention.end - 1][1]
+        return Entity(start, end, mention.label, round(self.calibration(mention.log_odds), 4))
+
+    def save(self, folder: str | Path) -> None:
+        manifest = Manifest(
+            kind="tagger",
+            version=__version__,
+            method=self.method,
+            encoder=self.encoder.config,
+            alphabet=getattr(self.batcher, "alphabet", ""),
+            domains=[
+                DomainEntry(name="target", labels=self.labels.labels, scheme=self.labels.scheme)
+            ],
+            shape=ModelShape(decoder=self.decoder.kind),
+            facts=self.facts,
+            calibration=self.calibration,
+        )
+        with atomic_folder(folder, ours=MANIFEST, kind="a model of ours") as temporary:
+            write_model(temporary, manifest, self, self.batcher, self._vectors_from)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Tagger:
+        folder = Path(folder)
+        with files_fit(folder, "tagger"):
+            manifest, tensors, batcher = read_model(folder, "tagger")
+            generator = torch.Generator()
+            encoder = restored_encoder(manifest.encoder, batcher, generator)
+            make = DECODERS[manifest.shape.decoder]
+            decoder = make(encoder.width, manifest.domains[0].label_set(), generator)
+            tagger = cls(
+                encoder,
+                decoder,
+                batcher,
+                manifest.method,
+                manifest.facts,
+                folder,
+                manifest.calibration,
+            )
+            tagger.load_state_dict(tensors)
+        return tagger
+
+
+def _windows(sentence: Sentence) -> Iterable[tuple[int, Sentence]]:
+    """(first token, part) pairs that cover the sentence; an empty sentence has none."""
+    length = len(sentence)
+    if length <= WINDOW:
+        if length:
+            yield 0, sentence
+        return
+    for first in range(0, max(1, length - OVERLAP), WINDOW - OVERLAP):
+        yield first, Sentence(sentence.text, sentence.token_spans[first : first + WINDOW])

@@ -1,0 +1,81 @@
+"""What a saved model's batcher needs: word list or vectors, or a tokenizer's files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+
+from adaptner.files import atomic_file
+from adaptner.nn.batching.batch import Batcher
+from adaptner.nn.batching.subwords import SubwordBatcher
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.encoders.pretrained import Pretrained
+from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
+
+VECTORS, VOCABULARY, SUBWORDS, WORDS = (
+    "vectors.npy",
+    "vectors.vocab.txt",
+    "vectors.safetensors",
+    "words.txt",
+)
+VECTOR_FILES = (VECTORS, VOCABULARY, SUBWORDS)
+
+
+def write_vocabulary(
+    folder: Path, config: EncoderConfig | TransformerConfig, batcher: Batcher, kin: Path | None
+) -> list[str]:
+    """The names of the files. ``kin``: a folder whose vector files may be linked."""
+    if isinstance(batcher, SubwordBatcher):
+        return batcher.pretrained.write(folder)
+    assert isinstance(config, EncoderConfig)
+    assert isinstance(batcher, WordBatcher)
+    if config.tune_words:
+        with atomic_file(folder / WORDS, "wb") as file:
+            file.write("".join(f"{w}\n" for w in batcher.vectors.words).encode())
+        return [WORDS]
+    own = vector_files(batcher.vectors)
+    if kin is None or not (kin / own[-1]).is_file():
+        write_vectors(batcher.vectors, folder / own[0])
+    elif kin.resolve() != folder.resolve():
+        for name in own:
+            _link(kin / name, folder / name)
+    return list(own)
+
+
+def read_vocabulary(
+    folder: Path,
+    config: EncoderConfig | TransformerConfig,
+    alphabet: str,
+    names: dict[str, str],
+    tensors: dict[str, Tensor],
+) -> Batcher:
+    if isinstance(config, TransformerConfig):
+        return config.batcher(Pretrained.read(folder))
+    if config.tune_words:
+        words = (folder / WORDS).read_bytes().decode().split("\n")[:-1]
+        width = tensors["encoder.words.table"].shape[2]
+        vectors = WordVectors(tuple(words), np.zeros((len(words), width), dtype=np.float32))
+    else:
+        vectors = read_vectors(folder / (SUBWORDS if SUBWORDS in names else VECTORS))
+    return WordBatcher(vectors, alphabet)
+
+
+def vector_files(vectors: WordVectors) -> tuple[str, ...]:
+    """Under which names ``write_vectors`` keeps them in a folder, the last one written last."""
+    return (VECTORS, VOCABULARY) if vectors.grams is None else (SUBWORDS,)
+
+
+def _link(source: Path, target: Path) -> None:
+    """A hard link where the file system allows one: vectors are large and never change."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        with open(source, "rb") as given, atomic_file(target, "wb") as file:
+            shutil.copyfileobj(given, file)

@@ -1,0 +1,78 @@
+"""Prototypical token classifier (WPZ; Fritzler et al. 2019): nearest class mean, a bias for O.
+
+Words outside any entity have nothing in common, so O has no mean: a learned number stands where the
+other classes have their negative squared distance.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Generator, Tensor, nn
+
+from adaptner.nn.decoders.crf import FORBIDDEN, Limits
+from adaptner.nn.decoders.token_tags import TokenTags
+from adaptner.types import LabelSet
+
+OUTSIDE = 0  # the number of O in every label set
+
+
+class Prototypes(TokenTags):
+    """φ: ``outside`` is learned, ``means`` are set from labelled sentences (``remember``)."""
+
+    kind: ClassVar[Literal["prototypes"]] = "prototypes"
+    means: Tensor
+    seen: Tensor
+
+    def __init__(self, width: int, labels: LabelSet, generator: Generator) -> None:
+        super().__init__()
+        self.labels = labels
+        self.outside = nn.Parameter(torch.zeros(1))
+        self.register_buffer("means", torch.zeros(1, len(labels.tags), width))
+        self.register_buffer("seen", torch.zeros(1, len(labels.tags), dtype=torch.bool))
+
+    def remember(self, means: Tensor, seen: Tensor) -> None:
+        self.means, self.seen = means.detach(), seen
+
+    def forward(
+        self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
+    ) -> Tensor:
+        """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
+        return token_losses(self.tag_scores(states), tags, mask, self.seen)
+
+    def tag_scores(self, states: Tensor) -> Tensor:
+        return prototype_scores(states, self.means, self.seen, self.outside)
+
+
+def class_sums(states: Tensor, tags: Tensor, mask: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """Sums (G, T, H) of the states of each class's tokens, and how many (G, T) there are."""
+    member = torch.nn.functional.one_hot(tags, classes) * mask[..., None]  # (G, B, L, T)
+    flat = member.flatten(1, 2).to(states.dtype)
+    return flat.mT @ states.flatten(1, 2), flat.sum(1)
+
+
+def class_means(sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Means of the classes, and which were seen at all; O has none."""
+    seen = counts > 0
+    seen[:, OUTSIDE] = False
+    return sums / counts.clamp(min=1)[..., None], seen
+
+
+def prototype_scores(states: Tensor, means: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
+    """(G, B, L, T): minus the squared distance to each class's mean, ``outside`` for O; a class that
+    was not seen cannot be chosen."""
+    flat = states.flatten(1, 2)
+    squares = flat.square().sum(-1, keepdim=True) + means.square().sum(-1)[:, None]
+    distances = squares - 2 * flat @ means.mT
+    scores = (-distances).masked_fill(~seen[:, None], FORBIDDEN)
+    first = outside.view(-1, 1, 1).expand(len(flat), flat.shape[1], 1)
+    return torch.cat([first, scores[..., 1:]], -1).view(*states.shape[:3], -1)
+
+
+def token_losses(scores: Tensor, tags: Tensor, mask: Tensor, seen: Tensor) -> Tensor:
+    """(G, B): cross-entropy summed over the tokens whose class can be chosen at all."""
+    possible = seen.expand(len(tags), -1).gather(1, tags.flatten(1)).view_as(tags)
+    counted = mask & (possible | (tags == OUTSIDE))
+    losses = scores.logsumexp(-1) - scores.gather(-1, tags[..., None])[..., 0]
+    return torch.where(counted, losses, 0.0).sum(2)

@@ -1,0 +1,42 @@
+"""A fully connected layer over the states, and a softmax over each token's tags (HGDA's appendix: what
+HGDA* has in place of a CRF)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional as F
+
+from adaptner.nn.decoders.crf import Limits
+from adaptner.nn.decoders.token_tags import TokenTags
+from adaptner.nn.rnn.parameters import fan_in
+from adaptner.types import LabelSet
+
+
+class SoftmaxTags(TokenTags):
+    """φ: a linear layer to tag scores."""
+
+    kind: ClassVar[Literal["softmax"]] = "softmax"
+
+    def __init__(self, width: int, labels: LabelSet, generator: Generator) -> None:
+        super().__init__()
+        tags = len(labels.tags)
+        self.labels = labels
+        self.weight = fan_in((1, tags, width), width, generator)
+        self.bias = fan_in((1, tags), width, generator)
+
+    def forward(
+        self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
+    ) -> Tensor:
+        """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
+        scores = self.tag_scores(states)
+        if limits is not None:  # a task with fewer tags than another has no use for the surplus
+            scores = scores + limits.surplus[:, None, None].to(scores.dtype)
+        chosen = F.log_softmax(scores, -1).gather(3, tags[..., None])[..., 0]
+        return -(chosen * mask).sum(2)
+
+    def tag_scores(self, states: Tensor) -> Tensor:
+        flat = torch.baddbmm(self.bias[:, None], states.flatten(1, 2), self.weight.mT)
+        return flat.view(*states.shape[:3], -1)

@@ -1,0 +1,70 @@
+"""Character CNN: filters of one or more widths over a word's characters, maximum over places."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn import functional as F
+
+from adaptner.nn.rnn.packing import Packing
+from adaptner.nn.rnn.parameters import fan_in
+
+
+class CharCNN(nn.Module):
+    """A convolution over embedded symbols is a sum of table look-ups, one table per place in the
+    filter: send the alphabet through the filter once instead of every character of every word."""
+
+    def __init__(
+        self, embedded: int, widths: tuple[int, ...], filters: int, generator: Generator
+    ) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList(
+            fan_in((1, w, embedded, filters), w * embedded, generator) for w in widths
+        )
+        self.biases = nn.ParameterList(
+            fan_in((1, filters), w * embedded, generator) for w in widths
+        )
+        self.width = filters * len(widths)
+
+    def forward(self, alphabet: Tensor, chars: Tensor, packing: Packing) -> Tensor:
+        """(G, A, E) embedded alphabet, (G, W, C) characters (0 = padding), longest word first
+        -> (G, W, filters in all)."""
+        tasks, letters = alphabet.shape[:2]
+        # Padding adds nothing to a window: its row is zero whatever the parameters are.
+        alphabet = torch.cat([torch.zeros_like(alphabet[:, :1]), alphabet[:, 1:]], 1)
+        slots = packing.places[:, 0]
+        found = []
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            width, filters = weight.shape[1], weight.shape[3]
+            tables = (alphabet[:, None] @ weight).reshape(-1, filters)  # (G x width x A, filters)
+            left = (width - 1) // 2
+            padded = F.pad(chars, (left, width - 1 - left))
+            padded = padded + (torch.arange(tasks) * (width * letters))[:, None, None]
+            values: Tensor | None = None
+            for k in range(width):
+                window = padded[..., k : k + chars.shape[2]].flatten(1).gather(1, slots)
+                here = F.embedding(window + k * letters, tables)
+                values = here if values is None else values + here
+            assert values is not None
+            best = values.gather(1, _largest(values.detach(), packing))
+            found.append(best + bias[:, None])
+        return torch.cat(found, -1)
+
+
+def _largest(values: Tensor, packing: Packing) -> Tensor:
+    """(G, W, filters): the slot of a word's characters where each filter is largest.
+
+    Only real characters are looked at: words are much shorter, on average, than the longest one."""
+    lengths = packing.lengths
+    first = packing.sizes[0]
+    best = values[:, :first].clone()
+    where = torch.arange(first)[None, :, None].expand_as(best).clone()
+    start = first
+    for step, size in enumerate(packing.sizes[1:], 1):
+        here = values[:, start : start + size]
+        better = (here > best[:, :size]) & (lengths[:, :size, None] > step)
+        best[:, :size] = torch.where(better, here, best[:, :size])
+        slot = torch.arange(start, start + size)[None, :, None]
+        where[:, :size] = torch.where(better, slot, where[:, :size])
+        start += size
+    return where

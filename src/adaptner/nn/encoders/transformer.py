@@ -1,0 +1,246 @@
+"""A pretrained transformer as θ: any encoder of Hugging Face's ``transformers``, by name or folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, ClassVar, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Generator, Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from adaptner.errors import BadConfiguration, EncoderUnusable
+from adaptner.nn.batching.batch import Batch
+from adaptner.nn.batching.subwords import Alignment, SubwordBatch, SubwordBatcher
+from adaptner.nn.encoders.base import Encoder
+from adaptner.nn.encoders.fast_dropout import quicken_dropout
+from adaptner.nn.encoders.lora import add_lora
+from adaptner.nn.encoders.pretrained import Pretrained, find_pretrained
+from adaptner.nn.encoders.stacked_parameters import add_task_dimension
+from adaptner.nn.encoders.window_attention import packs
+from adaptner.nn.rnn.parameters import dropout
+
+# Where windows are padded, they are run with those at least so long: padding costs as much as text.
+ALIKE = 0.75
+# Their positions begin behind the number of the padding.
+_LATE_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")
+_LAYER = re.compile(r"\.(?:layers?|h|blocks?)\.(\d+)\.")
+_RUNNING = RLock()  # a network's parameters are exchanged while it runs: one thread at a time
+
+
+class TransformerConfig(BaseModel):
+    """θ is pretrained. Length and dropout are HGDA's appendix (for HGDA*)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["transformer"] = "transformer"
+    name: str = Field("minilm", min_length=1, description="a folder, a Hugging Face name, minilm")
+    subwords: Alignment = Field("first", description="a word's state: its first sub-word's or mean")
+    max_length: int = Field(256, ge=16, description="sub-words read at once; longer: windows")
+    overlap: int = Field(64, ge=0, description="sub-words that two windows share")
+    dropout: float = Field(0.2, ge=0, lt=1, description="on the states")
+    own_dropout: bool = Field(True, description="the network's own, inside, while it learns")
+    checkpointing: bool = Field(False, description="less memory in learning, for a second forward")
+    frozen_layers: int = Field(0, ge=0, description="lowest layers that learn nothing, words too")
+    layer_decay: float = Field(1.0, gt=0, le=1, description="a layer's rate over the next one's")
+    lora: int = Field(0, ge=0, description="rank of low-rank updates; 0: the network itself learns")
+    lora_alpha: int = Field(16, ge=1, description="the updates are scaled by alpha / rank")
+    lora_targets: tuple[str, ...] = Field((), description="layers; none: peft's own choice")
+
+    def batcher(self, pretrained: Pretrained | None = None) -> SubwordBatcher:
+        """``pretrained``: where it is, if not where ``name`` says."""
+        found = pretrained or find_pretrained(self.name)
+        return SubwordBatcher(found, self.subwords, self.max_length, self.overlap)
+
+
+class TransformerEncoder(Encoder):
+    kind: ClassVar[Literal["transformer"]] = "transformer"
+    side_by_side: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        batcher: SubwordBatcher,
+        generator: Generator,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        network: nn.Module = batcher.pretrained.network()
+        if getattr(network, "pooler", None) is not None:
+            network.pooler = None  # type: ignore[assignment]
+        own: Any = network.config
+        _check_length(own, config)
+        words = network.get_input_embeddings()  # type: ignore[operator]
+        if type(words) is not nn.Embedding:
+            raise EncoderUnusable(file=config.name, reason="its word embeddings are no plain table")
+        place = next(name for name, module in network.named_modules() if module is words)
+        self._words = f"{place}.weight"
+        self.width: int = own.hidden_size
+        self._layers: int = own.num_hidden_layers
+        self._packed = batcher.pretrained.packed
+        self._first_position: int = _first_position(own)
+        quicken_dropout(network)
+        network.eval()
+        if config.lora:
+            add_lora(network, config.lora, config.lora_alpha, config.lora_targets, generator)
+        learned = [name for name, p in network.named_parameters() if p.requires_grad]
+        if config.frozen_layers:
+            learned = self._above(config.frozen_layers, learned)
+        told = {"window_lengths": [2]} if self._packed else {}
+        add_task_dimension(network, _read(network, words, learned, told))
+        self.network = network
+        if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
+            reason = "the layers of this network have no numbers (it may share them)"
+            raise BadConfiguration(field="encoder.layer_decay", reason=reason)
+
+    @property
+    def table(self) -> str | None:
+        learned = self._words in dict(self.network.named_parameters())
+        return f"network.{self._words}" if learned else None
+
+    def _above(self, frozen: int, learned: Sequence[str]) -> list[str]:
+        """Of ``learned``, what is not below so many layers: what comes before the layers is."""
+        number = {name: int(n[1]) for name in learned if (n := _LAYER.search(f".{name}"))}
+        if not number or frozen >= self._layers:
+            reason = (
+                f"the network has {self._layers} layers, and one at least must learn"
+                if number
+                else "the layers of this network have no numbers (it may share them)"
+            )
+            raise BadConfiguration(field="encoder.frozen_layers", reason=reason)
+        first = next(place for place, name in enumerate(learned) if name in number)
+        return [name for name in learned[first:] if number.get(name, frozen) >= frozen]
+
+    def rates(self) -> dict[nn.Parameter, float]:
+        """The top layer at the full rate, each lower one at ``layer_decay`` of the one above it, what
+        comes before the layers at the lowest."""
+        if self.config.layer_decay == 1:
+            return {}
+        found: dict[nn.Parameter, float] = {}
+        below = self._layers  # layers from here to the top
+        for name, p in self.network.named_parameters():
+            if layer := _LAYER.search(f".{name}"):
+                below = self._layers - 1 - int(layer[1])
+            elif below < self._layers:
+                below = 0  # behind the layers
+            found[p] = self.config.layer_decay**below
+        return found
+
+    def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
+        assert isinstance(batch, SubwordBatch)
+        parameters = dict(self.network.named_parameters())
+        tasks = len(batch.rows)
+        states = torch.stack(
+            [
+                # squeezing costs nothing in the backward pass, selecting a copy of θ
+                self._task({n: p.squeeze(0) if tasks == 1 else p[g] for n, p in parameters.items()},
+                           batch, g, noise)
+                for g in range(tasks)
+            ]
+        )  # fmt: skip
+        return dropout(states, self.config.dropout, noise)
+
+    def _task(
+        self, parameters: Mapping[str, Tensor], batch: SubwordBatch, g: int, noise: Generator | None
+    ) -> Tensor:
+        """(B, L, width)"""
+        hidden, owners = [], []
+        together = packs if self._packed else alike
+        for first, end in together(batch.lengths[g]):
+            lengths = batch.lengths[g][first:end]
+            longest = lengths[0]
+            real = torch.arange(longest) < torch.tensor(lengths)[:, None]
+            rows, owner = (part[g, first:end, :longest] for part in (batch.rows, batch.owner))
+            if self._packed:
+                places = torch.arange(longest).expand(len(lengths), -1)[real][None]
+                given = {"position_ids": places + self._first_position, "window_lengths": lengths}
+                rows, owner = rows[real][None], owner[real]
+            else:
+                given = {"attention_mask": real.long()}
+            hidden.append(self._run(parameters, rows, given, noise).flatten(0, 1))
+            owners.append(owner.flatten())
+        _, sentences, length = batch.mask.shape
+        blank = hidden[0].new_zeros(sentences * length + 1, self.width)
+        sums = blank.index_add(0, torch.cat(owners), torch.cat(hidden))[:-1]
+        states = sums.view(sentences, length, self.width)
+        return states / batch.parts[g, ..., None].to(states.dtype)
+
+    def _run(
+        self,
+        parameters: Mapping[str, Tensor],
+        rows: Tensor,
+        given: Mapping[str, Any],
+        noise: Generator | None,
+    ) -> Tensor:
+        """(N, S, width) of the sub-words ``rows`` (N, S); ``given``: what the network is told of them."""
+        dropping = noise is not None and self.config.own_dropout
+        seed = int(torch.randint(2**62, (), generator=noise)) if dropping else None
+
+        def run() -> Tensor:
+            table = parameters.get(self._words)
+            if table is None:
+                table = self.network.get_buffer(self._words)
+            with _RUNNING, _dropout_inside(self.network, seed):
+                told = {"inputs_embeds": F.embedding(rows, table), **given}
+                found = functional_call(self.network, dict(parameters), (), told)
+            return found.last_hidden_state
+
+        if self.config.checkpointing and torch.is_grad_enabled():
+            # of whole windows, not of layers: what is run again must exchange the parameters again
+            return checkpoint(run, use_reentrant=False, preserve_rng_state=False)
+        return run()
+
+
+def _first_position(own: Any) -> int:
+    return (own.pad_token_id or 0) + 1 if own.model_type in _LATE_POSITIONS else 0
+
+
+def _check_length(own: Any, config: TransformerConfig) -> None:
+    most = getattr(own, "max_position_embeddings", None) or -1
+    most -= _first_position(own)
+    if 0 < most < config.max_length:
+        reason = f"it reads {most} sub-words at once, and max_length is {config.max_length}"
+        raise EncoderUnusable(file=config.name, reason=reason)
+
+
+def alike(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """From where to where windows, longest first, are run together."""
+    first = 0
+    for place in range(1, len(lengths) + 1):
+        if place == len(lengths) or lengths[place] < ALIKE * lengths[first]:
+            yield first, place
+            first = place
+
+
+@contextmanager
+def _dropout_inside(network: nn.Module, seed: int | None) -> Iterator[None]:
+    """The library's dropout draws from PyTorch's global generator, which is left as it was."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network.train()
+        try:
+            yield
+        finally:
+            network.eval()
+
+
+def _read(
+    network: nn.Module, words: nn.Embedding, learned: Sequence[str], told: Mapping[str, Any]
+) -> set[str]:
+    """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient.
+    ``told``: what the network wants to know of two sub-words."""
+    parameters = dict(network.named_parameters())
+    embedded = words(torch.tensor([[0, 1]]))
+    states = network(inputs_embeds=embedded, **told).last_hidden_state
+    wanted = [parameters[name] for name in learned]
+    found = torch.autograd.grad(states.square().sum(), wanted, allow_unused=True)
+    return {name for name, g in zip(learned, found, strict=True) if g is not None}

@@ -1,0 +1,54 @@
+"""What names mean among θ's states: for each name, the direction in which θ says it of a token.
+
+Beside ``vectors/label_directions.py``, which asks the word alone, this asks the word where it stands. Learnt from raw
+text (``nn/heads/label_name_head.py``), and kept with a base in a file of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+
+from adaptner.vectors.label_directions import row_of
+
+FILE = "names.safetensors"
+_TENSORS = ("weight", "bias", "border_weight", "border_bias")
+_NAMES = "names"
+
+
+@dataclass(frozen=True, eq=False)
+class StateSenses:
+    """The log odds of name i, for a state s as a linear φ reads it, are weight[i] · s + bias[i]; those
+    of borders likewise, of a token that is outside, begins a thing or goes on with it."""
+
+    names: tuple[str, ...]
+    weight: Tensor  # (names, states)
+    bias: Tensor  # (names,)
+    border_weight: Tensor  # (3, states)
+    border_bias: Tensor  # (3,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rows", {name: i for i, name in enumerate(self.names)})
+
+    def row(self, label: str) -> int | None:
+        return row_of(label, self._rows)  # type: ignore[attr-defined]
+
+    def content(self) -> bytes:
+        """As a safetensors file, in half precision."""
+        told = (self.weight, self.bias, self.border_weight, self.border_bias)
+        tensors = dict(zip(_TENSORS, (t.half().contiguous() for t in told), strict=True))
+        words = torch.frombuffer(bytearray(json.dumps(self.names).encode()), dtype=torch.uint8)
+        return save({**tensors, _NAMES: words})
+
+    @classmethod
+    def of(cls, content: bytes) -> StateSenses:
+        tensors = load(content)
+        names = json.loads(bytes(tensors[_NAMES].numpy()))
+        weight, bias, *borders = (tensors[name].float() for name in _TENSORS)
+        if weight.shape[:1] != bias.shape or len(names) != len(bias):
+            raise ValueError(f"{len(names)} names for {len(weight)} directions")
+        return cls(tuple(names), weight, bias, *borders)

@@ -1,0 +1,88 @@
+"""Two-directional recurrent layers over the distinct symbols of each task: BiLSTM and BiGRU."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Generator, Tensor, nn
+
+from adaptner.nn.rnn.gru_scan import gru_scan
+from adaptner.nn.rnn.lstm_scan import lstm_scan
+from adaptner.nn.rnn.packing import Packing
+from adaptner.nn.rnn.parameters import fan_in
+
+
+class Recurrent(nn.Module, ABC):
+    """Weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
+
+    gates: int
+
+    def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        rows = self.gates * hidden
+        self.input_weight = fan_in((1, 2, rows, inputs), hidden, generator)
+        self.recurrent_weight = fan_in((1, 2, rows, hidden), hidden, generator)
+        self.bias = fan_in((1, 2, rows), hidden, generator)
+        self.width = 2 * hidden
+
+    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        """States (G, 2, N, H) of both directions."""
+        return self.scan(self.gate_inputs(symbols, index, packing), packing)
+
+    @abstractmethod
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
+        """The states, from what ``gate_inputs`` gives."""
+
+    def gate_inputs(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        """W_ih x + b at every slot, (2G, N, gates x H), each distinct symbol projected once.
+
+        ``symbols`` (G, S, D); ``index`` (G, B, L) says which symbol stands where."""
+        return self.placed(self.projected(symbols), index, packing)
+
+    def projected(self, symbols: Tensor) -> Tensor:
+        """W_ih x + b of each distinct symbol, (G, S, 2 x gates x H)."""
+        tasks, directions, rows, inputs = self.input_weight.shape
+        weight = self.input_weight.reshape(tasks, directions * rows, inputs)
+        bias = self.bias.reshape(tasks, 1, directions * rows)
+        return torch.baddbmm(bias, symbols, weight.transpose(1, 2))
+
+    def placed(self, projected: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        tasks, directions, rows, _ = self.input_weight.shape
+        count = projected.shape[1]
+        here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
+        task = torch.arange(tasks)[:, None, None] * count
+        flat = 2 * (task + here) + torch.arange(directions)[:, None]
+        chosen = projected.view(-1, rows).index_select(0, flat.flatten())
+        return chosen.view(tasks * directions, -1, rows)
+
+
+class BiLSTM(Recurrent):
+    gates = 4
+
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
+        states = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
+        return states.view(-1, 2, *states.shape[1:])
+
+    def above(self, states: Tensor, packing: Packing) -> Tensor:
+        """The states (G, 2, N, H) of a layer that reads those of the one below, (G, 2, N, D), each
+        direction its own: forwards, nothing of what comes later is seen."""
+        weight, bias = self.input_weight.flatten(0, 1), self.bias.flatten(0, 1)[:, None]
+        inputs = torch.baddbmm(bias, states.flatten(0, 1), weight.transpose(1, 2))
+        found = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
+        return found.view(-1, 2, *found.shape[1:])
+
+
+class BiGRU(Recurrent):
+    """Gates r, z, n in PyTorch's order, with a bias of its own inside the reset, as there."""
+
+    gates = 3
+
+    def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
+        super().__init__(inputs, hidden, generator)
+        self.recurrent_bias = fan_in((1, 2, 3 * hidden), hidden, generator)
+
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
+        weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)
+        states = gru_scan(inputs, weight, bias, packing)
+        return states.view(-1, 2, *states.shape[1:])

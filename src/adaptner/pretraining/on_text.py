@@ -1,0 +1,178 @@
+"""θ learns from raw text, before any label: to guess words from what stands around them, to tell the
+names that the text itself gives to things, and what a larger network makes of each word.
+
+What comes out is a base without source domains. It can be adapted as it is, or be where a method that
+learns from sources starts (``Method.fit(start=...)``)."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import nn
+
+from adaptner import __version__
+from adaptner.corpora.raw_text import sentences_of_files, text_files
+from adaptner.errors import BadUsage
+from adaptner.files import digest
+from adaptner.models.base import Base
+from adaptner.models.storage import MANIFEST
+from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
+from adaptner.nn.encoders.lexical_features import STATES
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.model import TaggingModel
+from adaptner.pretraining.from_sources import check_folder, finished
+from adaptner.pretraining.gazetteer import LEAST, Gazetteer
+from adaptner.pretraining.objectives import Following, Guessing, Naming, Seen
+from adaptner.pretraining.teacher import Teacher
+from adaptner.pretraining.text_batches import POOL, again_and_again, text_batches
+from adaptner.progress import Shown, silent
+from adaptner.text.hearst_patterns import Instances
+from adaptner.training.budget import Budget
+from adaptner.training.checkpoint import FILE, TrainingState
+from adaptner.training.loop import Report, Run, train
+from adaptner.training.optimiser import Optimiser, OptimiserConfig
+from adaptner.types import Sentence
+from adaptner.vectors.word_dropout import ForgetfulVectors
+from adaptner.vectors.word_vectors import WordVectors
+
+_ALPHABET_FROM = 20_000  # sentences
+METHOD = "named"  # how such a base is adapted; of sources it has seen none
+
+
+class ContextConfig(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    encoder: EncoderConfig = EncoderConfig(hidden=192, char_lstm=0, dropout=0.1)
+    batch: int = Field(64, ge=1, description="sentences a step")
+    longest: int = Field(50, ge=2, description="words of a sentence that are read")
+    guesses: int = Field(800, ge=0, description="words guessed a step; 0: none")
+    names: bool = Field(False, description="learn the names that the text gives to things")
+    name_rate: float = Field(1.5, gt=0, description="the rate of the names over that of the rest")
+    teacher: str = Field("", description="a transformer to follow; none: none")
+    teacher_layers: int = Field(4, ge=1, description="of which the states after so many")
+    followed: int = Field(12, ge=1, description="sentences of a step that are")
+    forgotten: float = Field(0.0, ge=0, lt=1, description="words read by their n-grams alone")
+    optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=3e-3, weight_decay=1e-3)
+
+
+class _Learner(nn.Module):
+    def __init__(self, encoder: RecurrentEncoder, lessons: dict[str, nn.Module]) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.lessons = nn.ModuleDict(lessons)
+
+
+def learn_context(
+    texts: Sequence[Path],
+    vectors: WordVectors,
+    config: ContextConfig,
+    budget: Budget,
+    folder: Path,
+    *,
+    seed: int = 0,
+    resume: bool = False,
+    checkpoint_seconds: float = 60.0,
+    shown: Shown = lambda title: nullcontext(silent),
+) -> Base:
+    """Train on ``texts`` (streamed; one tokenised sentence a line) and save the base in ``folder``."""
+    check_folder(folder, resume)
+    files = text_files(texts)
+    settings = {
+        "version": __version__,
+        "config": config.model_dump(mode="json"),
+        "steps": budget.steps,
+        "seed": seed,
+        "texts": {path.name: digest(path) for path in files},
+        "vectors": vectors.digest(),
+    }
+    if resume and (folder / MANIFEST).exists():
+        return finished(folder, settings)
+    if not resume:
+        (folder / MANIFEST).unlink(missing_ok=True)
+    generator = torch.Generator().manual_seed(seed)
+    # first of all: where it is missing, nobody is to wait for the names
+    teacher = Teacher(config.teacher, config.teacher_layers) if config.teacher else None
+    read_first = again_and_again(files, config.longest, random.Random(seed))
+    some = list(islice(read_first, _ALPHABET_FROM))
+    batcher = WordBatcher(vectors, alphabet_of(some))
+    encoder = RecurrentEncoder(config.encoder, batcher, generator)
+    lessons: dict[str, nn.Module] = {}
+    if config.guesses:
+        lessons["guessing"] = Guessing(encoder.width, vectors.width, config.guesses, generator)
+    if config.names:
+        with shown("reading what is called what") as watch:
+            gazetteer = Gazetteer.of(Instances.of(sentences_of_files(files, watch)))
+        if not gazetteer.names:
+            problem = f"no name in {files[0]} is said of {LEAST} different things"
+            remedy = 'give more text with words such as "diseases such as asthma", or no --names'
+            raise BadUsage(problem=problem, remedy=remedy)
+        lessons["naming"] = Naming(encoder.width, gazetteer, generator)
+    if teacher is not None:
+        lessons["following"] = Following(encoder.width, teacher, config.followed, some, generator)
+    learner = _Learner(encoder, lessons)
+    faster = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
+    rates = dict.fromkeys(faster, config.name_rate)
+    optimiser = Optimiser(learner.parameters(), config.optimiser, rates)
+    state = TrainingState(learner, optimiser, random.Random(seed), generator)
+    stream: Iterator[list[Sentence]] | None = None
+    read = batcher
+
+    def iterate(iteration: int) -> Report:
+        nonlocal stream, read
+        if config.forgotten and (stream is None or iteration % POOL == 0):
+            salt = f"{seed} {iteration // POOL}"
+            forgetful = ForgetfulVectors.of(vectors, config.forgotten, salt)
+            read = WordBatcher(forgetful, batcher.alphabet)
+        if stream is None:  # a resumed run goes on in the text where it stopped
+            batches = text_batches(files, config.batch, config.longest, seed)
+            stream = islice(batches, iteration - 1, None)
+        sentences = next(stream)
+        batch = read([sentences])
+        states = encoder(batch, state.noise)[0]
+        words = encoder.words(batch.rows, batch.pieces)
+        ordered = [sentences[i] for i in batch.order[0]]
+        seen = Seen(ordered, batch, states, words, state.noise)
+        losses = {name: lesson(seen) for name, lesson in learner.lessons.items()}
+        loss = torch.stack(list(losses.values())).sum()
+        loss.backward()
+        told = {name: float(value.detach()) for name, value in losses.items()}
+        remark = ", ".join(f"{name} {value:.2f}" for name, value in told.items())
+        return Report(float(loss.detach()), told, remark)
+
+    fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    with shown("learning from text") as watch:
+        run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
+        train(state, iterate, budget, run)
+    facts = {
+        "iterations": state.done,
+        "seed": seed,
+        "vectors": "given",
+        "sources": [],
+        "texts": settings["texts"],
+    }
+    if config.teacher:
+        facts["teacher"] = config.teacher
+    model = TaggingModel(_wide(encoder, batcher), {}, generator)
+    naming = lessons.get("naming")
+    base = Base(model, batcher, METHOD, {}, facts)
+    if isinstance(naming, Naming):
+        base.names = naming.head.senses(naming.gazetteer.names)
+    base.save(folder)
+    (folder / FILE).unlink(missing_ok=True)
+    return base
+
+
+def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
+    """The same weights; the decoder to come reads the word beside the states (``nn/encoders/lexical_features.py``)."""
+    shape = encoder.config.model_copy(update={"wide": True, "state_length": STATES})
+    wide = RecurrentEncoder(shape, batcher, torch.Generator())
+    wide.load_state_dict(encoder.state_dict())
+    return wide

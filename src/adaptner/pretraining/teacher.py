@@ -1,0 +1,32 @@
+"""A pretrained transformer that is only listened to: what it makes of every word of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from adaptner.nn.encoders.pretrained import find_pretrained
+from adaptner.nn.encoders.transformer import TransformerConfig, TransformerEncoder
+from adaptner.types import Sentence
+
+
+class Teacher:
+    """``layers``: its states after so many; the middle ones say most of a word where it stands."""
+
+    def __init__(self, name: str, layers: int) -> None:
+        config = TransformerConfig(name=name, subwords="mean", dropout=0, own_dropout=False)
+        self._batcher = config.batcher(replace(find_pretrained(name), layers=layers))
+        self._encoder = TransformerEncoder(config, self._batcher, Generator())
+        self.width = self._encoder.width
+
+    @torch.no_grad()
+    def states(self, sentences: Sequence[Sentence]) -> list[Tensor]:
+        """(words, width) of each sentence."""
+        batch = self._batcher([sentences])
+        found: list[Tensor] = [torch.empty(0)] * len(sentences)
+        for row, place in zip(self._encoder(batch)[0], batch.order[0], strict=True):
+            found[place] = row[: len(sentences[place])]
+        return found

@@ -1,0 +1,56 @@
+"""``Result`` as rows of SQLite: a column a field, dictionaries as JSON."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from adaptner.reproduce.jobs.result import Result
+
+_TYPES = {
+    "str": "TEXT",
+    "int": "INTEGER",
+    "float": "REAL",
+    "float | None": "REAL",
+    "bool": "INTEGER",
+}
+_FIELDS = {f.name: str(f.type) for f in fields(Result)}
+_JSON = [name for name, kind in _FIELDS.items() if kind.startswith("dict")]
+
+
+def results_schema() -> str:
+    columns = ", ".join(f"{name} {_TYPES.get(kind, 'TEXT')}" for name, kind in _FIELDS.items())
+    return f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY (key)) WITHOUT ROWID;"
+
+
+def add_new_columns(db: sqlite3.Connection) -> None:
+    """A file of an earlier version lacks the fields that came later; its rows have none of them."""
+    for name in _FIELDS.keys() - _columns(db):
+        db.execute(f"ALTER TABLE results ADD COLUMN {name} {_TYPES.get(_FIELDS[name], 'TEXT')}")
+
+
+def _columns(db: sqlite3.Connection) -> set[str]:
+    return {row[1] for row in db.execute("PRAGMA table_info(results)")}
+
+
+def insert_result(db: sqlite3.Connection, result: Result) -> None:
+    """A key that is there already stays as it is."""
+    values: dict[str, Any] = result.as_dict()
+    row = [json.dumps(v) if name in _JSON else v for name, v in values.items()]
+    marks = ", ".join("?" * len(row))
+    db.execute(f"INSERT OR IGNORE INTO results ({', '.join(values)}) VALUES ({marks})", row)
+
+
+def read_results(db: sqlite3.Connection, where: str, facts: Sequence[object]) -> list[Result]:
+    known = _columns(db)  # a file that is only looked at may be an earlier version's
+    names = [name for name in _FIELDS if name in known]
+    found = []
+    for row in db.execute(f"SELECT {', '.join(names)} FROM results {where} ORDER BY key", facts):
+        values = dict(zip(names, row, strict=True))
+        values |= {name: json.loads(values.get(name) or "{}") for name in _JSON}
+        values["limited"] = bool(values["limited"])
+        found.append(Result(**values))
+    return found

@@ -1,0 +1,155 @@
+"""The papers' tables about corpora beside our own counts of the same corpora."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adaptner.corpora.corpus import Corpus, load_corpus
+from adaptner.corpora.statistics import Statistics, statistics
+from adaptner.progress import Watch, silent
+from adaptner.reproduce.tables.protocols import BIO8, HETEROGENEOUS
+from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_EIGHT = {t.column or "": t.corpus for group in BIO8 for t in group.targets}
+_NOTES = {t.column or "": t.note for group in BIO8 for t in group.targets if t.note}
+_NINE = {
+    "CoNLL03": "news/conll03",
+    "WikiGold": "general/wikigold",
+    "WNUT17": "general/wnut17",
+    **{t.column or "": t.corpus for t in HETEROGENEOUS.targets},
+}
+_JIA = {
+    "CoNLL": "news/conll03",
+    "BioNLP13PC": "bio-extra/bionlp13pc",
+    "BioNLP13CG": "bio-extra/bionlp13cg",
+    "CBS News": "news/scitech",
+}
+_PDALN = {
+    **{f"CoNLL-2003 {split}": f"news/conll03:{split}" for split in ("train", "dev", "test")},
+    "SciTech": "news/scitech",
+    "WNUT 2016": "general/wnut16:train",
+    "Webpage": "general/webpage",
+    "Wikigold": "general/wikigold",
+}
+
+# The paper's name of a corpus -> its place in the data folder; FOLDER:SPLIT is one split of it.
+PLACES: dict[str, dict[str, str]] = {
+    "hgda/2": _EIGHT,
+    "metabioner/2": _EIGHT,
+    "metaner/1": {},  # ACE2005
+    "metaner/4": _NINE,
+    "jia2019/1": _JIA,
+    "jia2019/2": _JIA,
+    "pdaln/data": _PDALN,
+}
+
+
+LICENSED = "licensed, and not at hand (`adaptner corpora list`)"  # ACE2005, OntoNotes
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A printed row, and ours: a value a column, None where we cannot count it."""
+
+    row: PublishedRow
+    ours: tuple[float | None, ...]
+    reason: str = ""  # why there is nothing of ours
+
+    @property
+    def note(self) -> str:
+        """Why ours is not quite the paper's corpus."""
+        return _NOTES.get(self.row.corpus or "", "")
+
+
+def counted(name: str, table: PublishedTable, data: Path, watch: Watch = silent) -> list[Counted]:
+    """Each corpus is read once, and forgotten before the next."""
+    places = PLACES[name]
+    found: list[Counted] = []
+    known: dict[str, tuple[Corpus, Statistics]] = {}
+    for number, row in enumerate(table.rows, 1):
+        place = places.get(row.corpus or "")
+        watch(number, len(table.rows), row.corpus or "")
+        folder, _, split = (place or "").partition(":")
+        if place is None or not (data / folder).is_dir():
+            reason = LICENSED if place is None else f"{data / folder} is not there"
+            found.append(Counted(row, (None,) * len(table.columns), reason))
+            continue
+        if place not in known:
+            corpus = load_corpus(data / folder)
+            if split:
+                corpus = replace(corpus, sentences={split: corpus.split(split)})
+            known = {place: (corpus, statistics(corpus))}
+        corpus, figures = known[place]
+        scale = 1000 if table.unit == "thousand" else 1
+        values = [_value(column, row, corpus, figures) for column in table.columns]
+        ours = tuple(None if v is None else round(v / scale, table.decimals) for v in values)
+        found.append(Counted(row, ours))
+    return found
+
+
+def as_facts(table: PublishedTable, rows: list[Counted]) -> list[dict[str, Any]]:
+    return [
+        {
+            "corpus": counted.row.corpus,
+            "setting": counted.row.setting,
+            "published": dict(zip(table.columns, counted.row.values, strict=True)),
+            "ours": dict(zip(table.columns, counted.ours, strict=True)),
+            "reason": counted.reason,
+            "note": counted.note,
+        }
+        for counted in rows
+    ]
+
+
+def counts_table(table: PublishedTable, rows: list[Counted]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    shown = Table(title=table.caption, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown.add_column("corpus")
+    shown.add_column("")
+    for column in table.columns:
+        shown.add_column(column, justify="right")
+    for counted in rows:
+        name = ", ".join(part for part in (counted.row.corpus, counted.row.setting) if part)
+        shown.add_row(name, "paper", *(_figure(v, table) for v in counted.row.values))
+        ours = [counted.reason] if counted.reason else [_figure(v, table) for v in counted.ours]
+        shown.add_row("", "ours", *ours)
+    notes = [f"{c.row.corpus}: {c.note}" for c in rows if c.note]
+    shown.caption = "; ".join(notes) or None
+    return shown
+
+
+def _figure(value: float | None, table: PublishedTable) -> str:
+    return "" if value is None else f"{value:,.{table.decimals}f}"
+
+
+_WHOLE: dict[str, Callable[[Statistics], float]] = {
+    "unique tokens": lambda s: s.unique_tokens,
+    "% sentences with entities": lambda s: s.percent_with_entities,
+    "types": lambda s: len(s.mentions_per_type),
+    "mentions": lambda s: sum(s.mentions.values()),
+    "entities": lambda s: sum(s.mentions.values()),
+    "sentences": lambda s: sum(s.sentences.values()),
+    "tokens": lambda s: sum(s.tokens.values()),
+    "types before mapping": lambda s: len(s.mentions_per_type),
+}
+
+
+def _value(column: str, row: PublishedRow, corpus: Corpus, figures: Statistics) -> float | None:
+    if column in _WHOLE:
+        return _WHOLE[column](figures)
+    split, _, what = column.partition(" ")
+    if split in ("train", "dev", "test"):  # "train", "train sentences", "train entities"
+        by_split = figures.mentions if what == "entities" else figures.sentences
+        return by_split.get(split)
+    if row.setting in corpus.splits:  # columns are types, rows are splits
+        return Counter(e.label for s in corpus.split(row.setting) for e in s.entities)[column]
+    return None

@@ -1,0 +1,114 @@
+"""Word vectors by counting: what stands beside a word, and on which side, made narrow by an SVD.
+
+Few texts are enough for it and nothing is trained: on 75 million words it takes minutes where
+skip-gram takes the best part of an hour, and a tagger learns as much from it (docs/results/few-shot.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from adaptner import __version__
+from adaptner.corpora.raw_text import sentences_of_files, text_files
+from adaptner.errors import BadUsage, EmptyFile, EmptyVocabulary, ExtraMissing
+from adaptner.progress import Shown, Watch, silent
+from adaptner.vectors.cooccurrence import contexts, count
+from adaptner.vectors.factorisation import leading, mutual_information
+from adaptner.vectors.four_bit import FourBit
+from adaptner.vectors.ngram_fit import fit_grams
+from adaptner.vectors.subword_file import ENDING, write_subwords
+
+
+class CountSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    width: int = Field(200, ge=2, multiple_of=2, description="two numbers share a byte")
+    window: int = Field(5, ge=1, description="words to each side")
+    least: int = Field(6, ge=1, description="words seen less often have no row of their own")
+    contexts: int = Field(50_000, ge=1, description="most frequent words that count as context")
+    # chosen on dev sentences among 0, 1/4, 1/2, 0.7 and 1 (docs/results/few-shot.md)
+    power: float = Field(1.0, ge=0, description="of the singular values that scale the columns")
+    min_gram: int = Field(4, ge=1)
+    max_gram: int = Field(5, ge=1)
+    buckets: int = Field(100_000, ge=1, description="rows that the n-grams share")
+    seed: int = Field(0, ge=0, lt=2**31, description="of the start of the SVD")
+    lower: bool = True
+
+
+def count_vectors(
+    texts: Sequence[Path],
+    output: Path,
+    settings: CountSettings,
+    *,
+    tokenised: bool = True,
+    shown: Shown = lambda title: nullcontext(silent),
+) -> dict[str, Any]:
+    """Write ``output`` at the very end, whole, and tell what is in it."""
+    try:
+        import scipy.sparse  # noqa: F401
+    except ImportError as error:
+        raise ExtraMissing(what="vectors count", package="scipy", extra="vectors") from error
+    if output.suffix != ENDING or output.is_dir():
+        problem = f"-o {output}: the vectors go into a file ending in {ENDING}"
+        raise BadUsage(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
+    files = text_files(texts)
+    facts = {"tokens": 0, "sentences": 0}
+    state = sha256()
+
+    def read(watch: Watch, told: bool) -> Iterator[str]:
+        for sentence in sentences_of_files(files, watch, tokenised=tokenised):
+            text = sentence.lower() if settings.lower else sentence
+            if told:
+                facts["tokens"] += text.count(" ") + 1
+                facts["sentences"] += 1
+                state.update(f"{text}\n".encode())
+            yield text
+
+    with shown("counting words and pairs") as watch:
+        passes = iter((True, False))  # the first pass tells of the text
+
+        def sentences() -> Iterable[str]:
+            return read(watch, next(passes))
+
+        counts = count(sentences, settings.window, settings.least)
+    if not facts["sentences"]:
+        raise EmptyFile(file=files[0], unit="sentence")
+    if len(counts.words) < 2:
+        raise EmptyVocabulary(least=settings.least, tokens=facts["tokens"])
+    with shown("factorising") as watch:
+        blocks = [mutual_information(b) for b in contexts(counts, settings.contexts)]
+        vectors, values = leading(blocks, settings.width, settings.seed, watch)
+    table = np.zeros((len(counts.words), settings.width), dtype=np.float32)
+    table[:, : len(values)] = vectors * values**settings.power
+    length = np.linalg.norm(table, axis=1)
+    known = np.flatnonzero(length)
+    table[known] /= length[known, None]
+    grams = fit_grams(
+        [counts.words[i] for i in known],
+        table[known],
+        least=settings.min_gram,
+        most=settings.max_gram,
+        buckets=settings.buckets,
+        lower=settings.lower,
+    )
+    # whatever stands beside these words stands there too rarely to count
+    for i in np.flatnonzero(length == 0):
+        if len(rows := grams.rows(counts.words[i])):
+            table[i] = grams.table[rows].mean(axis=0)
+    told = {
+        "made_by": f"adaptner {__version__}, counted",
+        **{n: str(getattr(settings, n)) for n in ("window", "least", "contexts", "power", "seed")},
+        **{name: str(value) for name, value in facts.items()},
+        "text_sha256": state.hexdigest(),
+    }
+    write_subwords(output, counts.words, FourBit.of(table), grams, told)
+    made: dict[str, Any] = {"words": len(counts.words), "width": settings.width}
+    made |= {"buckets": settings.buckets, **facts, "text_sha256": state.hexdigest()}
+    return {**made, "bytes": output.stat().st_size}

@@ -1,0 +1,31 @@
+"""Uneven annotation and duplicates."""
+
+from __future__ import annotations
+
+from adaptner.corpora.annotation_checks import contradictions, duplicates
+from adaptner.types import Sentence
+
+
+def sentence(tagged: str) -> Sentence:
+    pairs = [word.split("/") for word in tagged.split()]
+    return Sentence.from_tokens([p[0] for p in pairs], [p[1] for p in pairs])
+
+
+def test_contradictions() -> None:
+    sentences = [
+        sentence("p53/B-G fell/O p53/O"),
+        sentence("breast/B-D cancer/I-D and/O cancer/B-D"),  # inside a longer one: no contradiction
+        sentence("IL/B-G -/I-G 2/I-G IL/O"),
+        sentence("IL/O -/O 2/O and/O p53/B-D P53/O"),
+    ]
+    found = {c.mention: c for c in contradictions(sentences)}
+    assert sorted(found) == ["IL - 2", "p53"]
+    assert (found["p53"].labels, found["p53"].unmarked) == ({"G": 1, "D": 1}, 1)
+    assert (found["p53"].first_marked, found["p53"].first_other) == (0, 0)
+    assert (found["IL - 2"].labels, found["IL - 2"].unmarked) == ({"G": 1}, 1)
+    assert (found["IL - 2"].first_marked, found["IL - 2"].first_other) == (2, 3)
+
+
+def test_duplicates() -> None:
+    texts = [sentence(t) for t in ("a/O", "b/O", "a/O", "a/B-X")]
+    assert duplicates(texts) == {2: 0, 3: 0}

@@ -1,0 +1,123 @@
+"""Raw text: plain and compressed, files and folders, long lines, damage."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import random
+from pathlib import Path
+
+import pytest
+
+from adaptner.corpora import raw_text
+from adaptner.corpora.raw_text import sentences, text_files
+from adaptner.errors import (
+    DamagedArchive,
+    EmptyFile,
+    FileMissing,
+    FileUnreadable,
+    NulCharacter,
+    UnknownFormat,
+    WrongEncoding,
+)
+
+TEXT = "IL-2  binds\tβ1 .\n\n \u00a0\nThe naïve\u2003cell\r\nlast 日本"
+EXPECTED = ["IL-2 binds β1 .", "The naïve cell", "last 日本"]
+PACK = {".txt": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".XZ": lzma.compress}
+
+
+def noise(seed: int) -> bytes:
+    """What no compression makes much smaller."""
+    rng = random.Random(seed)
+    words = ("".join(rng.choices("abcdefgh", k=6)) for _ in range(20_000))
+    return " ".join(w if i % 9 else f"{w}\n" for i, w in enumerate(words)).encode()
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_words_are_parted_by_one_space(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(PACK[ending](TEXT.encode()))
+    places: list[int] = []
+    assert list(sentences(path, passed=places.append)) == EXPECTED
+    assert places[-1] <= path.stat().st_size
+    assert places == sorted(places)
+
+
+def test_running_text_is_tokenised(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("IL-2 (10 µg).\n", encoding="utf-8")
+    assert list(sentences(path, tokenised=False)) == ["IL - 2 ( 10 µg ) ."]
+
+
+def test_several_streams_in_one_file(tmp_path: Path) -> None:
+    for ending in (".gz", ".xz"):
+        path = tmp_path / f"t{ending}"
+        path.write_bytes(PACK[ending](b"one\n") + PACK[ending](b"two\n"))
+        assert list(sentences(path)) == ["one", "two"]
+
+
+@pytest.mark.parametrize("ending", [".txt", ".xz"])
+def test_long_lines_are_cut_at_a_space(tmp_path: Path, monkeypatch, ending: str) -> None:
+    monkeypatch.setattr(raw_text, "_LONGEST_LINE", 50)
+    words = [f"{'日' * (i % 5 + 1)}{i}" for i in range(100)]
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(PACK[ending]((" ".join(words) + "\nshort line\n").encode()))
+    found = list(sentences(path))
+    assert " ".join(found) == " ".join([*words, "short line"])
+    assert found[-1] == "short line"
+    assert max(len(line.encode()) for line in found) <= 50
+    path.write_bytes(PACK[ending](b"ok\n" + b"a" * 51 + b"\n"))
+    with pytest.raises(FileUnreadable, match="line 2 holds"):
+        list(sentences(path))
+
+
+def test_files_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "a" / "deep").mkdir(parents=True)
+    (tmp_path / "a" / ".hidden").mkdir()
+    for name in ("b.txt", "deep/c.txt.gz", "d.XZ", "notes.md", ".e.txt", ".hidden/f.txt"):
+        (tmp_path / "a" / name).write_bytes(b"")
+    (tmp_path / "z.txt").write_bytes(b"")
+    found = text_files([tmp_path / "z.txt", tmp_path / "a"])
+    assert [str(p.relative_to(tmp_path)) for p in found] == [
+        "z.txt", "a/b.txt", "a/d.XZ", "a/deep/c.txt.gz",
+    ]  # fmt: skip
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.pdf").write_bytes(b"")
+    with pytest.raises(UnknownFormat, match=r"\.txt, \.gz, \.xz") as caught:
+        text_files([tmp_path / "t.pdf"])
+    assert caught.value.exit_code == 2
+    with pytest.raises(EmptyFile):
+        text_files([tmp_path])
+    with pytest.raises(FileMissing):
+        text_files([tmp_path / "none.txt"])
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "not compressed", "flipped", "head only"])
+def test_damaged_archives(tmp_path: Path, ending: str, damage: str) -> None:
+    content = PACK[ending](noise(1))
+    middle = len(content) // 2
+    content = {
+        "cut": content[:middle],
+        "empty": b"\x1f" if ending == ".gz" else b"\xfd7",
+        "not compressed": b"plain text\n" * 10,
+        "flipped": content[:middle] + bytes(b ^ 255 for b in content[middle : middle + 40]) + content[middle + 40 :],
+        "head only": content[:11],
+    }[damage]  # fmt: skip
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(content)
+    with pytest.raises(DamagedArchive) as caught:
+        list(sentences(path))
+    assert caught.value.file == str(path)
+
+
+def test_bytes_that_are_no_text_are_placed(tmp_path: Path) -> None:
+    path = tmp_path / "t.xz"
+    path.write_bytes(lzma.compress(b"fine\nb\xffd\n"))
+    with pytest.raises(WrongEncoding, match=r"t\.xz:2:"):
+        list(sentences(path))
+    path.write_bytes(lzma.compress(b"fine\n\nnul\0\n"))
+    with pytest.raises(NulCharacter, match=r"t\.xz:3:"):
+        list(sentences(path))

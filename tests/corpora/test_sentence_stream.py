@@ -1,0 +1,118 @@
+"""Text without labels: streamed, mixed, batched without end; the vocabulary of several texts."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import random
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from adaptner.corpora.sentence_stream import Chained, Text, TextFiles, endless_batches
+from adaptner.errors import TooFewSentences
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.heads.language_model import EDGE, UNKNOWN
+from adaptner.training.vocabulary import Vocabulary
+from adaptner.types import Sentence
+from adaptner.vectors.word_vectors import WordVectors
+
+
+def sentence(text: str, *tags: str) -> Sentence:
+    return Sentence.from_tokens(text.split(), tags or None)
+
+
+def words(text: object) -> list[str]:
+    return [" ".join(s.tokens) for s in text]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ending", [".txt", ".gz", ".xz"])
+def test_files_are_read_again_and_again(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"a{ending}"
+    opened = {".txt": open, ".gz": gzip.open, ".xz": lzma.open}[ending]
+    with opened(file, "wb") as out:
+        out.write(b"One cell. Two cells.\n\n \nThree cells\n")
+    text = TextFiles((file, file))
+    once = ["One cell .", "Two cells .", "Three cells"]
+    assert words(text) == once * 2
+    assert words(text) == once * 2
+
+
+def test_a_stream_is_not_held_in_memory() -> None:
+    """Of a text without end only what is asked for is read."""
+
+    class Endless:
+        read = 0
+
+        def __iter__(self):
+            while True:
+                self.read += 1
+                yield sentence(f"word {self.read}")
+
+    source = Endless()
+    found = list(islice(endless_batches(Text((source,)), 4, random.Random(0)), 60))
+    assert len(found) == 60
+    assert source.read <= 2 * 50 * 4  # two pools of fifty batches
+
+
+def test_parts_take_turns_without_their_labels() -> None:
+    one = [sentence("a b", "B-X", "O"), Sentence("", ()), sentence("c d e f")]
+    other = [sentence("g"), sentence("h"), sentence("i")]
+    text = Text((one, other), longest=3)
+    assert words(text) == ["a b", "g", "c d e", "h", "i"]
+    assert all(not s.entities for s in text)
+    assert words(Text((one, other), most=1)) == ["a b", "g"]
+    assert words(Chained((one[:1], other))) == ["a b", "g", "h", "i"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 20])
+def test_every_sentence_once_before_any_comes_again(size: int) -> None:
+    given = [sentence(f"w{i}") for i in range(7)]
+    batches = endless_batches(given, size, random.Random(1))
+    stream = [s.text for batch in islice(batches, 21) for s in batch]
+    assert all(len(b) == size for b in islice(batches, 3))
+    for at in range(0, len(stream) - 7, 7):
+        assert Counter(stream[at : at + 7]) == Counter(s.text for s in given)
+
+
+def test_batches_repeat_with_their_seed() -> None:
+    given = [sentence(f"w{i}") for i in range(40)]
+    one, two, other = (
+        list(islice(endless_batches(Text((given,)), 6, random.Random(s)), 20)) for s in (1, 1, 2)
+    )
+    assert one == two
+    assert one != other
+
+
+def test_an_empty_text() -> None:
+    with pytest.raises(TooFewSentences):
+        next(endless_batches([], 3, random.Random(0)))
+
+
+def test_the_joint_vocabulary_counts_each_text() -> None:
+    texts = [
+        [sentence("a a b rare"), sentence("b c")],
+        [sentence("a d d")],
+    ]
+    found = Vocabulary.of(texts)
+    assert found.number == {"a": 2, "b": 3, "d": 4}  # by frequency, then by name
+    assert found.counts.tolist() == [[2, 2, 2, 2, 0], [0, 1, 1, 0, 2]]  # unknown, edge, a, b, d
+    assert found.sentences == (2, 1)
+    assert found.read == {"a", "b", "c", "d", "rare"}
+    assert len(found) == 5
+    fewer = Vocabulary.of(texts, most=1)
+    assert fewer.number == {"a": 2}
+    assert fewer.counts.tolist() == [[4, 2, 2], [2, 1, 1]]
+
+
+def test_numbers_stand_where_the_batch_has_the_words() -> None:
+    text = [sentence("b"), sentence("a x b")]
+    vocabulary = Vocabulary.of([[sentence("a b a b")]])
+    vectors = WordVectors(("a", "b"), torch.zeros(2, 3).numpy())
+    batch = WordBatcher(vectors, "ab")([text])
+    found = vocabulary.numbers(text, batch, 0)
+    assert found[batch.mask[0]].tolist() == [2, UNKNOWN, 3, 3]  # the longest sentence stands first
+    assert EDGE not in found

@@ -1,0 +1,158 @@
+"""Cross-domain anchors and adaptive data: counts of the paper, offsets and types of any sentence."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptner.corpora.own import own_corpus
+from adaptner.episodes.mention_replacement import (
+    Mention,
+    adaptive_data,
+    mentions,
+    replaced,
+    with_replacements,
+)
+from adaptner.types import Entity, Sentence
+
+LABELS = ("LOC", "PER", "ORG")
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> Sentence:
+    """Tokens with any gaps between them, and mentions of any of three types on some."""
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
+    text, spans = "", []
+    for length in lengths:
+        text += " " * draw(st.integers(0, 2))
+        spans.append((len(text), len(text) + length))
+        text += "".join(draw(st.lists(st.sampled_from("aZé9-"), min_size=length, max_size=length)))
+    entities, at = [], 0
+    while at < len(spans):
+        size = draw(st.integers(0, 2))
+        if size and at + size <= len(spans):
+            label = draw(st.sampled_from(LABELS))
+            entities.append(Entity(spans[at][0], spans[at + size - 1][1], label))
+        at += max(size, 1)
+    return Sentence(text, tuple(spans), tuple(entities), draw(st.integers(0, 9)))
+
+
+def sound(sentence: Sentence) -> None:
+    """Tokens in order within the text and without blanks; mentions begin and end with tokens."""
+    for (_, end), (start, _) in pairwise(((0, 0), *sentence.token_spans)):
+        assert end <= start
+    assert all(token and not token.isspace() for token in sentence.tokens)
+    starts, ends = ({span[i] for span in sentence.token_spans} for i in (0, 1))
+    for entity in sentence.entities:
+        assert entity.start in starts
+        assert entity.end in ends
+    assert len(sentence.tags) == len(sentence)
+
+
+@settings(max_examples=40)
+@given(sentences(), sentences(), st.data())
+def test_a_replacement_keeps_everything_else(sentence, other, data):
+    pairs = [(e, o) for e in sentence.entities for o in other.entities if o.label == e.label]
+    if not pairs:
+        return
+    entity, stranger = data.draw(st.sampled_from(pairs))
+    changed = replaced(sentence, entity, Mention.of(other, stranger))
+    sound(changed)
+    place = sentence.entities.index(entity)
+    assert [e.label for e in changed.entities] == [e.label for e in sentence.entities]
+    wanted = [e.text_in(sentence.text) for e in sentence.entities]
+    wanted[place] = stranger.text_in(other.text)
+    assert [e.text_in(changed.text) for e in changed.entities] == wanted
+    first = [
+        t
+        for t, (a, _) in zip(sentence.tokens, sentence.token_spans, strict=True)
+        if a < entity.start
+    ]
+    last = [
+        t
+        for t, (a, _) in zip(sentence.tokens, sentence.token_spans, strict=True)
+        if a >= entity.end
+    ]
+    inside = [other.text[a:b] for a, b in other.token_spans if stranger.start <= a < stranger.end]
+    assert list(changed.tokens) == [*first, *inside, *last]
+    assert changed.start == sentence.start
+
+
+@settings(max_examples=40)
+@given(st.lists(sentences(), max_size=5), st.lists(sentences(), max_size=6), st.integers(1, 4))
+def test_any_adaptive_data(source, target, ratio):
+    made = adaptive_data(source, target, random.Random(3), ratio=ratio)
+    for sentence in made:
+        sound(sentence)
+    known = mentions([*source, *target])
+    for sentence in made:
+        for entity in sentence.entities:
+            assert Mention.of(sentence, entity) in known[entity.label]
+    assert len(made) <= 4 * len(target) + 2 * ratio * len(target)
+
+
+@settings(max_examples=40)
+@given(st.lists(sentences(), max_size=4), st.lists(sentences(), max_size=4), st.integers(0, 5))
+def test_as_many_copies_as_there_can_be(plain, strangers, each):
+    known = mentions(strangers)
+    made = with_replacements(plain, known, each, random.Random(0))
+    possible = sum(
+        mention.text != e.text_in(s.text)
+        for s in plain
+        for e in s.entities
+        for mention in known.get(e.label, ())
+    )
+    assert len(made) == min(each * len(plain), possible)
+
+
+def corpus(name: str, size: int, bare: int = 0) -> list[Sentence]:
+    """One mention a sentence, all different; the first ``bare`` sentences have none."""
+    made = [
+        Sentence.from_tokens([f"{name}{i}", f"went-{name}{i}"], ["B-PER", "O"]) for i in range(size)
+    ]
+    return [s.bare() for s in made[:bare]] + made[bare:]
+
+
+@pytest.mark.parametrize(("target", "ratio", "size"), [(100, 5, 1400), (10, 10, 240)])
+@pytest.mark.parametrize("bare", [0, 6])
+def test_the_counts_of_the_paper(target, ratio, size, bare):
+    """100 · 4 + 500 · 2 and, for Webpage, 10 / 100 / 240 (5.3); also where some target sentences
+    have no mention to replace."""
+    ours, theirs = corpus("t", target, bare), corpus("s", 2000, bare)
+    made = adaptive_data(theirs, ours, random.Random(1), ratio=ratio)
+    assert len(made) == size
+    assert sum(s.tokens[0].startswith("t") for s in made) == 2 * ratio * target  # into source text
+    assert len(set(made)) == size
+
+
+@pytest.mark.parametrize("ratio", [1, 3, 5, 7])
+def test_the_ratios_of_table_4(ratio):
+    made = adaptive_data(corpus("s", 900), corpus("t", 100), random.Random(1), ratio=ratio)
+    assert len(made) == 100 * 4 + ratio * 100 * 2
+
+
+def test_both_directions_cross_the_domains():
+    """The paper's own example: each mention moves into the other's sentence."""
+    source = [Sentence.from_tokens(["Oslo", "will", "play"], ["B-LOC", "O", "O"])]
+    target = [Sentence.from_tokens(["The", "Cape", "Town", "firm"], ["O", "B-LOC", "I-LOC", "O"])]
+    made = adaptive_data(source, target, random.Random(0))
+    assert [s.text for s in made] == ["The Oslo firm", "Cape Town will play"]
+    assert made[1].tags == ("B-LOC", "I-LOC", "O", "O")
+
+
+def test_without_a_type_in_common_there_is_none():
+    source, target = own_corpus("drug").split("train"), own_corpus("gene").split("train")
+    assert adaptive_data(source, target[:5], random.Random(0)) == []
+
+
+def test_it_is_named_by_its_seed():
+    train = own_corpus("gene").split("train")
+    one, two, other = (
+        adaptive_data(train[20:], train[:10], random.Random(seed)) for seed in (1, 1, 2)
+    )
+    assert one == two != other
+    assert len(one) == 140

@@ -1,0 +1,181 @@
+"""Documents in parts: the file is that of the whole, and no line is too long without a word."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptner import formats
+from adaptner.errors import (
+    AdaptnerError,
+    EmptyFile,
+    LineTooLong,
+    NulCharacter,
+    SentenceTooLong,
+    WrongEncoding,
+)
+from adaptner.formats import conll, lines
+from adaptner.formats.chunks import CHUNK, Part, chunks_of, parts_of
+from adaptner.formats.jsonl import Jsonl
+from adaptner.formats.text import Text
+from adaptner.text.chunks import STRETCH
+from adaptner.types import Document, Entity
+
+AWKWARD = 'Quotes " and \\ and\ttabs\r\n, \x07\x1f, µ, 漢字, 🧬, \u2028. '
+
+
+# --- written ----------------------------------------------------------------------------------------
+
+
+def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
+    pieces = [AWKWARD, "HeLa " * 3, "", "the end"]
+    text = "".join(pieces)
+    starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
+    entity = Entity(0, 4, "Cell", 0.5)
+    parts = [
+        Part(
+            Document(piece, (entity,) if len(piece) > 4 else (), "PMID 1"),
+            start,
+            piece == "the end",
+        )
+        for piece, start in zip(pieces, starts, strict=True)
+    ]
+    whole = Document(text, tuple(entity.shifted(s) for s in (0, starts[1], starts[3])), "PMID 1")
+    Jsonl().write_parts(
+        [Part(Document("Before.")), *parts, Part(Document("After."))], tmp_path / "a.jsonl"
+    )
+    Jsonl().write([Document("Before."), whole, Document("After.")], tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    assert list(formats.read(tmp_path / "a.jsonl"))[1] == whole
+
+
+def test_nothing_is_there_if_a_part_fails(tmp_path: Path) -> None:
+    def parts():
+        yield Part(Document("Half of it. "), last=False)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Jsonl().write_parts(parts(), tmp_path / "a.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- made -------------------------------------------------------------------------------------------
+
+
+def test_a_tokenised_document_stays_whole() -> None:
+    text = "word. " * STRETCH
+    spans = tuple((at, at + 5) for at in range(0, len(text), 6))
+    assert list(parts_of(Document(text, token_spans=spans))) == [
+        Part(Document(text, token_spans=spans))
+    ]
+
+
+def test_chunks_are_bounded_by_characters_and_by_documents() -> None:
+    many = [Part(Document("")) for _ in range(5000)]
+    assert max(map(len, chunks_of(many))) <= 1000
+    long = list(parts_of(Document("A sentence of six words or so. " * 40_000)))
+    chunks = list(chunks_of(long))
+    assert [part for chunk in chunks for part in chunk] == long
+    assert max(sum(len(p.document.text) for p in chunk) for chunk in chunks) < 2 * CHUNK
+
+
+# --- read -------------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_a_text_file_are_the_file(tmp_path: Path) -> None:
+    text = "  " + (AWKWARD + "A sentence. Another one.\n") * 10_000
+    file = tmp_path / "a.txt"
+    file.write_bytes(text.encode())
+    parts = list(Text().parts(file))
+    assert len(parts) > 5
+    assert "".join(part.document.text for part in parts) == text
+    at = 0
+    for part in parts:
+        assert part.start == at
+        at += len(part.document.text)
+    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert list(formats.read(file)) == [Document(text)]
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200))
+def test_pieces_of_lines_are_the_bytes(text: str) -> None:
+    raw = text.encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_PIECE", 7)
+        pieces = list(lines.line_pieces(io.BytesIO(raw)))
+    assert b"".join(piece for _, _, piece in pieces) == raw
+    for _, _, piece in pieces:
+        piece.decode()  # no character is parted
+    line, before = 1, 0
+    for number, offset, piece in pieces:
+        assert (number, offset) == (line, before)
+        line, before = (line + 1, 0) if piece.endswith(b"\n") else (line, before + len(piece))
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "position"),
+    [
+        (b"x" * 200_000 + b"\xff end", WrongEncoding, 200_001),
+        (b"x" * 200_000 + b"\0 end", NulCharacter, 200_001),
+        ("é".encode() * 100_000 + b"\xc3", WrongEncoding, 200_001),
+        (b" \n" * 100_000, EmptyFile, None),
+    ],
+)
+def test_a_fault_deep_in_a_long_line_has_its_place_and_no_part_comes(
+    tmp_path: Path, content: bytes, error: type[AdaptnerError], position: int | None
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(content)
+    problems: list[AdaptnerError] = []
+    assert list(Text().parts(file, problems.append)) == []
+    (problem,) = problems
+    assert isinstance(problem, error)
+    assert problem.facts.get("position") == position
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.conll"])
+def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for module in (lines, conll):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1000)
+    good = {"a.jsonl": b'{"text": "One."}\n', "a.conll": b"One\tO\n\n"}[name]
+    long = {"a.jsonl": json.dumps({"text": "x" * 200_000}).encode(), "a.conll": b"x" * 200_000}[
+        name
+    ]
+    file = tmp_path / name
+    file.write_bytes(good * 2 + long + b"\n\n" + good)
+    problems: list[AdaptnerError] = []
+    documents = [p.document.text for p in formats.find(file).placed(file, problems=problems.append)]
+    assert len(documents) == 3
+    (problem,) = problems
+    assert isinstance(problem, LineTooLong)
+    assert problem.line == (3 if name == "a.jsonl" else 5)
+    assert ".txt" in str(problem)
+
+
+def test_a_conll_file_without_blank_lines_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conll, "LONGEST_SENTENCE", 100)
+    file = tmp_path / "a.conll"
+    file.write_text("ok\tO\n\n" + "word\tO\n" * 101 + "\n" + "last\tO\n" * 100)
+    problems: list[AdaptnerError] = []
+    documents = [p.document for p in formats.find(file).placed(file, problems=problems.append)]
+    assert [len(d.token_spans or ()) for d in documents] == [1, 100]
+    (problem,) = problems
+    assert isinstance(problem, SentenceTooLong)
+    assert problem.line == 3
+    assert "blank lines" in str(problem)
+
+
+def test_a_part_can_be_replaced() -> None:
+    """Parts are values: what is tagged is a new one."""
+    part = Part(Document("HeLa."))
+    assert replace(part, document=Document("HeLa.", (Entity(0, 4, "Cell"),))) != part

@@ -1,0 +1,463 @@
+"""Jia2019's Algorithm 1: its step by a naive transcription, its order of updates, zero-shot learning
+that sees no label, its language models, and resuming."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.func import functional_call
+
+from adaptner.adaptation.target import Target
+from adaptner.corpora.corpus import group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import (
+    BadConfiguration,
+    SourcesNeeded,
+    TooFewSentences,
+    TrainingDiverged,
+    UnknownLabels,
+)
+from adaptner.methods import method
+from adaptner.methods.base import SourceDomain, source_domains
+from adaptner.methods.crossdomain_lm.algorithm import (
+    CrossDomainConfig,
+    CrossDomainScene,
+    cross_domain_tune,
+)
+from adaptner.methods.crossdomain_lm.network import LM, NER
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.heads.language_model import Negatives, neighbours, sampled_losses
+from adaptner.nn.model import TaggingModel
+from adaptner.training.budget import Budget
+from adaptner.training.loop import Report, Run
+from adaptner.training.optimiser import OptimiserConfig
+from adaptner.types import Entity, LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
+
+TINY = {"word_width": 12, "char_embedding": 6, "char_cnn_filters": 6, "hidden": 10, "dropout": 0.2}
+# The paper's settings but for the rate, so that a few steps are enough to see.
+CONFIG = CrossDomainConfig(
+    batch=6,
+    steps=4,
+    epochs=0,
+    optimiser=OptimiserConfig(name="sgd", rate=0.1, momentum=0.0, weight_decay=0.0, clip=1e9),
+    encoder_scale=1.0,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[SourceDomain]:
+    return source_domains(group_by_domain([own_corpus("gene")]))
+
+
+@pytest.fixture(scope="module")
+def base(sources: list[SourceDomain]) -> Base:
+    return method("crossdomain-lm")(encoder=TINY).fit(sources, Budget(0))
+
+
+def labelled(sources: list[SourceDomain]) -> dict[str, list[Sentence]]:
+    return {d.name: d.sentences for d in sources}
+
+
+def target() -> tuple[Sentence, ...]:
+    return own_corpus("cellline").split("train")[:20]
+
+
+def scene(base: Base, sources: list[SourceDomain], config: CrossDomainConfig) -> CrossDomainScene:
+    if config.zero_shot:
+        found = Target.unseen(base, [d.name for d in sources])
+    else:
+        found = Target.of(base, target())
+    return CrossDomainScene(base, found, labelled(sources), target(), config, 3)
+
+
+def vectors_of(sources: list[SourceDomain]) -> WordVectors:
+    words = (s.tokens for d in sources for s in d.sentences)
+    return WordVectors.random(words, 12, np.random.default_rng(0))
+
+
+def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    mine, theirs = one.state_dict(), other.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
+
+
+def tuned(
+    base: Base, sources: list[SourceDomain], config: CrossDomainConfig = CONFIG, **given: Any
+) -> Tagger:
+    support = given.pop("support", target())
+    return cross_domain_tune(base, support, labelled(sources), config, **given)
+
+
+# --- one step -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wide", [False, True])  # a language model reads the states either way
+def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
+    """Lines 3 to 17 one after the other: each task makes its own BiLSTM by the sum of equation 2, its
+    gradients are added up, and one step of descent is taken at the end."""
+    # dropout and negatives are drawn for all tasks at once: without the first, and with the second
+    # taken over, the order of turns is all there is to see
+    encoder = {**TINY, "dropout": 0.0, "wide": wide, "tune_words": not wide}
+    vectors = vectors_of(sources) if wide else None
+    still = method("crossdomain-lm")(encoder=encoder).fit(sources, Budget(0), vectors=vectors)
+    ours = scene(still, sources, CONFIG)
+    naive = copy.deepcopy(ours.network)
+    (drawn,) = islice(ours.steps(), 1)
+    draws = ours.state.noise.clone_state()
+    ours.fill(1, drawn)
+    ours.state.optimiser.step(0.0)
+
+    generator, encoder = naive.recurrent, naive.model.encoder
+    sizes = {n: p.numel() for n, p in encoder.recurrent.named_parameters()}
+    total = torch.zeros(())
+    order = [(0, NER), (0, LM), (1, NER), (1, LM)]  # source NER, source LM, target NER, target LM
+    assert [(t.domain, t.task) for t in ours.turns(1)] == order
+    for (domain, task), sentences in zip(order, drawn, strict=True):
+        flat = torch.zeros(sum(sizes.values()))
+        for u in range(8):
+            for v in range(8):
+                flat = flat + (
+                    generator.weight[8 * u + v]
+                    * generator.domains[domain, u]
+                    * generator.tasks[task, v]
+                )
+        parameters = dict(encoder.named_parameters())
+        for (name, size), own in zip(sizes.items(), flat.split(list(sizes.values())), strict=True):
+            assert own.numel() == size
+            known = parameters[f"recurrent.{name}"]
+            parameters[f"recurrent.{name}"] = own.view(known.shape)
+        labels = naive.model.labels_of(domain) if task == NER else LabelSet(())
+        batch = ours.table.batcher([sentences], [labels])
+        states = functional_call(encoder, parameters, (batch,))
+        if task == NER:
+            decoder = naive.model.decoder_of(domain)
+            total = total + decoder(states, batch.tags, batch.mask).mean()
+            continue
+        words = ours.vocabulary.numbers(sentences, batch, 0)
+        negatives = Negatives(ours.vocabulary.counts[domain]).draw(50, draws)
+        table = naive.words.table
+        for wanted, half in zip(neighbours(words, batch.mask[0]), (0, 1), strict=True):
+            own = states[0, ..., 10 * half : 10 * half + 10][batch.mask[0]]
+            losses = sampled_losses(own, table, wanted[batch.mask[0]], negatives)
+            total = total + losses.sum() / (2 * len(sentences))
+    total.backward()
+    with torch.no_grad():
+        for p in naive.parameters():
+            if p.grad is not None:
+                p -= 0.1 * p.grad
+    for (name, mine), theirs in zip(
+        ours.network.named_parameters(), naive.parameters(), strict=True
+    ):
+        torch.testing.assert_close(mine, theirs, atol=2e-5, rtol=1e-4, msg=name)
+
+
+def test_nothing_moves_before_the_end_of_a_step(base: Base, sources: list[SourceDomain]) -> None:
+    ours = scene(base, sources, CONFIG)
+    before = copy.deepcopy(ours.network)
+    for iteration, drawn in enumerate(islice(ours.steps(), 2), 1):
+        ours.fill(iteration, drawn)
+        assert same(ours.network, before)
+    ours.state.optimiser.step(0.0)
+    assert not same(ours.network, before)
+
+
+def test_gradients_of_tables_are_sparse(base: Base, sources: list[SourceDomain]) -> None:
+    ours = scene(base, sources, CONFIG)
+    ours.fill(1, next(ours.steps()))
+    network = ours.network
+    for table in (network.words.table, network.model.encoder.words.table):
+        assert table.grad.is_sparse
+        assert table.grad._nnz() < table.shape[-2]
+    assert network.recurrent.weight.grad.shape == network.recurrent.weight.shape
+
+
+@pytest.mark.parametrize(
+    ("settings", "turns"),
+    [
+        ({}, [(0, NER), (0, LM), (1, NER), (1, LM)]),
+        ({"zero_shot": True}, [(0, NER), (0, LM), (1, LM)]),
+        ({"data": "target", "domain_size": 0}, [(1, NER), (1, LM)]),  # CO-LM
+        ({"data": "ner", "task_size": 0}, [(0, NER), (1, NER)]),  # CO-NER
+        ({"mixed_text": True}, [(0, NER), (0, LM), (1, NER), (1, LM)]),  # MIX-DATA
+        ({"domain_size": 0, "task_size": 0}, [(0, NER), (0, LM), (1, NER), (1, LM)]),
+    ],
+)
+def test_every_configuration_has_its_turns_and_learns(
+    settings: dict[str, Any],
+    turns: list[tuple[int, int]],
+    base: Base,
+    sources: list[SourceDomain],
+) -> None:
+    config = CONFIG.model_copy(update=settings)
+    ours = scene(base, sources, config)
+    assert [(t.domain, t.task) for t in ours.turns(1)] == turns
+    assert (ours.network.words is None) == (settings.get("data") == "ner")
+    tagger = tuned(base, sources, config)
+    assert tagger.facts["steps"] == 4
+    assert all(bool(p.isfinite().all()) for p in tagger.parameters())
+
+
+def test_mixed_text_is_the_text_of_both(base: Base, sources: list[SourceDomain]) -> None:
+    ours = scene(base, sources, CONFIG.model_copy(update={"mixed_text": True}))
+    assert ours.vocabulary.sentences == (180, 180)  # 160 of the source and 20 of the target
+    assert torch.equal(*ours.vocabulary.counts)
+
+
+def test_several_sources_take_turns(base: Base) -> None:
+    both = source_domains(group_by_domain([own_corpus("gene"), own_corpus("drug")]))
+    base = method("crossdomain-lm")(encoder=TINY).fit(both, Budget(0))
+    ours = scene(base, both, CONFIG)
+    assert [ours.turns(i)[0].domain for i in (1, 2, 3)] == [0, 1, 0]
+    assert {t.domain for t in ours.turns(1)[2:]} == {2}
+
+
+def test_the_tagger_has_the_targets_generated_layer(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    ours = scene(base, sources, CONFIG)
+    wanted = ours.network.recurrent([(1, NER)])
+    ours.network.settle(ours.target_domain)
+    for name, p in ours.network.model.encoder.recurrent.named_parameters():
+        assert torch.equal(p, wanted[name])
+
+
+def test_a_learnt_base_is_where_every_task_begins(sources: list[SourceDomain]) -> None:
+    settings = {"encoder": {**TINY, "char_lstm": 0}, "k": 3, "tasks": 2}
+    learnt = method("finetuning")(**settings).fit(sources, Budget(2))
+    ours = scene(learnt, sources, CONFIG)
+    for name, p in learnt.model.encoder.recurrent.named_parameters():
+        for domain in (0, 1):
+            found = ours.network.recurrent([(domain, NER), (domain, LM)])[name]
+            torch.testing.assert_close(found, p.expand_as(found), atol=1e-5, rtol=1e-4)
+
+
+# --- language models ------------------------------------------------------------------------------
+
+
+def test_perplexity_falls_on_the_packages_own_text(base: Base, sources: list[SourceDomain]) -> None:
+    config = CONFIG.model_copy(
+        update={"batch": 20, "optimiser": OptimiserConfig(name="adamw", rate=2e-2)}
+    )
+    ours = scene(base, sources, config)
+    seen: list[Report] = []
+    for iteration, drawn in enumerate(islice(ours.steps(), 40), 1):
+        seen.append(ours.fill(iteration, drawn))
+        ours.state.optimiser.step(0.0)
+    for side in ("source", "target"):
+        values = [report.metrics[f"{side}_perplexity"] for report in seen]
+        assert sum(values[-5:]) < 0.7 * sum(values[:5])
+
+
+# --- zero-shot ------------------------------------------------------------------------------------
+
+ZERO = CONFIG.model_copy(update={"zero_shot": True})
+
+
+class Poisoned(Sentence):
+    """A sentence of the target whose labels must not be looked at."""
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:  # type: ignore[override]
+        raise AssertionError("a label of the target was read")
+
+    @entities.setter
+    def entities(self, value: tuple[Entity, ...]) -> None:
+        pass
+
+
+def poisoned() -> list[Sentence]:
+    found = []
+    for sentence in target():
+        bad = object.__new__(Poisoned)
+        for name in ("text", "token_spans", "start"):
+            object.__setattr__(bad, name, getattr(sentence, name))
+        found.append(bad)
+    return found
+
+
+def test_zero_shot_touches_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
+    with pytest.raises(AssertionError, match="a label of the target"):
+        poisoned()[0].tags  # noqa: B018
+    bare = [s.bare() for s in target()]
+    as_text = tuned(base, sources, ZERO, support=(), unlabelled=poisoned())
+    as_support = tuned(base, sources, ZERO, support=poisoned())
+    without = tuned(base, sources, ZERO, support=(), unlabelled=bare)
+    assert same(as_text, without)
+    assert same(as_support, without)
+    chosen = method("crossdomain-lm")(adaptation=ZERO.model_dump())
+    through = chosen.adapt(base, poisoned(), sources=sources, seed=0)
+    assert same(through, without)
+    assert without.labels.labels == ("Gene",)
+    assert without.facts["sentences"] == 0
+    assert without.facts["unlabelled"] == 20
+
+
+def test_supervised_learning_does_read_them(base: Base, sources: list[SourceDomain]) -> None:
+    with pytest.raises(AssertionError, match="a label of the target"):
+        tuned(base, sources, CONFIG, support=poisoned())
+
+
+def test_zero_shot_finds_the_sources_labels_only(base: Base, sources: list[SourceDomain]) -> None:
+    with pytest.raises(UnknownLabels) as error:
+        tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)))
+    assert "CellLine" in str(error.value)
+    assert "Gene" in str(error.value)
+
+
+def layers(ours: CrossDomainScene) -> list[torch.Tensor]:
+    """θ of NER, in the source and in the target."""
+    found = ours.network.recurrent([(0, NER), (1, NER)]).values()
+    return list(torch.cat([part.detach().flatten(1) for part in found], 1))
+
+
+def test_without_its_labels_the_target_begins_as_the_source(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    """Nothing learns θ of the target's NER: whether it resembles the source's would be luck."""
+    source, goal = layers(scene(base, sources, ZERO))
+    assert torch.equal(source, goal)
+    ours = scene(base, sources, ZERO)
+    for iteration, drawn in enumerate(islice(ours.steps(), 3), 1):
+        ours.fill(iteration, drawn)
+        ours.state.optimiser.step(0.0)
+    source, goal = layers(ours)
+    assert not torch.equal(source, goal)  # the language models pull them apart
+    assert float(torch.cosine_similarity(source, goal, 0)) > 0.9
+    at_random = ZERO.model_copy(update={"near_start": False})
+    for config in (at_random, CONFIG):  # CONFIG: with labels, the paper's start as it is
+        source, goal = layers(scene(base, sources, config))
+        assert abs(float(torch.cosine_similarity(source, goal, 0))) < 0.9
+
+
+def test_zero_shot_needs_text(base: Base, sources: list[SourceDomain]) -> None:
+    with pytest.raises(TooFewSentences, match="raw text"):
+        tuned(base, sources, ZERO, support=())
+
+
+@pytest.mark.parametrize("data", ["target", "ner"])
+def test_zero_shot_needs_the_sources_and_raw_text(data: str) -> None:
+    with pytest.raises(BadConfiguration, match="zero_shot"):
+        method("crossdomain-lm")(adaptation={"zero_shot": True, "data": data})
+
+
+# --- a base that has learnt from raw text alone ---------------------------------------------------
+
+
+@pytest.fixture
+def taught_by_text(sources: list[SourceDomain]) -> Base:
+    """As the package's own: no domain, no label, a wide encoder."""
+    encoder = {**TINY, "char_lstm": 0, "tune_words": False, "wide": True}
+    base = method("crossdomain-lm")(encoder=encoder).fit(
+        sources, Budget(0), vectors=vectors_of(sources)
+    )
+    alone = TaggingModel(base.model.encoder, {}, torch.Generator().manual_seed(2))
+    assert alone.domains == ()
+    return replace(base, model=alone, facts={"iterations": 4})
+
+
+def test_it_takes_any_sources_and_keeps_its_layers(
+    taught_by_text: Base, sources: list[SourceDomain]
+) -> None:
+    chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
+    still = method("crossdomain-lm")(adaptation={**CONFIG.model_dump(), "encoder_scale": 1e-9})
+    bare = [s.bare() for s in target()]
+    tagger = chosen.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
+    assert tagger.facts["source_sentences"] == 160
+    assert tagger.labels.labels == ("CellLine",)
+    before = dict(taught_by_text.model.encoder.named_parameters())
+    kept = still.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
+    for name, p in kept.encoder.named_parameters():
+        torch.testing.assert_close(p, before[name], atol=1e-5, rtol=1e-4)
+    without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
+    zero = without.adapt(taught_by_text, (), sources=sources, unlabelled=bare)
+    assert (zero.labels.labels, zero.facts["sentences"]) == (("Gene",), 0)
+
+
+def test_without_sources_it_learns_from_the_target_alone(taught_by_text: Base) -> None:
+    """CO-LM: NER and language modelling of the target, and no domain to tell apart."""
+    bare = [s.bare() for s in target()]
+    chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
+    co_lm = CONFIG.model_copy(update={"data": "target", "domain_size": 0})
+    found = chosen.adapt(taught_by_text, target(), unlabelled=bare)
+    assert same(found, cross_domain_tune(taught_by_text, target(), {}, co_lm, unlabelled=bare))
+    assert (found.facts["source_sentences"], found.facts["unlabelled"]) == (0, 20)
+    without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
+    with pytest.raises(SourcesNeeded, match=r"given: none\n.*any: it has learnt from raw text"):
+        without.adapt(taught_by_text, (), unlabelled=bare)
+
+
+# --- raw text -------------------------------------------------------------------------------------
+
+
+def test_text_from_files_and_how_much_of_it(
+    base: Base, sources: list[SourceDomain], tmp_path: Path
+) -> None:
+    for name in ("source", "target"):
+        lines = [s.text for s in own_corpus("drug").split("train")[:30]]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    config = CONFIG.model_copy(
+        update={
+            "source_text": (str(tmp_path / "source.txt"),),
+            "target_text": (str(tmp_path / "target.txt"),),
+            "target_sentences": 7,
+        }
+    )
+    ours = scene(base, sources, config)
+    assert ours.vocabulary.sentences[1] == 7
+    assert ours.vocabulary.sentences[0] >= 30
+    assert tuned(base, sources, config).facts["unlabelled"] == 7
+
+
+# --- the run --------------------------------------------------------------------------------------
+
+
+class _Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+def test_resuming_is_bit_equal(
+    name: str, base: Base, sources: list[SourceDomain], tmp_path: Path
+) -> None:
+    rate = OptimiserConfig(name=name, rate=2e-2, momentum=0.0)  # type: ignore[arg-type]
+    config = CONFIG.model_copy(update={"optimiser": rate})
+    whole = tuned(base, sources, config, budget=Budget(6), seed=4)
+
+    def stop(done: int, total: int, remark: str = "") -> None:
+        if done == 3:
+            raise _Interrupted
+
+    folder = tmp_path / "run"
+    run = Run(folder, "it", {}, False, 0.0, stop)
+    with pytest.raises(_Interrupted):
+        tuned(base, sources, config, budget=Budget(6), seed=4, run=run)
+    again = tuned(
+        base, sources, config, budget=Budget(6), seed=4, run=Run(folder, "it", {}, True, 0.0)
+    )
+    assert same(again, whole)
+
+
+def test_divergence_is_an_error_of_ours(base: Base, sources: list[SourceDomain]) -> None:
+    wild = OptimiserConfig(name="sgd", rate=1e30, momentum=0.0, clip=1e30)
+    with pytest.raises(TrainingDiverged):
+        tuned(base, sources, CONFIG.model_copy(update={"optimiser": wild}))
+
+
+def test_frozen_vectors_stay_as_they_are(sources: list[SourceDomain]) -> None:
+    chosen = method("crossdomain-lm")(encoder={**TINY, "tune_words": False})
+    base = chosen.fit(sources, Budget(0), vectors=vectors_of(sources))
+    tagger = tuned(base, sources)
+    assert not list(tagger.encoder.words.parameters())

@@ -1,0 +1,94 @@
+"""The compositional LSTM, a word, a direction and a cell at a time."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from adaptner.methods.multi_cell.compositional_lstm import CompositionalLSTM
+from adaptner.nn.rnn.packing import Packing
+
+INPUTS, HIDDEN, CELLS = 3, 2, 4
+LENGTHS = torch.tensor([[4, 3, 1]])
+
+
+def layer(seed: int = 0) -> CompositionalLSTM:
+    made = CompositionalLSTM(INPUTS, HIDDEN, CELLS, torch.Generator().manual_seed(seed))
+    return made.double()
+
+
+def words(seed: int = 1) -> tuple[Tensor, Tensor]:
+    """Six distinct words and where they stand."""
+    generator = torch.Generator().manual_seed(seed)
+    symbols = torch.randn(1, 6, INPUTS, generator=generator, dtype=torch.float64)
+    return symbols, torch.randint(6, (1, 3, 4), generator=generator)
+
+
+def naive(made: CompositionalLSTM, sentence: list[Tensor], direction: int) -> list[Tensor]:
+    """The states of one sentence in one direction, from the equations of docs/methods/multi-cell.md,
+    then each cell's word and its share."""
+    weights = made.input_weight[0, direction], made.recurrent_weight[0, direction]
+    bias, attention = made.bias[0, direction], made.attention[0, direction]
+    cell = state = torch.zeros(HIDDEN, dtype=torch.float64)
+    found = []
+    order = sentence if direction == 0 else sentence[::-1]
+    for x in order:
+        rows = (weights[0] @ x + weights[1] @ state + bias).view(-1, HIDDEN)
+        typed = []
+        for k in range(CELLS):
+            i = rows[k].sigmoid()
+            typed.append(i * rows[CELLS + k].tanh() + (1 - i) * cell)
+        i = rows[2 * CELLS].sigmoid()
+        draft = i * rows[2 * CELLS + 1].tanh() + (1 - i) * cell
+        scores = torch.stack([draft @ attention @ c for c in typed])
+        share = scores.exp() / scores.exp().sum()
+        cell = sum((a * c for a, c in zip(share, typed, strict=True)), torch.zeros_like(cell))
+        output = rows[2 * CELLS + 2].sigmoid()
+        state = output * cell.tanh()
+        said = torch.stack([output * c.tanh() for c in typed])
+        found.append(torch.cat([state, said.flatten(), share]))
+    return found if direction == 0 else found[::-1]
+
+
+def test_every_sentence_by_itself():
+    made, (symbols, index) = layer(), words()
+    packing = Packing.of(LENGTHS, 4)
+    heard: list[Tensor] = []
+    with made.heard_by(lambda typed, shares, packing: heard.extend([typed.flatten(-2), shares])):
+        states = made(symbols, index, packing)
+    every = packing.unpack(torch.cat([states, *heard], -1)).unflatten(-1, (2, -1))
+    for b, length in enumerate(LENGTHS[0].tolist()):
+        sentence = [symbols[0, index[0, b, t]] for t in range(length)]
+        for direction in (0, 1):
+            for t, want in enumerate(naive(made, sentence, direction)):
+                torch.testing.assert_close(every[0, b, t, direction], want)
+
+
+def test_tasks_side_by_side_are_tasks_apart():
+    first, second = layer(0), layer(1)
+    names = [n for n, _ in first.named_parameters()]
+    both = {n: torch.cat([dict(m.named_parameters())[n] for m in (first, second)]) for n in names}
+    (one, here), (other, there) = words(1), words(2)
+    lengths = torch.tensor([[4, 3, 1], [4, 2, 2]])
+    together = torch.func.functional_call(
+        first,
+        both,
+        (torch.cat([one, other]), torch.cat([here, there]), Packing.of(lengths, 4)),
+    )
+    for task, (made, symbols, index) in enumerate(((first, one, here), (second, other, there))):
+        packing = Packing.of(lengths[task : task + 1], 4)
+        alone = packing.unpack(made(symbols, index, packing))
+        unpacked = Packing.of(lengths, 4).unpack(together)[task]
+        mask = torch.arange(4) < lengths[task][:, None]
+        torch.testing.assert_close(unpacked[mask], alone[0][mask])
+
+
+def test_nobody_listens_for_longer_than_asked():
+    made, (symbols, index) = layer(), words()
+    packing = Packing.of(LENGTHS, 4)
+    heard: list[Tensor] = []
+    with pytest.raises(RuntimeError), made.heard_by(lambda *said: heard.append(said[0])):
+        raise RuntimeError
+    made(symbols, index, packing)
+    assert not heard

@@ -1,0 +1,179 @@
+"""φ alone over a frozen θ: the least of a convex objective, pulled towards what a name means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import NoEntities
+from adaptner.methods.named.decoder_fit import LinearFitConfig, linear_fit, prior
+from adaptner.models.base import Base
+from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.lexical_features import WORD, word_part
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.heads.label_probes import StateSenses
+from adaptner.nn.model import TaggingModel
+from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.label_directions import Senses
+from adaptner.vectors.word_vectors import WordVectors
+
+WIDTH = 8
+SMALL = EncoderConfig(char_embedding=4, char_cnn_filters=4, char_lstm=0, hidden=4, wide=True)
+LABELS = LabelSet(("CellLine",))
+
+
+@pytest.fixture(scope="module")
+def base() -> Base:
+    """Random vectors of the words of the package's cell lines; of a mention the direction is known."""
+    sentences = own_corpus("cellline").split("train")
+    words = sorted({w.lower() for s in sentences for w in s.tokens})
+    table = np.random.default_rng(0).normal(size=(len(words), WIDTH)).astype(np.float32)
+    table[:, 0] = 0
+    table[words.index("hela")] = [5, *[0.0] * (WIDTH - 1)]
+    direction = np.array([[4, *[0.0] * (WIDTH - 1)]], dtype=np.float16)
+    middle = np.array([0.1, 0.2, *[0.0] * (WIDTH - 2)], dtype=np.float32)
+    vectors = WordVectors(tuple(words), table, senses=Senses(("cell line",), direction, middle))
+    batcher = WordBatcher(vectors, alphabet_of(sentences))
+    generator = torch.Generator().manual_seed(0)
+    model = TaggingModel(RecurrentEncoder(SMALL, batcher, generator), {}, generator)
+    return Base(model, batcher, "named")
+
+
+@pytest.fixture(scope="module")
+def support() -> list[Sentence]:
+    return list(own_corpus("cellline").split("train")[:6])
+
+
+def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearFitConfig) -> Tensor:
+    """Transcribed: every path of every sentence is summed over."""
+    start = prior(base, LABELS, config)
+    total = torch.zeros(())
+    for s in support:
+        batch = base.batcher([[s]], [LABELS])
+        assert batch.tags is not None
+        scores = base.model.encoder(batch).detach()[0, 0] @ decoder.weight[0].T + decoder.bias[0]
+
+        def path(tags, scores=scores):
+            limits = decoder.limits
+            moves = decoder.transition[0] + limits.moves[0]
+            sum_ = decoder.start[0, tags[0]] + limits.starts[0, tags[0]]
+            sum_ = sum_ + decoder.end[0, tags[-1]] + limits.ends[0, tags[-1]]
+            for t, tag in enumerate(tags):
+                sum_ = sum_ + scores[t, tag] + (moves[tags[t - 1], tag] if t else 0)
+            return sum_
+
+        every = torch.stack([path(tags) for tags in product(range(3), repeat=len(s))])
+        share = 1.0 if s.entities else config.empty
+        total = total + share * (every.logsumexp(0) - path(batch.tags[0, 0].tolist()))
+    pull = {"weight": config.penalty, "bias": config.bias_penalty}
+    for (name, p), q in zip(decoder.named_parameters(), start.parameters(), strict=True):
+        total = total + pull.get(name, config.move_penalty) * ((p - q.detach()) ** 2).sum()
+    return total
+
+
+def test_it_finds_the_least_of_the_objective(base: Base) -> None:
+    """Against L-BFGS on the sum over all paths."""
+    short = [
+        Sentence.from_tokens(["HeLa", "cells", "grew"], ["B-CellLine", "O", "O"]),
+        Sentence.from_tokens(["no", "cells", "grew", "."]),
+        Sentence.from_tokens(["grown", "HEK293", "cells"], ["O", "B-CellLine", "O"]),
+    ]
+    config = LinearFitConfig(linear_steps=300)
+    found = linear_fit(base, short, config, labels=LABELS).decoder
+    assert isinstance(found, CRF)
+    best = prior(base, LABELS, config)
+    optimiser = torch.optim.LBFGS(best.parameters(), max_iter=200, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = objective(base, best, short, config)
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+    least = float(objective(base, best, short, config))
+    begun = float(objective(base, prior(base, LABELS, config), short, config))
+    ours = float(objective(base, found, short, config))
+    assert least <= ours + 1e-4
+    assert ours - least < 0.01 * (begun - least)
+    torch.testing.assert_close(found.weight, best.weight, atol=0.02, rtol=0)
+
+
+def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sentence]) -> None:
+    def value(steps: int) -> float:
+        told = []
+        config = LinearFitConfig(linear_steps=steps)
+        linear_fit(base, support, config, watch=lambda done, total, said="": told.append(said))
+        return float(told[-1].split()[1])
+
+    assert value(60) < 1.02 * value(600)
+
+
+def test_the_prior_is_what_the_name_means(base: Base) -> None:
+    config = LinearFitConfig(name=3)
+    decoder = prior(base, LABELS, config)
+    part = word_part(8, WIDTH)
+    for tag in ("B-CellLine", "I-CellLine"):
+        row = decoder.weight[0, LABELS.index[tag]].detach()
+        assert row[part].tolist() == pytest.approx([3 * 4 / WORD, *[0] * (WIDTH - 1)])
+        assert float(row.abs().sum()) == pytest.approx(3 * 4 / WORD)
+        assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(-1 - 3 * 4 * 0.1)
+    assert not decoder.weight[0, LABELS.index["O"]].any()
+    assert not prior(base, LABELS, LinearFitConfig(name=0)).weight.any()
+    assert not prior(base, LabelSet(("Thing",)), config).weight.any()
+
+
+def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> None:
+    generator = torch.Generator().manual_seed(5)
+    weight, borders = torch.randn(2, 8, generator=generator), torch.randn(3, 8, generator=generator)
+    names = StateSenses(
+        ("cell line", "gene"), weight, torch.tensor([-5.0, -6.0]), borders, torch.arange(3.0)
+    )
+    config = LinearFitConfig(name=3, states=0.4, borders=0.3, eager=2)
+    decoder = prior(replace(base, names=names), LABELS, config)
+    for tag, kind in (("B-CellLine", 1), ("I-CellLine", 2)):
+        row = decoder.weight[0, LABELS.index[tag]].detach()
+        wanted = 0.5 * 0.4 * 3 * weight[0] + 0.3 * (borders[kind] - borders[0])
+        torch.testing.assert_close(row[:8], wanted)
+        assert row[word_part(8, WIDTH)].tolist() == pytest.approx(
+            [0.6 * 3 * 4 / WORD, *[0] * (WIDTH - 1)]
+        )
+        bias = -1 - 0.6 * 3 * 4 * 0.1 + 0.5 * 0.4 * 3 * (-5 + 2) + 0.3 * kind
+        assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(bias)
+    assert not decoder.weight[0, LABELS.index["O"]].any()
+
+
+def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:
+    """Five sentences in which nobody has marked anything: what is left is the name."""
+    empty = [Sentence.from_tokens(["no", "cells", "grew", "."])] * 5
+    tagger = linear_fit(base, empty, LinearFitConfig(), labels=LABELS)
+    assert tagger.predict(["no HeLa cells"])[0][0].start == 3
+    nameless = linear_fit(base, empty, LinearFitConfig(name=0), labels=LABELS)
+    assert nameless.predict(["no HeLa cells"]) == [[]]
+    with pytest.raises(NoEntities):
+        linear_fit(base, empty, LinearFitConfig())
+
+
+def test_it_draws_nothing_and_leaves_the_base_alone(base: Base, support: list[Sentence]) -> None:
+    before = {n: p.clone() for n, p in base.model.state_dict().items()}
+    one = linear_fit(base, support, LinearFitConfig(), seed=1)
+    other = linear_fit(base, support, LinearFitConfig(), seed=2)
+    for mine, theirs in zip(one.parameters(), other.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
+
+
+def test_a_base_that_is_not_wide_has_no_use_for_names(base: Base, support: list[Sentence]) -> None:
+    narrow = RecurrentEncoder(
+        SMALL.model_copy(update={"wide": False}), base.batcher, torch.Generator().manual_seed(0)
+    )
+    plain = replace(base, model=TaggingModel(narrow, {}, torch.Generator()))
+    assert linear_fit(plain, support, LinearFitConfig()).predict(["HeLa cells"]) is not None
+    assert not prior(plain, LABELS, LinearFitConfig()).weight.any()

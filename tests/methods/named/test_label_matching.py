@@ -1,0 +1,239 @@
+"""φ that starts from a source's φ of the same kind: found by name or by what it tags, and then the
+same distribution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptner.corpora.own import own_corpus
+from adaptner.methods.named.algorithm import named_tune
+from adaptner.methods.named.decoder_fit import (
+    Encoded,
+    LinearFitConfig,
+    firmer,
+    known_from_sources,
+    linear_fit,
+    prior,
+)
+from adaptner.methods.named.label_matching import AGREES, Kin, Marked, agreement, kindred
+from adaptner.metrics.spans import score_tags
+from adaptner.models.base import Base
+from adaptner.models.installed import default_base
+from adaptner.models.mentions import mentions_of
+from adaptner.nn.decoders.crf import CRF
+from adaptner.types import LabelSet, Sentence, TagScheme
+
+WIDTH = 4
+
+
+def random_crf(labels: LabelSet, seed: int) -> CRF:
+    generator = torch.Generator().manual_seed(seed)
+    decoder = CRF(WIDTH, labels, generator)
+    with torch.no_grad():
+        for p in decoder.parameters():
+            p.copy_(torch.randn(p.shape, generator=generator))
+    return decoder
+
+
+def batch(seed: int, rows: int = 3, length: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
+    states = torch.randn(1, rows, length, WIDTH, generator=torch.Generator().manual_seed(seed))
+    mask = torch.ones(1, rows, length, dtype=torch.bool)
+    mask[0, -1, 2:] = False
+    return states * mask[..., None], mask
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from(["bio", "bioes"]))
+def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> None:
+    """Every path of every sentence is as likely as before, whatever scores O has."""
+    source, mine = LabelSet(("Gene",), scheme), LabelSet(("T1",), scheme)
+    known, decoder = random_crf(source, seed), random_crf(mine, seed + 1)
+    Kin(known, "Gene").put(decoder, "T1")
+    states, mask = batch(seed, rows=1, length=3)
+    mask[:] = True
+    for path in product(range(len(source.tags)), repeat=3):
+        tags = torch.tensor([[path]])
+        torch.testing.assert_close(
+            decoder(states, tags, mask), known(states, tags, mask), atol=1e-3, rtol=1e-4
+        )
+
+
+def test_other_labels_stay_as_they_are() -> None:
+    both = LabelSet(("A", "B"))
+    decoder, before = random_crf(both, 0), random_crf(both, 0)
+    Kin(random_crf(LabelSet(("Gene",)), 1), "Gene").put(decoder, "B")
+    kept = [both.index[t] for t in ("O", "B-A", "I-A")]
+    for name, p in decoder.named_parameters():
+        other = dict(before.named_parameters())[name]
+        if name == "transition":
+            assert torch.equal(p[0][kept][:, kept], other[0][kept][:, kept])
+        else:
+            assert torch.equal(p[0, kept], other[0, kept])
+    changed = both.index["I-B"]
+    assert not torch.equal(decoder.weight[0, changed], before.weight[0, changed])
+
+
+def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
+    source = LabelSet(("Drug", "Gene"))
+    known, decoder = random_crf(source, 3), random_crf(LabelSet(("Gene",)), 4)
+    Kin(known, "Gene").put(decoder, "Gene")
+    row = known.weight[0, source.index["B-Gene"]] - known.weight[0, 0] + decoder.weight[0, 0]
+    torch.testing.assert_close(decoder.weight[0, 1], row)
+
+
+def test_agreement_is_f1_with_one_mistake_more() -> None:
+    """Against mentions counted by the scorer."""
+    labels = LabelSet(("Gene",))
+    kin = Kin(random_crf(labels, 0), "Gene")
+    states, mask = batch(5)
+    path = kin.decoder.decode(states, mask)
+    found = kin.mentions([Marked(states, path, mask), Marked(states, path, mask)])
+    rows = [
+        [labels.tags[t] for t in row[: int(m.sum())]]
+        for row, m in zip(path[0], mask[0], strict=True)
+    ]
+    there = score_tags(rows, rows).overall.true_positives
+    assert there, "choose another seed"
+    assert len(found) == 2 * there  # of two parts, though they are alike
+    assert agreement(found, found) == pytest.approx(4 * there / (4 * there + 1))
+    assert agreement(found, set()) == agreement(set(), set()) == 0
+    some = set(sorted(found)[:1])
+    assert agreement(found, some) == pytest.approx(2 / (2 * there + 1 + 1))
+
+
+@pytest.fixture(scope="module")
+def base() -> Base:
+    torch.set_num_threads(1)
+    return default_base()
+
+
+def marked(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[Encoded]:
+    return [Encoded.of(base, sentences, labels, LinearFitConfig())]
+
+
+def called(sentences: list[Sentence], label: str) -> list[Sentence]:
+    return [
+        Sentence(s.text, s.token_spans, tuple(replace(e, label=label) for e in s.entities))
+        for s in sentences
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        ("Disease", "Disease"),
+        ("HumanDiseases", "Disease"),
+        ("chemical", "Drug"),
+        ("GENE", "Gene"),
+        ("Protein", "Gene"),
+        ("Organism", "Species"),
+        ("CellLine", None),
+        ("X", None),
+        ("", None),
+        ("病気", None),
+    ],
+)
+def test_by_name(base: Base, label: str, kind: str | None) -> None:
+    found = kindred(base, LabelSet((label,)), [])
+    assert (found[label].label if found else None) == kind
+
+
+@pytest.mark.parametrize(
+    ("corpus", "kind"),
+    [("disease", "Disease"), ("drug", "Drug"), ("gene", "Gene"), ("cellline", None)],
+)
+def test_by_what_is_marked(base: Base, corpus: str, kind: str | None) -> None:
+    """The name says nothing."""
+    sentences = called(list(own_corpus(corpus).split("train")[:20]), "T1")
+    found = kindred(base, LabelSet(("T1",)), marked(base, sentences, LabelSet(("T1",))))
+    assert (found["T1"].label if found else None) == kind
+
+
+def test_each_label_has_its_own_kin(base: Base) -> None:
+    labels = LabelSet(("CellLine", "Chemical", "Gene"))
+    found = kindred(base, labels, [])
+    assert {label: kin.label for label, kin in found.items()} == {
+        "Chemical": "Drug",
+        "Gene": "Gene",
+    }
+    decoder = prior(base, labels, LinearFitConfig(), found)
+    alone = prior(base, LabelSet(("CellLine",)), LinearFitConfig())
+    mine, theirs = labels.index["B-CellLine"], 1
+    torch.testing.assert_close(decoder.weight[0, mine], alone.weight[0, theirs])
+
+
+def test_it_can_be_switched_off(base: Base) -> None:
+    labels = LabelSet(("Disease",))
+    assert known_from_sources(base, labels, LinearFitConfig(), [])
+    assert not known_from_sources(base, labels, LinearFitConfig(sources=False), [])
+    assert not known_from_sources(base.of_domains(()), labels, LinearFitConfig(), [])
+    # no name, and no sentence: nothing to tell the kind by
+    assert not known_from_sources(base, labels, LinearFitConfig(name=0), [])
+
+
+def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
+    config = LinearFitConfig(penalty=0.5, bias_penalty=3, move_penalty=0.1, firm=2)
+    both, one = LabelSet(("CellLine", "Disease")), LabelSet(("Disease",))
+    known = kindred(base, both, [])
+    assert firmer(config, both, known) == config
+    firm = firmer(config, one, known)
+    assert (firm.penalty, firm.bias_penalty, firm.move_penalty) == (1.0, 6.0, 0.2)
+
+
+def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
+    """The firmer, the nearer; at last it stays where it began."""
+    sentences = list(own_corpus("disease").split("train")[:10])
+    labels = LabelSet(("Disease",))
+    start = prior(base, labels, LinearFitConfig(), kindred(base, labels, [])).weight
+    gaps = []
+    for firm in (1.0, 4.0, 1e4):
+        found = linear_fit(base, sentences, LinearFitConfig(firm=firm)).decoder
+        gaps.append(float((found.weight - start).detach().norm()))
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.01
+
+
+def test_sentences_deny_a_name(base: Base) -> None:
+    """A type called Disease that marks cell lines is none; with three mentions nobody can say."""
+    sentences = called(list(own_corpus("cellline").split("train")[:30]), "Disease")
+    labels = LabelSet(("Disease",))
+    assert not kindred(base, labels, marked(base, sentences, labels))
+    few = [s for s in sentences if len(s.entities) == 1][:3]
+    assert kindred(base, labels, marked(base, few, labels))["Disease"].label == "Disease"
+
+
+def test_kinds_that_differ_do_not_agree(base: Base) -> None:
+    """What AGREES rests on, on the package's own corpora."""
+    for corpus in ("disease", "drug", "gene", "species"):
+        labels = own_corpus(corpus).labels
+        sentences = list(own_corpus(corpus).split("train")[:40])
+        parts = marked(base, sentences, labels)
+        for kin in kindred(base, LabelSet(base.model.domains), []).values():
+            if kin.label.lower() != corpus:
+                paths = [Marked(p.states, p.tags, p.mask) for p in parts]
+                meant = {
+                    (0, row, *m[:2])
+                    for row, place in enumerate(parts[0].order)
+                    for m in mentions_of(
+                        labels.numbers(sentences[place]),
+                        [[0.0] * 3] * len(sentences[place]),
+                        labels,
+                    )
+                }
+                assert agreement(kin.mentions(paths), meant) < AGREES
+
+
+@pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
+def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
+    sentences = called(list(own_corpus("drug").split("train")[:6]), "Chemical")
+    config = LinearFitConfig(tune_from=tune_from, steps=1, epochs=0)
+    tagger = named_tune(base, sentences, config)
+    assert tagger.facts["known"] == {"Chemical": "Drug"}
+    cells = list(own_corpus("cellline").split("train")[:6])
+    assert "known" not in named_tune(base, cells, config).facts

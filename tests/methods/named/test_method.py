@@ -1,0 +1,121 @@
+"""Sources on top of a base from raw text: θ stays, φ is learnt, what was known stays known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from adaptner.corpora.corpus import group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.methods import method
+from adaptner.methods.base import source_domains
+from adaptner.metrics.spans import score_tags
+from adaptner.models.base import Base
+from adaptner.models.installed import default_base
+from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.heads.label_probes import StateSenses
+from adaptner.training.budget import Budget
+
+SETTINGS = {"k": 4, "tasks": 2}
+
+
+@pytest.fixture(scope="module")
+def start() -> Base:
+    torch.set_num_threads(1)
+    return default_base().of_domains(["Disease"])
+
+
+@pytest.fixture(scope="module")
+def learnt(start: Base) -> Base:
+    return method("named")(**SETTINGS).fit(sources("cellline"), Budget(60), start=start)
+
+
+def sources(*names: str) -> list:
+    return source_domains(group_by_domain([own_corpus(n) for n in names]))
+
+
+def test_the_encoder_stays_to_the_last_bit(start: Base, learnt: Base) -> None:
+    before = start.model.encoder.state_dict()
+    for name, p in learnt.model.encoder.state_dict().items():
+        assert torch.equal(p, before[name]), name
+    assert learnt.names is start.names
+
+
+def test_what_the_start_knew_is_still_there(start: Base, learnt: Base) -> None:
+    assert learnt.model.domains == ("Disease", "CellLine")
+    for mine, theirs in zip(
+        learnt.model.decoder_of(0).parameters(),
+        start.model.decoder_of(0).parameters(),
+        strict=True,
+    ):
+        assert torch.equal(mine, theirs)
+
+
+def test_a_source_is_learnt(learnt: Base) -> None:
+    """With no sentence of the target at all it finds what the source has marked."""
+    decoder = learnt.model.decoder_of(1)
+    assert isinstance(decoder, CRF)
+    test = own_corpus("cellline").split("test")
+    guessed, gold = [], []
+    for sentence in test:
+        batch = learnt.batcher([[sentence]])
+        with torch.no_grad():
+            best = decoder.decode(learnt.model.encoder(batch), batch.mask)[0, 0]
+        guessed.append([decoder.labels.tags[i] for i in best.tolist()])
+        gold.append(list(sentence.tags))
+    assert score_tags(gold, guessed).overall.f1 > 0.6
+
+
+def test_its_gradient_is_that_of_the_losses(start: Base) -> None:
+    """One step of plain descent against autograd on φ itself."""
+    options = {"name": "sgd", "rate": 0.01, "momentum": 0.0, "weight_decay": 0.0, "clip": 1e9}
+    settings = {**SETTINGS, "tasks": 1, "optimiser": {**options, "schedule": "constant"}}
+    chosen = method("named")(**settings, decoder_scale=3.0)
+    own = sources("cellline")
+    before = chosen.fit(own, Budget(0), start=start).model.decoder_of(1)
+    after = chosen.fit(own, Budget(1), start=start).model.decoder_of(1)
+    from random import Random
+
+    from adaptner.episodes import TaskSource
+
+    task = TaskSource([d.corpora for d in own], 4).sample(Random(0))
+    batch = start.batcher([[*task.support, *task.query]], [before.labels])
+    with torch.no_grad():
+        states = start.model.encoder(batch)
+    loss = before(states, batch.tags, batch.mask).mean()
+    slopes = torch.autograd.grad(loss, list(before.parameters()))
+    for p, q, slope in zip(before.parameters(), after.parameters(), slopes, strict=True):
+        torch.testing.assert_close(q, p - 0.03 * slope, atol=1e-5, rtol=1e-4)
+
+
+def test_without_a_start_all_of_it_learns() -> None:
+    base = method("named")(**SETTINGS).fit(sources("cellline"), Budget(1))
+    untouched = method("named")(**SETTINGS).fit(sources("cellline"), Budget(0))
+    moved = [
+        not torch.equal(p, q)
+        for p, q in zip(
+            base.model.encoder.parameters(), untouched.model.encoder.parameters(), strict=True
+        )
+    ]
+    assert any(moved)
+
+
+def test_domains_can_be_taken_away_and_come_back(start: Base, learnt: Base, tmp_path) -> None:
+    assert learnt.of_domains([]).model.domains == ()
+    named = replace(learnt, names=None).of_domains(["CellLine"])
+    assert named.model.domains == ("CellLine",)
+    learnt.save(tmp_path / "base")
+    again = Base.load(tmp_path / "base")
+    assert again.model.domains == learnt.model.domains
+    assert isinstance(again.names, StateSenses)
+    for mine, theirs in zip(again.model.parameters(), learnt.model.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_decoders_of_another_make_are_not_kept(start: Base) -> None:
+    shared = method("named")(**SETTINGS, decoders="shared")
+    base = shared.fit(sources("cellline", "drug"), Budget(1), start=start)
+    assert base.model.domains == ("CellLine", "Drug")
+    assert base.names is start.names

@@ -1,0 +1,50 @@
+"""Eq. 7 of PDALN, by hand and naively."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from adaptner.methods.pdaln.contrast import Contrast, contrastive_loss
+
+
+def test_a_case_by_hand():
+    """Two sentences, τ = 0.5: z1 = (1, 0), z̄1 = (1, 1), z2 = (0, 1), z̄2 = (0, 2)."""
+    z, bar = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 1.0], [0.0, 2.0]])
+    # z1: z̄1 gives 1 / 0.5, z2 gives 0, z̄2 gives 0; z2: z̄2 gives 4, z1 gives 0, z̄1 gives 2
+    first = -math.log(math.exp(2) / (math.exp(2) + 1 + 1))
+    second = -math.log(math.exp(4) / (math.exp(4) + 1 + math.exp(2)))
+    assert float(contrastive_loss(z, bar, 0.5)) == pytest.approx((first + second) / 2)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_the_sum_over_all_others(unit):
+    generator = torch.Generator().manual_seed(0)
+    head = Contrast(3, generator)
+    plain, distorted = (torch.randn(5, 3, generator=generator) for _ in range(2))
+    z, bar = ([head.weight.detach().T @ h for h in side] for side in (plain, distorted))
+    if unit:
+        z, bar = ([v / v.norm() for v in side] for side in (z, bar))
+    total = 0.0
+    for i in range(5):
+        others = [v for j in range(5) if j != i for v in (z[j], bar[j])]
+        below = sum(math.exp(float(z[i] @ v) / 0.05) for v in (bar[i], *others))
+        total -= math.log(math.exp(float(z[i] @ bar[i]) / 0.05) / below)
+    found = float(head(plain, distorted, 0.05, unit).detach())
+    assert found == pytest.approx(total / 5, rel=1e-4)
+
+
+def test_a_sentence_alone_has_nobody_to_differ_from():
+    z = torch.ones(1, 3, requires_grad=True)
+    loss = contrastive_loss(z, torch.ones(1, 3), 0.05)
+    assert float(loss.detach()) == 0
+    assert bool(torch.autograd.grad(loss, z)[0].isfinite().all())
+
+
+def test_gradient_by_finite_differences():
+    generator = torch.Generator().manual_seed(0)
+    z, bar = (torch.randn(3, 2, generator=generator, dtype=torch.float64) for _ in range(2))
+    given = z.requires_grad_(), bar.requires_grad_()
+    assert torch.autograd.gradcheck(lambda a, b: contrastive_loss(a, b, 0.7), given)

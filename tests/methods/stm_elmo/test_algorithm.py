@@ -1,0 +1,158 @@
+"""STM+ELMO: which text its language model reads, that the tagger leaves it alone, zero-shot learning
+that sees no label, and a tagger that comes back as it was saved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from adaptner.corpora.corpus import group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import (
+    BadConfiguration,
+    MethodDoesNotFit,
+    NoEntities,
+    TooFewSentences,
+    UnknownLabels,
+)
+from adaptner.methods import method
+from adaptner.methods.base import SourceDomain, source_domains
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig, contextual_tune
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.training.budget import Budget
+from adaptner.types import Entity, LabelSet, Sentence
+
+TINY = {"word_width": 12, "char_embedding": 6, "char_cnn_filters": 6, "hidden": 10, "dropout": 0.1}
+CONFIG = ContextualConfig(steps=3, epochs=0, batch=6, lm_batch=6)
+ZERO = CONFIG.model_copy(update={"zero_shot": True})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[SourceDomain]:
+    return source_domains(group_by_domain([own_corpus("gene")]))
+
+
+@pytest.fixture(scope="module")
+def base(sources: list[SourceDomain]) -> Base:
+    return method("stm-elmo")(encoder={**TINY, "contextual": 8}).fit(sources, Budget(0))
+
+
+def target() -> tuple[Sentence, ...]:
+    return own_corpus("cellline").split("train")[:20]
+
+
+def tuned(
+    base: Base, sources: list[SourceDomain], config: ContextualConfig = CONFIG, **given: Any
+) -> Tagger:
+    support = given.pop("support", target())
+    known = {d.name: d.sentences for d in sources}
+    return contextual_tune(base, support, known, config, **given)
+
+
+def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    mine, theirs = one.state_dict(), other.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
+
+
+def test_the_tagger_leaves_the_language_model_as_it_is(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    config = CONFIG.model_copy(update={"lm_steps": 2})
+    short, long = (tuned(base, sources, config, budget=Budget(n)) for n in (1, 4))
+    assert same(short.encoder.language_model, long.encoder.language_model)
+    assert not same(short.encoder.language_model, base.model.encoder.language_model)
+    assert not same(short.encoder.mix, long.encoder.mix)
+    assert (short.facts["steps"], short.facts["lm_steps"]) == (1, 2)
+    untaught = tuned(base, sources, CONFIG.model_copy(update={"lm_steps": 0}))
+    assert same(untaught.encoder.language_model, base.model.encoder.language_model)
+
+
+def test_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
+    taggers = {
+        text: tuned(base, sources, CONFIG.model_copy(update={"text": text}))
+        for text in ("both", "source", "target")
+    }
+    assert {t: tagger.facts["unlabelled"] for t, tagger in taggers.items()} == {
+        "both": 20,
+        "source": 0,
+        "target": 20,
+    }
+    models = {t: tagger.encoder.language_model for t, tagger in taggers.items()}
+    assert not same(models["both"], models["source"])
+    assert not same(models["both"], models["target"])
+    # without the other side's text nothing of it is learnt from
+    other = [replace(s, text=s.text[::-1]) for s in target()]
+    again = tuned(base, sources, CONFIG.model_copy(update={"text": "source"}), unlabelled=other)
+    assert same(again.encoder.language_model, models["source"])
+
+
+def test_text_from_a_file(base: Base, sources: list[SourceDomain], tmp_path: Path) -> None:
+    lines = [s.text for s in own_corpus("drug").split("train")[:9]]
+    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = {"target_text": (str(tmp_path / "t.txt"),), "target_sentences": 4}
+    assert tuned(base, sources, CONFIG.model_copy(update=told)).facts["unlabelled"] == 4
+
+
+def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
+    poisoned = [replace(s, entities=(Entity(0, 99, "no such"),)) for s in target()]
+    with pytest.raises(IndexError):
+        poisoned[0].tags  # noqa: B018
+    bare = tuned(base, sources, ZERO, support=(), unlabelled=[s.bare() for s in target()])
+    assert same(tuned(base, sources, ZERO, support=(), unlabelled=poisoned), bare)
+    assert same(tuned(base, sources, ZERO, support=poisoned), bare)
+    assert bare.labels.labels == ("Gene",)
+    assert (bare.facts["sentences"], bare.facts["unlabelled"]) == (0, 20)
+
+
+def test_what_is_missing_is_said_before_any_learning(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    def never(*told: object) -> None:
+        raise AssertionError("a step was taken")
+
+    with pytest.raises(TooFewSentences, match="raw text"):
+        tuned(base, sources, ZERO, support=(), watch=never)
+    with pytest.raises(UnknownLabels):
+        tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)), watch=never)
+    with pytest.raises(NoEntities):
+        tuned(base, sources, support=[s.bare() for s in target()], watch=never)
+
+
+def test_progress_goes_through_both_stages(base: Base, sources: list[SourceDomain]) -> None:
+    seen: list[tuple[int, int]] = []
+    tuned(base, sources, watch=lambda done, total, remark="": seen.append((done, total)))
+    assert seen[:3] == [(1, 6), (2, 6), (3, 6)]
+    assert seen[-1] == (6, 6)
+
+
+def test_a_saved_tagger_says_the_same(
+    base: Base, sources: list[SourceDomain], tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"lm_steps": 3})
+    tagger = tuned(base, sources, config, budget=Budget(40))
+    test = own_corpus("cellline").split("test")[:20]
+    said = tagger.predict_sentences(test)
+    assert any(said)
+    tagger.save(tmp_path / "tagger")
+    assert Tagger.load(tmp_path / "tagger").predict_sentences(test) == said
+    base.save(tmp_path / "base")
+    again = tuned(Base.load(tmp_path / "base"), sources, config, budget=Budget(40))
+    assert again.predict_sentences(test) == said
+
+
+def test_only_this_method_teaches_a_language_model(sources: list[SourceDomain]) -> None:
+    with pytest.raises(BadConfiguration, match=r"encoder\.contextual: in-domain learns no"):
+        method("in-domain")(encoder={**TINY, "contextual": 8}).fit(sources, Budget(0))
+    plain = method("in-domain")(encoder={**TINY, "char_lstm": 0}).fit(sources, Budget(0))
+    with pytest.raises(MethodDoesNotFit, match=r"encoder\.contextual"):
+        method("stm-elmo")().adapt(plain, target(), sources=sources)

@@ -1,0 +1,69 @@
+"""A two-directional language model learns from raw text: it gets better, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sentence_stream import Text
+from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM
+from adaptner.methods.stm_elmo.language_modelling import learn_language_model
+from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
+from adaptner.training.budget import Budget
+from adaptner.training.loop import METRICS, Run
+from adaptner.training.optimiser import OptimiserConfig
+from adaptner.vectors.word_vectors import WordVectors
+
+RATE = OptimiserConfig(name="adamw", rate=1e-2)
+
+
+@pytest.fixture(scope="module")
+def start() -> tuple[BidirectionalLM, WordBatcher, Text]:
+    torch.set_num_threads(1)
+    sentences = [s.bare() for s in own_corpus("gene").split("train")]
+    batcher = WordBatcher(WordVectors(("x",), torch.zeros(1, 2).numpy()), alphabet_of(sentences))
+    model = BidirectionalLM(len(batcher.alphabet) + 2, 12, torch.Generator().manual_seed(0))
+    return model, batcher, Text((sentences,))
+
+
+def learn(
+    start: tuple[BidirectionalLM, WordBatcher, Text], run: Run, steps: int
+) -> BidirectionalLM:
+    model, batcher, text = start
+    mine = copy.deepcopy(model)
+    settings = {"optimiser": RATE, "batch": 12, "negatives": 50, "vocabulary": 500, "seed": 2}
+    learn_language_model(mine, batcher, text, Budget(steps), run=run, **settings)
+    return mine
+
+
+def test_perplexity_falls(start, tmp_path: Path) -> None:
+    learnt = learn(start, Run(tmp_path), 40)
+    lines = (tmp_path / METRICS).read_text().splitlines()
+    found = [json.loads(line)["perplexity"] for line in lines]
+    assert len(found) == 40
+    assert sum(found[-5:]) < 0.7 * sum(found[:5])
+    for (name, p), before in zip(learnt.named_parameters(), start[0].parameters(), strict=True):
+        assert not torch.equal(p, before), name
+
+
+class _Interrupted(Exception):
+    pass
+
+
+def test_resuming_is_bit_equal(start, tmp_path: Path) -> None:
+    whole = learn(start, Run(), 6)
+
+    def stop(done: int, total: int, remark: str = "") -> None:
+        if done == 3:
+            raise _Interrupted
+
+    with pytest.raises(_Interrupted):
+        learn(start, Run(tmp_path, "it", {}, False, 0.0, stop), 6)
+    again = learn(start, Run(tmp_path, "it", {}, True, 0.0), 6)
+    for (name, mine), other in zip(again.named_parameters(), whole.parameters(), strict=True):
+        assert torch.equal(mine, other), name

@@ -1,0 +1,184 @@
+"""A second θ in a base, tuned on sources: kept, read again, and used where they teach the target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from adaptner.corpora.corpus import Corpus, group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import BadUsage, ModelUnreadable
+from adaptner.methods import method
+from adaptner.methods.base import SourceDomain, source_domains
+from adaptner.methods.named.algorithm import named_tune
+from adaptner.methods.named.decoder_fit import LinearFitConfig
+from adaptner.methods.named.encoder_choice import suited
+from adaptner.models.base import Base
+from adaptner.models.fine_tuned_encoder import FILE
+from adaptner.models.installed import base_folder, default_base
+from adaptner.models.storage import WEIGHTS
+from adaptner.pretraining.from_sources import pretrain
+from adaptner.training.budget import Budget
+from adaptner.types import LabelSet, Sentence
+
+QUICK = {"k": 4, "tasks": 2}
+CONFIG = LinearFitConfig()
+
+
+def corpora(*names: str) -> list[Corpus]:
+    return [own_corpus(name) for name in names]
+
+
+def sources(*names: str) -> list[SourceDomain]:
+    return source_domains(group_by_domain(corpora(*names)))
+
+
+def support(name: str) -> list[Sentence]:
+    return [s for s in own_corpus(name).split("train") if s.entities][:8]
+
+
+def one_mention(name: str) -> list[Sentence]:
+    return [s for s in own_corpus(name).split("train") if len(s.entities) == 1]
+
+
+def states_of(base: Base, sentence: Sentence) -> torch.Tensor:
+    with torch.no_grad():
+        return base.model.encoder(base.batcher([[sentence]]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package's base with a second θ that has learnt genes."""
+    torch.set_num_threads(1)
+    found = tmp_path_factory.mktemp("taught") / "base"
+    start = base_folder("biomedical")
+    chosen = method("finetuning")(**QUICK)
+    pretrain(chosen, corpora("gene"), Budget(40), found, start=start, beside=True)
+    return found
+
+
+@pytest.fixture(scope="module")
+def base(folder: Path) -> Base:
+    return Base.load(folder)
+
+
+def test_the_start_stays_as_it_is(folder: Path, base: Base) -> None:
+    start = base_folder("biomedical")
+    assert (folder / WEIGHTS).read_bytes() == (start / WEIGHTS).read_bytes()
+    assert base.method == "named"
+    assert base.facts["taught"]["method"] == "finetuning"
+    assert [s["domain"] for s in base.facts["taught"]["sources"]] == ["Gene"]
+
+
+def test_the_second_is_tuned_and_has_its_own_domains(base: Base) -> None:
+    second = base.over_taught
+    assert second is not None
+    assert second.model.domains == ("Gene",)
+    sentence = support("gene")[0]
+    assert not torch.allclose(states_of(base, sentence), states_of(second, sentence), atol=1e-2)
+
+
+def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
+    base.save(tmp_path / "again")
+    again = Base.load(tmp_path / "again")
+    assert base.taught is not None
+    assert again.taught is not None
+    mine, theirs = base.taught.state_dict(), again.taught.state_dict()
+    assert mine.keys() == theirs.keys()
+    assert all(torch.equal(p, theirs[n]) for n, p in mine.items())
+    made = [named_tune(b, support("gene"), CONFIG) for b in (base, again)]
+    assert all(
+        torch.equal(p, q)
+        for p, q in zip(made[0].decoder.parameters(), made[1].decoder.parameters(), strict=True)
+    )
+
+
+def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None:
+    assert base.taught is not None
+    gene = named_tune(base, support("gene"), CONFIG)
+    assert gene.encoder is base.taught.encoder
+    assert gene.facts["known"] == {"Gene": "Gene"}
+    cells = named_tune(base, support("cellline"), CONFIG)
+    assert cells.encoder is base.model.encoder
+    without = named_tune(replace(base, taught=None), support("cellline"), CONFIG)
+    assert all(
+        torch.equal(p, q)
+        for p, q in zip(cells.decoder.parameters(), without.decoder.parameters(), strict=True)
+    )
+
+
+def test_most_of_the_mentions_decide(base: Base) -> None:
+    def of(*given: tuple[str, int], labels: tuple[str, ...] = ("Gene", "CellLine")) -> bool:
+        drawn = [s for name, count in given for s in one_mention(name)[:count]]
+        return suited(base, drawn, LabelSet(labels), CONFIG) is not base
+
+    assert of(("gene", 6), labels=("Gene",))
+    assert of(("gene", 8), ("cellline", 4))
+    assert not of(("gene", 7), ("cellline", 4))
+    assert not of(("cellline", 4), labels=("CellLine",))
+
+
+def test_without_a_mention_the_labels_decide(base: Base) -> None:
+    bare = [s.bare() for s in support("gene")]
+    assert suited(base, bare, LabelSet(("Gene",)), CONFIG) is not base
+    assert suited(base, bare, LabelSet(("Gene", "CellLine")), CONFIG) is base
+
+
+def test_who_asks_for_no_sources_gets_none(base: Base) -> None:
+    untold = CONFIG.model_copy(update={"sources": False})
+    assert suited(base, support("gene"), LabelSet(("Gene",)), untold) is base
+
+
+def test_without_one_of_its_domains_it_is_not_kept(base: Base) -> None:
+    """It has read that domain's labels, whoever speaks for them."""
+    assert base.of_domains(["Disease", "Gene"]).taught is base.taught
+    assert base.of_domains(["Disease"]).taught is None
+
+
+def test_more_sources_go_on_top(base: Base) -> None:
+    learn = method("named")(**QUICK)
+    more = learn.fit(sources("cellline"), Budget(2), start=base)
+    assert more.taught is base.taught
+    anew = learn.fit(sources("gene"), Budget(2), start=base)
+    assert anew.taught is None
+
+
+@pytest.mark.parametrize("name", ["hgda", "named", "wpz", "metaner"])
+def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
+    start = base_folder("biomedical")
+    with pytest.raises(BadUsage, match="--beside"):
+        pretrain(method(name)(), corpora("gene"), Budget(1), tmp_path, start=start, beside=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    chosen = method("finetuning")(**QUICK)
+    found = pretrain(
+        chosen, corpora("drug"), Budget(1), tmp_path, start=folder, beside=True, tell=told.append
+    )
+    assert told[0].endswith("has a second encoder, for Gene: the new one takes its place")
+    assert found.taught is not None
+    assert found.taught.domains == ("Drug",)
+
+
+def test_beside_what(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match="no base of the method named"):
+        pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, beside=True)
+
+
+def test_a_damaged_file_is_noticed(base: Base, tmp_path: Path) -> None:
+    base.save(tmp_path / "copy")
+    path = tmp_path / "copy" / FILE
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ModelUnreadable, match="changed or cut off"):
+        Base.load(tmp_path / "copy")
+
+
+def test_the_shipped_one_is_for_what_it_was_taught() -> None:
+    shipped = default_base()
+    assert shipped.taught is not None
+    assert set(shipped.taught.domains) == {"Disease", "Drug", "Gene", "Species"}

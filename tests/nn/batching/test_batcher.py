@@ -1,0 +1,249 @@
+"""Sentences to tensors: order, distinct words, long and unknown words, tasks of different sizes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptner.nn.batching import word_batch as batch_module
+from adaptner.nn.batching.word_batch import LONGEST_WORD, UNKNOWN_CHAR, WordBatcher, alphabet_of
+from adaptner.nn.encoders.embeddings import FrozenWords
+from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.four_bit import FourBit
+from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.word_vectors import WordVectors
+
+VECTORS = WordVectors(("a", "bb", "ccc"), np.eye(3, dtype=np.float32))
+X, XY = LabelSet(("X",)), LabelSet(("X", "Y"))
+
+
+def sentence(text: str, tags: str = "") -> Sentence:
+    return Sentence.from_tokens(text.split(), tags.split() or None)
+
+
+def batcher() -> WordBatcher:
+    return WordBatcher(VECTORS, "abc")
+
+
+def test_sentences_are_sorted_and_tags_go_with_them() -> None:
+    task = [sentence("a", "B-X"), sentence("a bb ccc", "O B-X I-X"), sentence("bb a", "O O")]
+    batch = batcher()([task], [X])
+    assert batch.order == ((1, 2, 0),)
+    assert batch.mask.tolist() == [[[True] * 3, [True, True, False], [True, False, False]]]
+    assert batch.tags is not None
+    assert batch.tags.tolist() == [[[0, 1, 2], [0, 0, 0], [1, 0, 0]]]
+
+
+def test_each_task_has_its_own_tag_numbers() -> None:
+    task = [sentence("a bb", "B-Y I-Y")]
+    batch = batcher()([task, task], [LabelSet(("Y",)), XY])
+    assert batch.tags is not None
+    assert batch.tags.tolist() == [[[1, 2]], [[3, 4]]]
+    assert batcher()([task]).tags is None
+
+
+def test_tags_are_numbered_in_the_scheme_of_the_labels() -> None:
+    task = [sentence("a", "B-X"), sentence("a bb ccc a bb", "B-Y I-Y I-Y B-X I-X")]
+    batch = batcher()([task, task], [LabelSet(("X", "Y"), "bioes"), LabelSet(("X", "Y"))])
+    assert batch.tags is not None
+    assert batch.tags.tolist() == [
+        [[5, 6, 7, 1, 3], [4, 0, 0, 0, 0]],
+        [[3, 4, 4, 1, 2], [1, 0, 0, 0, 0]],
+    ]
+
+
+def test_tasks_of_different_vocabularies_are_filled_up() -> None:
+    rich = [sentence("a bb ccc acb"), sentence("cab bca a")]
+    poor = [sentence("a a a a a"), sentence("a")]
+    batch = batcher()([rich, poor])
+    assert batch.rows.shape == (2, 6)
+    assert batch.char_packing.lengths[1].tolist() == [1] * 6
+    for g, task in enumerate((rich, poor)):
+        for i, original in enumerate(batch.order[g]):
+            for t, word in enumerate(task[original].tokens):
+                w = int(batch.index[g, i, t])
+                assert batch.rows[g, w] == VECTORS.row(word)
+                length = int(batch.char_packing.lengths[g, w])
+                letters = "".join("\0?abc"[c] for c in batch.chars[g, w, :length])
+                assert letters == word
+
+
+words = st.text("abcé", min_size=1, max_size=40)
+sentences = st.lists(words, min_size=1, max_size=5).map(Sentence.from_tokens)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
+def test_every_token_can_be_read_back(tasks: list[list[Sentence]]) -> None:
+    batch = batcher()(tasks)
+    for g, task in enumerate(tasks):
+        assert sorted(batch.order[g]) == list(range(len(task)))
+        lengths = [len(task[i]) for i in batch.order[g]]
+        assert lengths == sorted(lengths, reverse=True)
+        assert batch.mask[g].sum(1).tolist() == lengths
+        assert batch.char_packing.lengths[g].tolist() == sorted(
+            batch.char_packing.lengths[g].tolist(), reverse=True
+        )
+        for i, original in enumerate(batch.order[g]):
+            for t, word in enumerate(task[original].tokens):
+                w = int(batch.index[g, i, t])
+                read = [{"a": 2, "b": 3, "c": 4}.get(c, UNKNOWN_CHAR) for c in word]
+                if len(read) > LONGEST_WORD:
+                    read = read[: LONGEST_WORD // 2] + read[-LONGEST_WORD // 2 :]
+                assert batch.chars[g, w, : batch.char_packing.lengths[g, w]].tolist() == read
+                assert batch.chars[g, w, batch.char_packing.lengths[g, w] :].sum() == 0
+
+
+def test_long_words_keep_both_ends_and_bound_the_width() -> None:
+    long = "a" * 500 + "b" * 500
+    batch = batcher()([[sentence(f"{long} a")]])
+    assert batch.chars.shape == (1, 2, LONGEST_WORD)
+    assert batch.chars[0, 0].tolist() == [2] * 16 + [3] * 16
+    exact = "c" * LONGEST_WORD
+    assert batcher()([[sentence(exact)]]).chars[0, 0].tolist() == [4] * LONGEST_WORD
+
+
+def test_unknown_words_and_characters() -> None:
+    batch = batcher()([[sentence("zβ A")]])
+    assert sorted(batch.rows[0].tolist()) == [0, len(VECTORS.words)]
+    assert batch.chars[0, 0].tolist() == [UNKNOWN_CHAR, UNKNOWN_CHAR]
+    assert batch.chars[0, 1].tolist() == [UNKNOWN_CHAR, 0]  # "A" is no "a" to the characters
+
+
+def test_a_tag_the_task_does_not_know_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        batcher()([[sentence("a", "B-Z")]], [X])
+
+
+def test_alphabet_is_sorted_without_spaces_or_rare_characters() -> None:
+    found = alphabet_of([sentence("ba ab\u00a0x"), sentence("cc β")])
+    assert found == "abc"
+    assert alphabet_of([sentence("β")], least=1) == "β"
+
+
+def test_packing_of_the_batch_covers_the_mask() -> None:
+    batch = batcher()([[sentence("a bb"), sentence("a bb ccc")], [sentence("a"), sentence("bb")]])
+    ones = torch.ones(2, 2, sum(batch.packing.sizes), 1)
+    assert (batch.packing.unpack(ones)[batch.mask] == 1).all()
+
+
+def checked(own: WordBatcher, tokens: list[str]) -> None:
+    batch = own([[Sentence.from_tokens(tokens)]])
+    for t, word in enumerate(tokens):
+        w = int(batch.index[0, 0, t])
+        assert batch.rows[0, w] == own.vectors.row(word)
+        length = int(batch.char_packing.lengths[0, w])
+        assert batch.chars[0, w, :length].tolist() == own.spelled(word)
+
+
+def test_thousands_of_words_and_forgetting_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_module, "REMEMBERED", 3000)
+    own = WordBatcher(VECTORS, "abc0123456789")
+    for start in range(0, 8000, 500):
+        checked(own, [f"w{i}" for i in range(start, start + 500)] + ["a", "w3"])
+
+
+def test_threads_may_meet_new_words_at_once() -> None:
+    """A tagger's ``predict`` may be called from several threads; they share its batcher."""
+    own = WordBatcher(WordVectors((), np.zeros((0, 2), dtype=np.float32)), "0123456789abcd")
+    words = {n: [f"{n}{i}" for i in range(400)] for n in "abcd"}
+    failures: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for start in range(0, 400, 20):
+                checked(own, words[name][start : start + 20] + words["a"][start : start + 20])
+        except BaseException as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(n,)) for n in words]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
+    for tokens in words.values():
+        checked(own, tokens)
+
+
+# --- words made up of n-grams ---------------------------------------------------------------------
+
+RNG = np.random.default_rng(5)
+SUBWORDS = WordVectors(
+    ("a", "bb", "ccc"),
+    FourBit.of(RNG.normal(size=(3, 4))),
+    Grams(FourBit.of(RNG.normal(size=(40, 4))), 2, 3),
+)
+
+
+def looked_up(own: WordBatcher, tasks: list[list[Sentence]]) -> list[list[list[np.ndarray]]]:
+    """The vector of every token, task by task and sentence by sentence, through a batch."""
+    batch = own(tasks)
+    found = FrozenWords(own.vectors)(batch.rows, batch.pieces)
+    placed = [found[g][batch.index[g]].numpy() for g in range(len(tasks))]
+    return [
+        [placed[g][batch.order[g].index(i)][: len(s)] for i, s in enumerate(task)]
+        for g, task in enumerate(tasks)
+    ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
+def test_every_token_has_its_own_vector(tasks: list[list[Sentence]]) -> None:
+    for task, rows in zip(tasks, looked_up(WordBatcher(SUBWORDS, "abc"), tasks), strict=True):
+        for own, found in zip(task, rows, strict=True):
+            for word, vector in zip(own.tokens, found, strict=True):
+                expected = SUBWORDS.vector(word)
+                assert expected is not None
+                np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_neighbours_do_not_change_a_made_up_word() -> None:
+    alone = looked_up(WordBatcher(SUBWORDS, "abc"), [[sentence("cab")]])[0][0][0]
+    among = looked_up(
+        WordBatcher(SUBWORDS, "abc"), [[sentence("bca cabc cab a")], [sentence("ab cab")]]
+    )
+    assert np.array_equal(alone, among[0][0][2])
+    assert np.array_equal(alone, among[1][0][1])
+
+
+def test_pieces_are_only_of_words_without_a_row() -> None:
+    own = WordBatcher(SUBWORDS, "abc")
+    assert own([[sentence("a BB ccc")]]).pieces is None
+    batch = own([[sentence("a cab"), sentence("a")], [sentence("bca bb"), sentence("cab bca")]])
+    assert batch.pieces is not None
+    assert len(batch.pieces.starts) == 3  # cab; bca, cab: each once a task
+    unknown = (batch.rows == 3).flatten().nonzero()[:, 0]
+    assert batch.pieces.places.tolist() == unknown.tolist()
+    assert own([[sentence("a bb")]]).pieces is None  # though it remembers words that have some
+    assert batcher()([[sentence("cab")]]).pieces is None
+
+
+def test_words_too_short_for_an_n_gram_stay_zero() -> None:
+    assert SUBWORDS.grams is not None
+    long = WordVectors(SUBWORDS.words, SUBWORDS.table, Grams(SUBWORDS.grams.table, 9, 9))
+    found = looked_up(WordBatcher(long, "abc"), [[sentence("cab bb cabcabcabcab")]])[0][0]
+    assert found[0].tolist() == [0, 0, 0, 0]
+    assert np.array_equal(found[1], SUBWORDS.table[1])
+    assert found[2].any()
+
+
+def test_pieces_are_forgotten_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_module, "REMEMBERED", 1000)
+    own = WordBatcher(SUBWORDS, "abc")
+    for start in range(0, 5000, 500):
+        tokens = [f"w{i}" for i in range(start, start + 500)]
+        found = looked_up(own, [[Sentence.from_tokens(tokens)]])[0][0]
+        np.testing.assert_allclose(found[7], SUBWORDS.vector(tokens[7]), rtol=1e-5, atol=1e-6)
+        assert len(own._words.pieces) <= 1500

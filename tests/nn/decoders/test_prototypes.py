@@ -1,0 +1,462 @@
+"""The prototypical classifier by hand: class means, distances, O's number, what was never seen."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+from naive_tagger import Lexicon, Values, gold_tags, gradient, leaves, states_of, values_of
+from torch import Tensor
+
+import adaptner.methods.wpz.adaptation as prototype_tune
+from adaptner.adaptation.descent import Batches
+from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.target import Target
+from adaptner.episodes import TaskSource
+from adaptner.methods.base import SourceDomain
+from adaptner.methods.families.source_pretrained import Scene, build_model
+from adaptner.methods.wpz import WPZ
+from adaptner.methods.wpz.adaptation import episode_loss, target_means
+from adaptner.models.base import Base
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.decoders.prototypes import (
+    Prototypes,
+    class_means,
+    class_sums,
+    prototype_scores,
+    token_losses,
+)
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.model import ModelShape, TaggingModel
+from adaptner.training.budget import Budget
+from adaptner.training.checkpoint import TrainingState
+from adaptner.training.optimiser import Optimiser, OptimiserConfig
+from adaptner.types import LabelSet, Sentence
+from adaptner.vectors.word_vectors import WordVectors
+
+LABELS = LabelSet(("X", "Y"))  # O, B-X, I-X, B-Y, I-Y
+NONE, BX, IX, BY, IY = range(5)
+CLASSES = 5
+FAR = 99.0  # stands where no token is
+
+# Two sentences of a support: (state, tag) of every token.
+SUPPORT = [
+    [((1.0, 1.0), NONE), ((2.0, 0.0), BX), ((4.0, 2.0), IX)],
+    [((4.0, 0.0), BX), ((0.0, 6.0), BY)],
+]
+MEANS = {BX: (3.0, 0.0), IX: (4.0, 2.0), BY: (0.0, 6.0)}
+OUTSIDE = -4.0
+TOKEN = (1.0, 1.0)
+DISTANCES = {BX: 2.0**2 + 1, IX: 3.0**2 + 1, BY: 1 + 5.0**2}
+
+
+def padded(sentences: list[list[tuple[tuple[float, ...], int]]]) -> tuple[Tensor, Tensor, Tensor]:
+    """States, tags and mask of one task; padding holds numbers that would be seen."""
+    longest = max(map(len, sentences))
+    filler = ((FAR, FAR), BY)
+    rows = [[*s, *[filler] * (longest - len(s))] for s in sentences]
+    states = torch.tensor([[x for x, _ in s] for s in rows], dtype=torch.float64)[None]
+    tags = torch.tensor([[t for _, t in s] for s in rows])[None]
+    mask = torch.tensor([[i < len(s) for i in range(longest)] for s in sentences])[None]
+    return states, tags, mask
+
+
+def decoder() -> Prototypes:
+    found = Prototypes(2, LABELS, torch.Generator()).double()
+    with torch.no_grad():
+        found.outside.fill_(OUTSIDE)
+    found.remember(*class_means(*class_sums(*padded(SUPPORT), CLASSES)))
+    return found
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_class_means() -> None:
+    sums, counts = class_sums(*padded(SUPPORT), CLASSES)
+    assert counts.tolist() == [[1, 2, 1, 1, 0]]
+    assert sums[0].tolist() == [[1, 1], [6, 0], [4, 2], [0, 6], [0, 0]]
+    means, seen = class_means(sums, counts)
+    assert seen.tolist() == [[False, True, True, True, False]]  # O has a number instead
+    for tag, mean in MEANS.items():
+        assert tuple(means[0, tag].tolist()) == mean
+    assert means.isfinite().all()
+
+
+def test_scores_are_squared_distances_and_a_number_for_o() -> None:
+    ours = decoder()
+    scores = ours.tag_scores(torch.tensor([[[TOKEN]]]).double())
+    assert scores.shape == (1, 1, 1, CLASSES)
+    found = scores.flatten().tolist()
+    assert found[NONE] == OUTSIDE
+    for tag, distance in DISTANCES.items():
+        assert found[tag] == pytest.approx(-distance, abs=1e-12)
+    assert found[IY] < -9999
+
+
+@pytest.mark.parametrize("tag", [NONE, BX, IX, BY])
+def test_the_loss_of_one_token(tag: int) -> None:
+    scores = {NONE: OUTSIDE, **{t: -d for t, d in DISTANCES.items()}}
+    expected = math.log(sum(map(math.exp, scores.values()))) - scores[tag]
+    states, mask = torch.tensor([[[TOKEN]]]).double(), torch.ones(1, 1, 1).bool()
+    found = decoder()(states, torch.tensor([[[tag]]]), mask)
+    assert found.shape == (1, 1)
+    assert found.item() == pytest.approx(expected, abs=1e-12)
+    probability = decoder().marginals(states, mask)[0, 0, 0, tag].item()
+    assert probability == pytest.approx(math.exp(-expected), abs=1e-12)
+
+
+def test_a_sentence_costs_the_sum_of_its_tokens_without_the_padding() -> None:
+    query = [[(TOKEN, NONE), ((4.0, 1.0), IX), ((0.0, 5.0), BY)], [((3.0, 1.0), BX)]]
+    ours = decoder()
+    one = torch.ones(1, 1, 1).bool()
+    found = ours(*padded(query))[0].tolist()
+    for cost, sentence in zip(found, query, strict=True):
+        alone = [
+            ours(torch.tensor([[[x]]]).double(), torch.tensor([[[t]]]), one).item()
+            for x, t in sentence
+        ]
+        assert cost == pytest.approx(sum(alone), abs=1e-12)
+
+
+def test_the_nearest_mean_is_chosen_unless_all_are_farther_than_o() -> None:
+    points = [(3.2, 0.1), (4.0, 1.9), (0.5, 5.0), (-9.0, -9.0), TOKEN]
+    states = torch.tensor([[points]]).double()
+    mask = torch.ones(1, 1, 5).bool()
+    assert decoder().decode(states, mask)[0, 0].tolist() == [BX, IX, BY, NONE, NONE]
+    nearer = decoder()
+    with torch.no_grad():
+        nearer.outside.fill_(-DISTANCES[BX] - 0.1)
+    assert nearer.decode(states, mask)[0, 0, -1].item() == BX
+
+
+# --- classes that the support does not show -------------------------------------------------------
+
+
+def test_an_unseen_class_cannot_be_chosen() -> None:
+    """Its mean would be at the origin, where this token is; O is made worthless."""
+    ours = decoder()
+    with torch.no_grad():
+        ours.outside.fill_(-1000)
+    origin, mask = torch.zeros(1, 1, 1, 2).double(), torch.ones(1, 1, 1).bool()
+    assert ours.decode(origin, mask).item() == BX
+    assert ours.marginals(origin, mask)[0, 0, 0, IY].item() == 0
+
+
+def test_a_token_of_an_unseen_class_does_not_count() -> None:
+    query = [[(TOKEN, BX), ((2.0, 2.0), BY), ((0.0, 0.0), IY)]]
+    without = [query[0][:2]]
+    results = []
+    for sentences in (query, without):
+        means, seen = class_means(*class_sums(*padded(SUPPORT), CLASSES))
+        states, tags, mask = padded(sentences)
+        at = [states.requires_grad_(), means.requires_grad_(), torch.tensor([OUTSIDE]).double()]
+        at[2].requires_grad_()
+        loss = token_losses(prototype_scores(at[0], at[1], seen, at[2]), tags, mask, seen)
+        results.append((loss.detach(), torch.autograd.grad(loss.sum(), at)))
+    (loss, (states, *others)), (shorter, (fewer, *same)) = results
+    assert loss.item() == pytest.approx(shorter.item(), abs=1e-12)
+    torch.testing.assert_close(states[:, :, :2], fewer)
+    assert not states[:, :, 2].any()
+    torch.testing.assert_close(others, same)
+    assert fewer.abs().max() > 0.1
+
+
+def test_a_query_of_unseen_classes_alone_costs_nothing() -> None:
+    means, seen = class_means(*class_sums(*padded(SUPPORT), CLASSES))
+    states, tags, mask = padded([[(TOKEN, IY)]])
+    states.requires_grad_()
+    loss = token_losses(
+        prototype_scores(states, means, seen, torch.zeros(1).double()), tags, mask, seen
+    ).sum()
+    assert loss.item() == 0
+    assert not torch.autograd.grad(loss, states)[0].any()
+
+
+def test_an_unlearnt_decoder_says_o() -> None:
+    ours = Prototypes(2, LABELS, torch.Generator())
+    assert not ours.decode(torch.zeros(1, 2, 3, 2), torch.ones(1, 2, 3).bool()).any()
+
+
+# --- an episode over an encoder -------------------------------------------------------------------
+
+WORDS = ("the", "of", "gene", "dose")
+VECTORS = WordVectors(WORDS, np.random.default_rng(3).normal(size=(4, 3)).astype(np.float32))
+ENCODER = EncoderConfig(
+    char_embedding=2,
+    char_cnn_widths=(2, 3),
+    char_cnn_filters=2,
+    char_lstm=0,
+    recurrent="gru",
+    hidden=2,
+    dropout=0.0,
+    tune_words=True,
+)
+EPISODES = [
+    (
+        [
+            Sentence.from_tokens(["the", "gene", "dose"], ["O", "B-X", "I-X"]),
+            Sentence.from_tokens(["p53"], ["B-X"]),
+        ],
+        [
+            Sentence.from_tokens(["of", "p53"], ["O", "B-X"]),
+            Sentence.from_tokens(["the", "dose", "of", "gene"], ["O", "B-Y", "O", "B-X"]),
+        ],
+    ),
+    (
+        [
+            Sentence.from_tokens(["dose", "dose"], ["B-Y", "I-Y"]),
+            Sentence.from_tokens(["of", "the", "p53", "of"], ["O", "O", "B-X", "B-Y"]),
+        ],
+        [
+            Sentence.from_tokens(["gene", "gene", "the"], ["B-X", "O", "B-Y"]),
+            Sentence.from_tokens(["dose", "of"], ["B-Y", "I-Y"]),
+        ],
+    ),
+]
+
+
+def made() -> tuple[TaggingModel, WordBatcher]:
+    batcher = WordBatcher(VECTORS, "dehnop35")
+    g = torch.Generator().manual_seed(0)
+    encoder = RecurrentEncoder(ENCODER, batcher, g)
+    shape = ModelShape(decoder="prototypes", shared=True)
+    model = TaggingModel(encoder, {"x": LABELS, "y": LABELS}, g, shape).double()
+    with torch.no_grad():
+        for p in model.parameters():  # far from the small numbers they start with
+            p.copy_(torch.randn(p.shape, generator=g, dtype=torch.float64))
+    return model, batcher
+
+
+def episode(model: TaggingModel, batcher: WordBatcher, numbers: list[int], p: Values) -> Tensor:
+    support, query = (
+        batcher([EPISODES[n][half] for n in numbers], [LABELS] * len(numbers)) for half in (0, 1)
+    )
+    return episode_loss(
+        model.states(p, support),
+        support,
+        model.states(p, query),
+        query,
+        p["decoder.outside"],
+        CLASSES,
+    )
+
+
+def naive_means(values: Values, lexicon: Lexicon, support: list[Sentence], labels: LabelSet):
+    members: dict[str, list[Tensor]] = {}
+    for sentence in support:
+        tags = gold_tags(sentence, labels.scheme == "bioes")
+        for state, tag in zip(states_of(values, lexicon, sentence.tokens), tags, strict=True):
+            members.setdefault(tag, []).append(state)
+    members.pop("O", None)
+    return {tag: sum(states) / len(states) for tag, states in members.items()}
+
+
+def naive_episode(
+    values: Values,
+    outside: Tensor,
+    lexicon: Lexicon,
+    support: list[Sentence],
+    query: list[Sentence],
+    labels: LabelSet = LABELS,
+) -> Tensor:
+    """Fritzler et al. token by token."""
+    means = naive_means(values, lexicon, support, labels)
+    total = torch.zeros((), dtype=torch.float64)
+    for sentence in query:
+        tags = gold_tags(sentence, labels.scheme == "bioes")
+        for state, tag in zip(states_of(values, lexicon, sentence.tokens), tags, strict=True):
+            scores = {"O": outside}
+            for known, mean in means.items():
+                scores[known] = -((state - mean) ** 2).sum()
+            if tag in scores:
+                total = total + torch.stack(list(scores.values())).exp().sum().log() - scores[tag]
+    return total / len(query)
+
+
+def test_an_episode_is_what_its_tokens_cost_one_by_one() -> None:
+    model, batcher = made()
+    lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
+    values = values_of(model)
+    outside = model.decoder_of(0).outside.detach()[0]
+    found = episode(model, batcher, [0, 1], model.stacked([0, 1]))
+    for g, (support, query) in enumerate(EPISODES):
+        expected = naive_episode(values, outside, lexicon, support, query)
+        assert found[g].item() == pytest.approx(expected.item(), abs=1e-10)
+
+
+def test_tasks_side_by_side_equal_each_alone() -> None:
+    model, batcher = made()
+
+    def with_gradients(numbers: list[int]) -> tuple[Tensor, Values]:
+        at = {n: p.requires_grad_() for n, p in model.stacked([0] * len(numbers)).items()}
+        losses = episode(model, batcher, numbers, at)
+        found = torch.autograd.grad(losses.sum(), list(at.values()))
+        return losses.detach(), dict(zip(at, found, strict=True))
+
+    losses, gradients = with_gradients([0, 1, 0])
+    for g, number in enumerate([0, 1, 0]):
+        alone, own = with_gradients([number])
+        torch.testing.assert_close(losses[g], alone[0], atol=1e-12, rtol=0)
+        for name, value in own.items():
+            torch.testing.assert_close(gradients[name][g], value[0], atol=1e-12, rtol=0, msg=name)
+    assert abs(losses[0] - losses[1]) > 0.1
+
+
+def test_the_gradient_of_an_episode_by_finite_differences() -> None:
+    """By every parameter of θ, through the support's means and the query's states both, and by O's."""
+    model, batcher = made()
+    start, step = model.stacked([0, 1]), 1e-5
+    at = {n: p.clone().requires_grad_() for n, p in start.items()}
+    found = torch.autograd.grad(episode(model, batcher, [0, 1], at).sum(), list(at.values()))
+    for number, (name, gradient_) in enumerate(zip(at, found, strict=True)):
+        value = start[name]
+        towards = torch.randn(
+            value.shape, generator=torch.Generator().manual_seed(number), dtype=torch.float64
+        )
+        with torch.no_grad():
+            ahead = episode(model, batcher, [0, 1], {**start, name: value + step * towards})
+            behind = episode(model, batcher, [0, 1], {**start, name: value - step * towards})
+        expected = (ahead - behind) / (2 * step)
+        ours = (
+            (gradient_ * towards).flatten(1).sum(1) if gradient_.dim() > 1 else gradient_ * towards
+        )
+        torch.testing.assert_close(ours, expected, atol=1e-7, rtol=1e-6, msg=name)
+        assert expected.abs().max() > 1e-3, name
+
+
+# --- WPZ ------------------------------------------------------------------------------------------
+
+
+def corpus(label: str, seed: int) -> list[Sentence]:
+    rng = random.Random(seed)
+    found = []
+    for number in range(8):
+        tokens = [rng.choice((*WORDS, "p53")) for _ in range(rng.randint(1, 4))]
+        tokens[0] = f"s{number}"
+        tags = [rng.choice(("O", f"B-{label}")) for _ in tokens]
+        if tags[-1][0] == "B":
+            tokens.append("end")
+            tags.append(f"I-{label}")
+        found.append(Sentence.from_tokens(tokens, tags))
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+def test_an_iteration_of_wpz(scheme: str) -> None:
+    """Its gradient: the mean over the episodes that the sampler drew."""
+    sources = [
+        SourceDomain(n, LabelSet((n,)), {n: corpus(n, seed)}, {}) for seed, n in enumerate("XY")
+    ]
+    method = WPZ(k=3, tasks=3, encoder=ENCODER.model_dump(), scheme=scheme)
+    generator = torch.Generator().manual_seed(1)
+    model, batcher = build_model(sources, method.config, VECTORS, 1, generator)
+    model.double()
+    with torch.no_grad():
+        model.decoder_of(0).outside.fill_(-0.3)
+        model.encoder.recurrent.input_weight.mul_(2)
+    state = TrainingState(
+        model, Optimiser(model.parameters(), method.config.optimiser), random.Random(1), generator
+    )
+    report = method.iteration(Scene(model, batcher, sources, state))(1)
+
+    source, rng = TaskSource([d.corpora for d in sources], 3), random.Random(1)
+    drawn = [source.sample(rng) for _ in range(3)]
+    assert {task.domain for task in drawn} == {0, 1}
+    lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
+    theta = leaves(values_of(model.encoder))
+    theta = {f"encoder.{n}": v for n, v in theta.items()}
+    outside = torch.tensor(-0.3, dtype=torch.float64, requires_grad=True)
+    labels = LabelSet(("X", "Y"), scheme)  # type: ignore[arg-type]
+    losses = [
+        naive_episode(theta, outside, lexicon, list(t.support), list(t.query), labels)
+        for t in drawn
+    ]
+    mean = sum(losses) / 3
+    assert report.loss == pytest.approx(mean.item(), abs=1e-9)
+    expected = gradient(mean, {**theta, "decoder.0.outside": outside})
+    found = dict(model.named_parameters())
+    assert set(found) == set(expected)
+    for name, p in found.items():
+        torch.testing.assert_close(p.grad[0], expected[name], atol=1e-9, rtol=0, msg=name)
+        assert p.grad.abs().max() > 1e-4, name
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 7, 64])
+def test_means_in_parts_equal_those_of_one_pass(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, batcher = made()
+    sentences = [*corpus("X", 5), *corpus("Y", 6), *(s for half in EPISODES[0] for s in half)]
+    labels = LabelSet(("X", "Y", "Z"))
+    monkeypatch.setattr(prototype_tune, "ENCODED_AT_ONCE", at_once)
+    means, seen = target_means(model.encoder, batcher, Target(sentences, labels))
+    expected = naive_means(
+        values_of(model), Lexicon(WORDS, VECTORS.table, batcher.alphabet), sentences, labels
+    )
+    assert {labels.tags[t] for t in seen[0].nonzero().flatten().tolist()} == set(expected)
+    assert "B-Z" not in expected
+    for tag, mean in expected.items():
+        torch.testing.assert_close(means[0, labels.index[tag]], mean, atol=1e-12, rtol=0)
+    assert not means.requires_grad
+
+
+TUNE = FineTuneConfig(
+    batch=5,
+    encoder_scale=0.5,
+    optimiser=OptimiserConfig(
+        name="sgd", rate=0.2, momentum=0, weight_decay=0, clip=1e9, schedule="constant"
+    ),
+)
+
+
+def base_of(model: TaggingModel, batcher: WordBatcher) -> Base:
+    return Base(model, batcher, "wpz", {}, {"vectors": "given", "iterations": 1})
+
+
+def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
+    model, batcher = made()
+    sentences = [*corpus("X", 5), *corpus("Y", 6)]
+    tagger = prototype_tune.prototype_tune(
+        base_of(model, batcher), sentences, TUNE, budget=Budget(2), seed=4
+    )
+    lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
+    batches = Batches(sentences, 5, random.Random(4))
+    theta = {n: v for n, v in values_of(model).items() if n.startswith("encoder.")}
+    outside = model.decoder_of(0).outside.detach()[0]
+    for _ in range(2):
+        drawn = batches.next()
+        at = {**leaves(theta), "outside": outside.clone().requires_grad_()}
+        loss = naive_episode(at, at["outside"], lexicon, drawn[:2], drawn[2:])
+        slopes = gradient(loss, at)
+        theta = {n: v - 0.1 * slopes[n] for n, v in theta.items()}
+        outside = outside - 0.2 * slopes["outside"]
+    learnt = {f"encoder.{n}": v for n, v in values_of(tagger.encoder).items()}
+    for name, value in theta.items():
+        torch.testing.assert_close(learnt[name], value, atol=1e-9, rtol=0, msg=name)
+    decoder = tagger.decoder
+    assert decoder.outside.item() == pytest.approx(outside.item(), abs=1e-9)
+    assert abs(decoder.outside.item() - model.decoder_of(0).outside.item()) > 1e-3
+    # the means are those of all sentences, by the θ that was learnt
+    for tag, mean in naive_means(learnt, lexicon, sentences, LABELS).items():
+        row = tagger.labels.index[tag]
+        assert decoder.seen[0, row]
+        torch.testing.assert_close(decoder.means[0, row], mean, atol=1e-9, rtol=0)
+    assert not decoder.seen[0, 0]
+
+
+def test_one_sentence_gives_means_and_no_step() -> None:
+    model, batcher = made()
+    sentence = EPISODES[0][0][0]
+    tagger = prototype_tune.prototype_tune(base_of(model, batcher), [sentence], TUNE)
+    assert tagger.facts["steps"] == 0
+    assert tagger.decoder.outside.item() == model.decoder_of(0).outside.item()
+    lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
+    expected = naive_means(values_of(model), lexicon, [sentence], tagger.labels)
+    assert set(expected) == {"B-X", "I-X"}
+    for tag, mean in expected.items():
+        row = tagger.labels.index[tag]
+        torch.testing.assert_close(tagger.decoder.means[0, row], mean, atol=1e-12, rtol=0)

@@ -1,0 +1,43 @@
+"""Dropout inside a network: the right share, scaled, from the generator it says."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from adaptner.nn.encoders.fast_dropout import QuickDropout, dropout_factors, quicken_dropout
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.85])
+def test_the_share_and_the_scale(rate: float) -> None:
+    torch.manual_seed(0)
+    factors = dropout_factors((1001, 999), rate, torch.float64)  # no multiple of four
+    assert factors.shape == (1001, 999)
+    dropped = factors == 0
+    torch.testing.assert_close(
+        factors[~dropped], torch.full_like(factors[~dropped], 1 / (1 - rate))
+    )
+    sd = (rate * (1 - rate) / dropped.numel()) ** 0.5
+    assert abs(float(dropped.double().mean()) - rate) < 4 * sd
+    # neighbours know nothing of each other: they come from the same 64 bits
+    both = (dropped.view(-1)[1:] & dropped.view(-1)[:-1]).double().mean()
+    assert float(both) == pytest.approx(rate**2, abs=5 * sd)
+
+
+def test_a_seed_repeats_it_and_evaluation_has_none() -> None:
+    layer, values = QuickDropout(0.5), torch.randn(40, 8)
+    torch.manual_seed(1)
+    one, other = layer(values), layer(values)
+    torch.manual_seed(1)
+    assert torch.equal(layer(values), one)
+    assert not torch.equal(one, other)
+    assert layer.eval()(values) is values
+
+
+def test_every_dropout_of_a_network_is_replaced() -> None:
+    inner = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.3))
+    network = nn.Sequential(inner, nn.Dropout(0.2), nn.ReLU())
+    quicken_dropout(network)
+    assert [m.p for m in network.modules() if isinstance(m, QuickDropout)] == [0.3, 0.2]
+    assert not any(isinstance(m, nn.Dropout) for m in network.modules())

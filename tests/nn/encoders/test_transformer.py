@@ -1,0 +1,350 @@
+"""The transformer encoder: a sentence's states depend on the sentence alone, words are aligned with
+their sub-words, and long sentences are read in windows."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from adaptner.errors import BadConfiguration, EncoderUnusable
+from adaptner.nn.batching.subwords import SubwordBatcher, windows
+from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of
+from adaptner.nn.encoders.registry import new_encoder
+from adaptner.nn.encoders.transformer import TransformerConfig, TransformerEncoder, alike
+from adaptner.types import Sentence
+
+SENTENCES = [
+    Sentence.from_tokens(text.split())
+    for text in (
+        "the gene",
+        "mutation of p53 is the cell mutated",
+        "Ω",
+        "the cell of the gene is a mutated gene of the cell",
+    )
+]
+
+
+def made(folder: Path, **settings: Any) -> tuple[TransformerEncoder, SubwordBatcher]:
+    given = {"max_length": 40, "overlap": 8, **settings}
+    config = TransformerConfig(name=str(folder), **given)
+    encoder, batcher = new_encoder(config, [], None, 0, torch.Generator().manual_seed(0))
+    assert isinstance(encoder, TransformerEncoder)
+    assert isinstance(batcher, SubwordBatcher)
+    return encoder.double(), batcher
+
+
+def naive(folder: Path, sentence: Sentence, alignment: str, **more: Any) -> Tensor:
+    """The library's own network and tokenizer on one sentence, and a loop over its words."""
+    from transformers import AutoModel, AutoTokenizer
+
+    network = AutoModel.from_pretrained(folder, attn_implementation="eager").double().eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder, **more)
+    encoded = tokenizer([list(sentence.tokens)], is_split_into_words=True, return_tensors="pt")
+    with torch.no_grad():
+        states = network(**encoded).last_hidden_state[0]
+    words = encoded.word_ids(0)
+    rows = []
+    for word in range(len(sentence)):
+        own = [states[place] for place, owner in enumerate(words) if owner == word]
+        rows.append(own[0] if alignment == "first" else sum(own) / len(own))  # type: ignore[arg-type]
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("alignment", ["first", "mean"])
+def test_words_have_the_states_of_their_sub_words(tiny_transformer: Path, alignment: str) -> None:
+    encoder, batcher = made(tiny_transformer, subwords=alignment)
+    batch = batcher([SENTENCES])
+    states = encoder(batch).detach()
+    assert states.shape == (1, 4, 12, encoder.width)
+    for place, original in enumerate(batch.order[0]):
+        sentence = SENTENCES[original]
+        truth = naive(tiny_transformer, sentence, alignment)
+        torch.testing.assert_close(states[0, place, : len(sentence)], truth)
+        assert not states[0, place, len(sentence) :].any()
+    assert len(batcher.pieces(["mutated"])[0]) == 2  # so that first and mean differ
+    assert len(batcher.pieces(["p53"])[0]) == 3
+
+
+@pytest.mark.parametrize("alignment", ["first", "mean"])
+def test_neighbours_and_padding_do_not_change_a_sentence(
+    tiny_transformer: Path, alignment: str
+) -> None:
+    encoder, batcher = made(tiny_transformer, subwords=alignment)
+    expected = [encoder(batcher([[s]]))[0, 0].detach() for s in SENTENCES]
+    shifted = SENTENCES[1:] + SENTENCES[:1]
+    longer = [Sentence.from_tokens(["cell"] * (30 - n)) for n in range(4)]
+    for tasks in ([SENTENCES], [shifted], [longer, SENTENCES], [shifted, longer]):
+        batch = batcher(tasks)
+        parameters = {n: p.expand(len(tasks), *p.shape[1:]) for n, p in encoder.named_parameters()}
+        states = torch.func.functional_call(encoder, parameters, (batch,)).detach()
+        for g, task in enumerate(tasks):
+            for i, original in enumerate(batch.order[g]):
+                if (sentence := task[original]) in SENTENCES:
+                    truth = expected[SENTENCES.index(sentence)]
+                    found = states[g, i, : len(sentence)]
+                    torch.testing.assert_close(found, truth, atol=1e-12, rtol=0)
+
+
+def test_tasks_have_their_own_parameters(tiny_transformer: Path) -> None:
+    encoder, batcher = made(tiny_transformer)
+    other = copy.deepcopy(encoder)
+    with torch.no_grad():
+        for p in other.parameters():
+            p.add_(0.1)
+    tasks = [SENTENCES, SENTENCES[::-1]]
+    both = {
+        n: torch.cat([p, q]).detach()
+        for (n, p), q in zip(encoder.named_parameters(), other.parameters(), strict=True)
+    }
+    states = torch.func.functional_call(encoder, both, (batcher(tasks),))
+    for g, own in enumerate((encoder, other)):
+        torch.testing.assert_close(states[g], own(batcher([tasks[g]]))[0])
+
+
+def test_a_network_of_another_family(tmp_path: Path) -> None:
+    """RoBERTa: positions begin behind the padding, sub-words are of bytes and know of a space."""
+    pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel
+
+    tokenizer = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    text = ["the gene", "mutated cell", "of the mutation"]
+    tokenizer.train_from_iterator(text, 300, 1, special_tokens=special, show_progress=False)
+    tokenizer.save_model(str(tmp_path))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "RobertaTokenizer"}')
+    shape = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        RobertaModel(
+            RobertaConfig(
+                vocab_size=300, intermediate_size=12, max_position_embeddings=42,
+                pad_token_id=1, bos_token_id=0, eos_token_id=2, initializer_range=0.3, **shape,
+            )
+        ).save_pretrained(tmp_path)  # fmt: skip
+    encoder, batcher = made(tmp_path)
+    table = NarrowTable(encoder, batcher, SENTENCES)
+    for used in (table.batcher, batcher):  # few rows of the embedding table, and all
+        batch = used([SENTENCES])
+        states = encoder(batch).detach()
+        for place, original in enumerate(batch.order[0]):
+            sentence = SENTENCES[original]
+            truth = naive(tmp_path, sentence, "first", add_prefix_space=True)
+            torch.testing.assert_close(states[0, place, : len(sentence)], truth)
+        table.widen()
+    with pytest.raises(EncoderUnusable, match="40 sub-words at once"):
+        made(tmp_path, max_length=41)
+
+
+# --- windows --------------------------------------------------------------------------------------
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=40),
+    room=st.integers(5, 15),
+    overlap=st.integers(0, 7),
+)
+def test_windows_cover_every_word_once_and_fit(sizes: list[int], room: int, overlap: int) -> None:
+    found = windows(sizes, room, overlap)
+    assert [w for own in found for w in range(own.begin, own.stop)] == list(range(len(sizes)))
+    for own in found:
+        assert own.first <= own.begin
+        assert own.stop <= own.end
+        assert sum(sizes[own.first : own.end]) <= room
+    for before, after in pairwise(found):
+        assert before.first < after.first  # it goes on
+        assert sum(sizes[after.first : before.end]) <= overlap
+    if sum(sizes) <= room:
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize("alignment", ["first", "mean"])
+def test_a_long_sentence_is_read_in_windows(tiny_transformer: Path, alignment: str) -> None:
+    """Each word's state is that of the window that uses it, read as a sentence of its own."""
+    encoder, batcher = made(tiny_transformer, subwords=alignment)
+    tokens = ["gene", "mutated", "p53", "cell"] * 12
+    sentence = Sentence.from_tokens(tokens)
+    states = encoder(batcher([[sentence, SENTENCES[0]]]))[0, 0].detach()
+    cut = windows([len(p) for p in batcher.pieces(tokens)], 38, 8)
+    assert len(cut) > 2
+    for own in cut:
+        alone = Sentence.from_tokens(tokens[own.first : own.end])
+        read = naive(tiny_transformer, alone, alignment)
+        truth = read[own.begin - own.first : own.stop - own.first]
+        torch.testing.assert_close(states[own.begin : own.stop], truth)
+    short = encoder(batcher([[SENTENCES[0]]]))[0, 0]
+    torch.testing.assert_close(encoder(batcher([[sentence, SENTENCES[0]]]))[0, 1, :2], short)
+
+
+def test_a_word_of_many_sub_words_is_read_at_both_ends(tiny_transformer: Path) -> None:
+    _, batcher = made(tiny_transformer, max_length=16)
+    (pieces,) = batcher.pieces(["acgt" * 20])
+    whole = [*batcher.pieces(["acgt"])[0]]
+    assert len(pieces) == 14  # all that a window has room for
+    assert pieces[:4] == tuple(whole)
+    assert batcher([[Sentence.from_tokens(["acgt" * 20, "gene"])]]).rows.shape[2] <= 16
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
+def test_windows_of_like_length_are_run_together(lengths: list[int]) -> None:
+    ordered = sorted(lengths, reverse=True)
+    parts = list(alike(ordered))
+    assert [n for first, end in parts for n in ordered[first:end]] == ordered
+    assert all(ordered[end - 1] >= 0.75 * ordered[first] for first, end in parts)
+
+
+# --- learning ----------------------------------------------------------------------------------------
+
+
+def gradients(encoder: TransformerEncoder, batcher: SubwordBatcher, seed: int = 3) -> list[Tensor]:
+    states = encoder(batcher([SENTENCES]), torch.Generator().manual_seed(seed))
+    return list(torch.autograd.grad(states.square().sum(), list(encoder.parameters())))
+
+
+def test_every_parameter_is_used(tiny_transformer: Path) -> None:
+    """An unused one makes the inner loop's gradient fail."""
+    encoder, batcher = made(tiny_transformer)
+    assert all(g.any() for g in gradients(encoder, batcher))
+    assert not any("pooler" in n for n, _ in encoder.named_parameters())
+
+
+@pytest.mark.parametrize("settings", [{}, {"lora": 2}])
+def test_checkpointing_gives_the_same_gradients(
+    tiny_transformer: Path, settings: dict[str, Any]
+) -> None:
+    """Dropout included: what is computed again is computed with the same noise."""
+    plain, batcher = made(tiny_transformer, **settings)
+    saving, _ = made(tiny_transformer, checkpointing=True, **settings)
+    for a, b in zip(gradients(plain, batcher), gradients(saving, batcher), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-12, rtol=0)
+
+
+def test_checkpointing_runs_the_network_again(
+    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, batcher = made(tiny_transformer, checkpointing=True)
+    calls = []
+    real = encoder.network.forward
+    monkeypatch.setattr(encoder.network, "forward", lambda **k: calls.append(1) or real(**k))
+    gradients(encoder, batcher)
+    assert len(calls) == 2
+
+
+def test_dropout_comes_from_the_generator_alone(tiny_transformer: Path) -> None:
+    encoder, batcher = made(tiny_transformer, dropout=0.0)
+    batch = batcher([SENTENCES])
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    one, two, other = (encoder(batch, torch.Generator().manual_seed(s)) for s in (1, 1, 2))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.equal(encoder(batch), encoder(batch))  # none without
+    quiet, _ = made(tiny_transformer, dropout=0.0, own_dropout=False)
+    assert torch.equal(quiet(batch, torch.Generator().manual_seed(1)), quiet(batch))
+
+
+def test_layer_wise_rates(tiny_transformer: Path) -> None:
+    encoder, _ = made(tiny_transformer, layer_decay=0.5)
+    rates = {n: encoder.rates()[p] for n, p in encoder.named_parameters()}
+    assert {r for n, r in rates.items() if "layer.1." in n} == {1.0}
+    assert {r for n, r in rates.items() if "layer.0." in n} == {0.5}
+    assert {r for n, r in rates.items() if "embeddings" in n} == {0.25}
+    assert len(rates) == len(list(encoder.parameters()))
+    assert made(tiny_transformer)[0].rates() == {}
+
+
+def test_frozen_layers_learn_nothing_and_change_nothing_else(tiny_transformer: Path) -> None:
+    whole, batcher = made(tiny_transformer)
+    upper, _ = made(tiny_transformer, frozen_layers=1)
+    names = [n for n, _ in upper.named_parameters()]
+    assert names == [n for n, _ in whole.named_parameters() if "layer.1." in n]
+    assert upper.table is None  # the words are below the layers
+    batch = batcher([SENTENCES])
+    assert torch.equal(upper(batch), whole(batch))
+    truth = dict(zip(dict(whole.named_parameters()), gradients(whole, batcher), strict=True))
+    for name, found in zip(names, gradients(upper, batcher), strict=True):
+        torch.testing.assert_close(found, truth[name], atol=1e-12, rtol=0)
+
+
+def test_frozen_layers_leave_one_to_learn(tiny_transformer: Path) -> None:
+    with pytest.raises(BadConfiguration, match="has 2 layers"):
+        made(tiny_transformer, frozen_layers=2)
+
+
+def test_frozen_layers_have_no_low_rank_updates(tiny_transformer: Path) -> None:
+    pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
+    names = [n for n, _ in made(tiny_transformer, frozen_layers=1, lora=2)[0].named_parameters()]
+    assert names
+    assert all("layer.1." in n and "lora_" in n for n in names)
+
+
+def test_lora_learns_its_own_parameters_only(tiny_transformer: Path) -> None:
+    pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
+    encoder, batcher = made(tiny_transformer, lora=2)
+    plain, _ = made(tiny_transformer)
+    names = [n for n, _ in encoder.named_parameters()]
+    assert names
+    assert all("lora_" in n for n in names)
+    assert encoder.table is None
+    batch = batcher([SENTENCES])
+    torch.testing.assert_close(encoder(batch), plain(batch))  # the updates start at zero
+    frozen = {n: t.clone() for n, t in encoder.named_buffers()}
+    found = gradients(encoder, batcher)
+    with torch.no_grad():
+        for p, g in zip(encoder.parameters(), found, strict=True):
+            p.sub_(g)
+    assert not torch.allclose(encoder(batch), plain(batch))
+    assert all(torch.equal(t, frozen[n]) for n, t in encoder.named_buffers())
+
+
+def test_a_narrow_table_gives_the_same_states_and_gradients(tiny_transformer: Path) -> None:
+    encoder, batcher = made(tiny_transformer)
+    assert encoder.table is not None
+    batch = batcher([SENTENCES])
+    rows = rows_of(encoder, [batch])
+    assert rows is not None
+    parameters = dict(encoder.named_parameters())
+    full = parameters[encoder.table]
+    assert len(rows) < full.shape[1]
+    fewer = {**parameters, encoder.table: full[:, rows].detach().requires_grad_()}
+    expected = torch.autograd.grad(encoder(batch).square().sum(), full)[0]
+    states = torch.func.functional_call(encoder, fewer, (narrow(batch, rows),))
+    torch.testing.assert_close(states, encoder(batch))
+    (found,) = torch.autograd.grad(states.square().sum(), fewer[encoder.table])
+    torch.testing.assert_close(found, expected[:, rows])
+    assert not expected[:, [r for r in range(full.shape[1]) if r not in rows]].any()
+
+
+def test_a_run_holds_the_rows_it_reads(tiny_transformer: Path) -> None:
+    encoder, batcher = made(tiny_transformer)
+    expected = encoder(batcher([SENTENCES])).detach()
+    start = encoder.get_parameter(encoder.table or "").detach().clone()
+    table = NarrowTable(encoder, batcher, SENTENCES[:2])
+    learned = encoder.get_parameter(encoder.table or "")
+    assert learned.shape[1] < start.shape[1]
+    torch.testing.assert_close(
+        encoder(table.batcher([SENTENCES[:2]])), encoder_of(tiny_transformer, SENTENCES[:2])
+    )
+    with torch.no_grad():
+        learned.mul_(2)
+    table.widen()
+    after = encoder.get_parameter(encoder.table or "").detach()
+    moved = (after - start)[0].any(-1)
+    assert int(moved.sum()) == learned.shape[1] - 1  # the padding's row is zero
+    (unseen,) = batcher.pieces(["z"])
+    assert not moved[list(unseen)].any()
+    assert not torch.allclose(encoder(batcher([SENTENCES])), expected)
+
+
+def encoder_of(folder: Path, sentences: list[Sentence]) -> Tensor:
+    encoder, batcher = made(folder)
+    return encoder(batcher([sentences]))

@@ -1,0 +1,133 @@
+"""Windows one behind the other, without padding, have the states and gradients that each has alone."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptner.nn.encoders.registry import new_encoder, window_attention
+from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.nn.encoders.window_attention import FAMILIES, packs
+from adaptner.types import Sentence
+
+LENGTHS = [7, 5, 1]
+SMALL = {
+    "vocab_size": 30,
+    "hidden_size": 8,
+    "embedding_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 12,
+    "max_position_embeddings": 20,
+    "pad_token_id": 1,
+    "initializer_range": 0.3,
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_packed_windows_are_what_the_library_makes_of_each(family: str) -> None:
+    """The library's own attention, window by window: states, gradients of all parameters, and no
+    trace of one window in another."""
+    transformers = pytest.importorskip(
+        "transformers", reason="pip install 'adaptner[transformers]'"
+    )
+    transformers.AttentionInterface.register(
+        window_attention.NAME, window_attention.window_attention
+    )
+    config = transformers.AutoConfig.for_model(family, **SMALL)
+    torch.manual_seed(0)
+    plain = transformers.AutoModel.from_config(config, attn_implementation="eager").double().eval()
+    packed = transformers.AutoModel.from_config(
+        copy.deepcopy(config), attn_implementation=window_attention.NAME
+    )  # two networks of one configuration would have one attention
+    packed.load_state_dict(plain.state_dict())
+    packed.double().eval()
+    words = [torch.randn(n, 8, dtype=torch.float64) for n in LENGTHS]
+    expected = torch.cat([plain(inputs_embeds=w[None]).last_hidden_state[0] for w in words])
+    places = torch.cat([torch.arange(n) for n in LENGTHS])[None]
+    first = 2 if family in ("camembert", "roberta", "xlm-roberta") else 0
+    found = packed(
+        inputs_embeds=torch.cat(words)[None], position_ids=places + first, window_lengths=LENGTHS
+    ).last_hidden_state[0]
+    torch.testing.assert_close(found, expected)
+    weight = torch.randn_like(found)
+    for network, states in ((plain, expected), (packed, found)):
+        (states * weight).sum().backward()
+        assert sum(p.grad is not None for p in network.parameters()) > 30
+    for a, b in zip(plain.parameters(), packed.parameters(), strict=True):
+        assert (a.grad is None) == (b.grad is None)
+        if a.grad is not None:
+            torch.testing.assert_close(b.grad, a.grad, atol=1e-12, rtol=1e-9)
+
+
+def made(folder: Path, padded: bool, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Any:
+    with monkeypatch.context() as patch:
+        if padded:
+            patch.setattr(window_attention, "FAMILIES", ())
+        config = TransformerConfig(name=str(folder), max_length=40, overlap=8, **settings)
+        return new_encoder(config, [], None, 0, torch.Generator().manual_seed(0))
+
+
+def test_the_encoder_packed_is_the_encoder_padded(
+    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks of several sentences, one of them in windows; θ's gradients and their own gradient."""
+    sentences = [
+        Sentence.from_tokens(text.split())
+        for text in ("the gene", "mutation of p53 is mutated", "gene of p53 mutated " * 10)
+    ]
+    tasks = [sentences, [sentences[1], sentences[0], sentences[0]]]
+    results = []
+    for padded in (False, True):
+        encoder, batcher = made(tiny_transformer, padded, monkeypatch)
+        encoder.double()
+        stacked = {n: p.expand(2, *p.shape[1:]) for n, p in encoder.named_parameters()}
+        states = torch.func.functional_call(encoder, stacked, (batcher(tasks),))
+        theta = list(encoder.parameters())
+        first = torch.autograd.grad(states.square().sum(), theta, create_graph=True)
+        norm = torch.stack([g.square().sum() for g in first]).sum()
+        second = torch.autograd.grad(norm, theta)
+        results.append([states, *first, *second])
+    for packed, plain in zip(*results, strict=True):
+        torch.testing.assert_close(packed, plain, atol=1e-9, rtol=1e-9)
+
+
+def test_lengths_that_are_not_handed_on_are_an_error(
+    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every sentence would read its neighbours."""
+    encoder, _ = made(tiny_transformer, False, monkeypatch)
+    with pytest.raises(TypeError, match="window_lengths"):
+        window_attention.window_attention(encoder.network, *[torch.zeros(1, 2, 3, 4)] * 3, None)
+
+
+def test_a_batch_is_run_at_once(tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, batcher = made(tiny_transformer, False, monkeypatch)
+    sentences = [Sentence.from_tokens(["gene"] * n) for n in (2, 30, 11)]
+    widths = []
+    real = encoder.network.forward
+
+    def watched(**told: Any) -> Any:
+        widths.append(told["inputs_embeds"].shape)
+        return real(**told)
+
+    monkeypatch.setattr(encoder.network, "forward", watched)
+    encoder(batcher([sentences]))
+    assert widths == [(1, 2 + 30 + 11 + 2 * 3, 8)]  # two marks a window, no padding
+
+
+@given(st.lists(st.integers(1, 60), max_size=20), st.integers(1, 100))
+def test_packs_hold_every_window_once_and_no_more_than_fits(lengths: list[int], most: int) -> None:
+    found = list(packs(lengths, most))
+    assert [n for first, end in found for n in lengths[first:end]] == lengths
+    for number, (first, end) in enumerate(found):
+        assert sum(lengths[first:end]) <= most or end == first + 1
+        if number:  # the one before had no room for it
+            before = found[number - 1]
+            assert sum(lengths[before[0] : before[1]]) + lengths[first] > most

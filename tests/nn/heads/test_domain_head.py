@@ -1,0 +1,83 @@
+"""The domain classifier by hand, and the sign of the reversed gradient."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from adaptner.nn.heads.domain_head import DomainHead
+from adaptner.nn.losses.gradient_reversal import reverse_gradient
+
+MASK = torch.tensor([[[1, 1, 1], [1, 0, 0]], [[1, 1, 0], [1, 1, 0]]]).bool()
+
+
+def states() -> torch.Tensor:
+    g = torch.Generator().manual_seed(1)
+    return torch.randn(2, 2, 3, 4, generator=g, dtype=torch.float64)
+
+
+def head(tasks: int = 2, reversal: bool = False) -> DomainHead:
+    g = torch.Generator().manual_seed(0)
+    found = DomainHead(4, 3, g, reversal).double()
+    found.weight = nn.Parameter(torch.randn(tasks, 3, 4, generator=g, dtype=torch.float64))
+    found.bias = nn.Parameter(torch.randn(tasks, 3, generator=g, dtype=torch.float64))
+    return found
+
+
+def test_loss_is_cross_entropy_of_the_masked_mean() -> None:
+    ours, x, domains = head(), states(), torch.tensor([2, 0])
+    found = ours(x, MASK, domains)
+    for g in range(2):
+        total = 0.0
+        for b in range(2):
+            tokens = x[g, b][MASK[g, b]]
+            scores = F.linear(tokens.mean(0), ours.weight[g], ours.bias[g])
+            total += F.cross_entropy(scores[None], domains[g : g + 1]).item()
+        assert found[g].item() == pytest.approx(total / 2, abs=1e-12)
+
+
+def test_by_hand() -> None:
+    ours = head(tasks=1)
+    ours.weight = nn.Parameter(torch.tensor([[[1.0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]]))
+    ours.bias = nn.Parameter(torch.zeros(1, 3))
+    x = torch.tensor([[[[2.0, 9, 9, 9], [4.0, 9, 9, 9], [1000.0, 0, 0, 0]]]])
+    found = ours(x, torch.tensor([[[True, True, False]]]), torch.tensor([0]))
+    assert found.item() == pytest.approx(math.log(1 + 2 * math.exp(-3)), abs=1e-6)
+
+
+def test_states_in_the_padding_do_not_matter() -> None:
+    x = states()
+    before = head()(x, MASK, torch.tensor([0, 1]))
+    x[~MASK] = 1e3
+    assert torch.equal(head()(x, MASK, torch.tensor([0, 1])), before)
+
+
+def test_reversal_turns_the_encoder_gradient_only() -> None:
+    results = []
+    for reversal in (False, True):
+        ours, x = head(reversal=reversal), states().requires_grad_()
+        loss = ours(x, MASK, torch.tensor([1, 2]))
+        results.append(
+            (loss.detach(), torch.autograd.grad(loss.sum(), [x, ours.weight, ours.bias]))
+        )
+    (plain, (x, weight, bias)), (reversed_, (rx, rweight, rbias)) = results
+    assert torch.equal(plain, reversed_)
+    assert x.abs().max() > 0
+    torch.testing.assert_close(rx, -x)
+    torch.testing.assert_close(rweight, weight)
+    torch.testing.assert_close(rbias, bias)
+
+
+def test_reverse_gradient_scales_and_can_be_differentiated_twice() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = reverse_gradient(x, 0.5)
+    assert torch.equal(y, x)
+    (once,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
+    torch.testing.assert_close(once, -0.5 * 3 * x**2)
+    # the inner x of 3x² lies behind the reversal as well
+    (twice,) = torch.autograd.grad(once.sum(), x)
+    torch.testing.assert_close(twice, 0.25 * 6 * x.detach())

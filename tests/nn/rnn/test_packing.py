@@ -1,0 +1,85 @@
+"""Packing: which token stands in which slot, for any ragged batch."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from adaptner.nn.rnn.packing import Packing
+
+
+@st.composite
+def ragged(draw: st.DrawFn) -> tuple[Tensor, int]:
+    """Lengths (G, B) in decreasing order and a grid at least as wide as the longest."""
+    tasks, batch = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    lengths = [
+        sorted(draw(st.lists(st.integers(1, 6), min_size=batch, max_size=batch)), reverse=True)
+        for _ in range(tasks)
+    ]
+    width = max(map(max, lengths)) + draw(st.integers(0, 2))
+    return torch.tensor(lengths), width
+
+
+def valid_slots(packing: Packing, lengths: Tensor) -> Tensor:
+    """(G, N): the slots that hold one of the task's own tokens."""
+    width = packing.shape[2]
+    rows, steps = packing.places[:, 0] // width, packing.places[:, 0] % width
+    return steps < lengths.gather(1, rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ragged())
+def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]) -> None:
+    lengths, width = case
+    packing = Packing.of(lengths, width)
+    longest = lengths.max(0).values.tolist()
+    assert sum(packing.sizes) == sum(longest)
+    assert list(packing.sizes) == sorted(packing.sizes, reverse=True)
+    assert packing.sizes == tuple(sum(n > t for n in longest) for t in range(max(longest)))
+    own = valid_slots(packing, lengths)
+    for task, row_lengths in enumerate(lengths.tolist()):
+        cells = [b * width + t for b, n in enumerate(row_lengths) for t in range(n)]
+        for direction in (0, 1):
+            places = packing.places[task, direction]
+            assert sorted(places[own[task]].tolist()) == sorted(cells)
+            assert len(set(places.tolist())) == len(places)  # nothing is overwritten
+
+
+@settings(max_examples=60, deadline=None)
+@given(ragged())
+def test_previous_and_last_point_where_they_say(case: tuple[Tensor, int]) -> None:
+    lengths, width = case
+    packing = Packing.of(lengths, width)
+    forward = packing.places[:, 0]
+    first = packing.sizes[0]
+    # one step on in the same row; backwards, one place further left for a task's own tokens
+    assert torch.equal(forward[:, packing.previous] + 1, forward[:, first:])
+    own = valid_slots(packing, lengths)[:, first:]
+    backward = packing.places[:, 1]
+    stepped = backward[:, packing.previous] - 1 == backward[:, first:]
+    assert stepped[own].all()
+    rows = torch.arange(lengths.shape[1]) * width
+    assert torch.equal(forward.gather(1, packing.last), rows + lengths - 1)
+    assert torch.equal(backward.gather(1, packing.last), rows.expand_as(lengths))
+
+
+@settings(max_examples=40, deadline=None)
+@given(ragged())
+def test_unpack_restores_the_grid(case: tuple[Tensor, int]) -> None:
+    lengths, width = case
+    packing = Packing.of(lengths, width)
+    tasks, batch = lengths.shape
+    grid = torch.arange(1.0, tasks * batch * width * 3 + 1).view(tasks, batch * width, 3)
+    packed = torch.stack(
+        [
+            torch.stack([grid[g][packing.places[g, d]] * (1, -1)[d] for d in (0, 1)])
+            for g in range(tasks)
+        ]
+    )
+    unpacked = packing.unpack(packed).view(tasks, batch, width, 2, 3)
+    mask = torch.arange(width) < lengths[..., None]
+    grid = grid.view(tasks, batch, width, 3)
+    assert torch.equal(unpacked[mask][:, 0], grid[mask])
+    assert torch.equal(unpacked[mask][:, 1], -grid[mask])

@@ -1,0 +1,112 @@
+"""Weak labels: what counts as a thing, and where things stand in a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptner.pretraining.gazetteer import LEAST, Gazetteer
+from adaptner.pretraining.objectives import weak_labels
+from adaptner.text.hearst_patterns import Instances
+from adaptner.types import Sentence
+
+WORDS = ["a", "b", "c", "-"]
+
+
+def gazetteer(*phrases: str, common: tuple[str, ...] = ()) -> Gazetteer:
+    kinds = {
+        tuple(p.split()): (np.array([0, i + 1]), np.array([0.5, 0.75], dtype=np.float32))
+        for i, p in enumerate(phrases)
+    }
+    return Gazetteer(("thing", *(f"n{i}" for i in range(len(phrases)))), kinds, frozenset(common))
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), min_size=1, max_size=6),
+    st.lists(st.sampled_from(WORDS), max_size=12),
+)
+def test_spans_are_the_longest_from_the_left(phrases: list[list[str]], words: list[str]) -> None:
+    known = {tuple(p) for p in phrases}
+    found, at = [], 0
+    while at < len(words):
+        fits = [n for n in (3, 2, 1) if at + n <= len(words) and tuple(words[at : at + n]) in known]
+        if fits:
+            found.append((at, at + fits[0]))
+        at += fits[0] if fits else 1
+    assert gazetteer(*(" ".join(p) for p in phrases)).spans(words) == found
+
+
+def test_what_counts_as_a_thing() -> None:
+    many = {f"thing{i}": 1 for i in range(LEAST)}
+    said = Counter({**many, "asthma": 3, "provide": 1, "the flu": 2, "il - 6": 2, "age": 9})
+    frequency = Counter({f"common{i}": 10**6 for i in range(400)})
+    frequency.update({**many, "asthma": 9, "provide": 5000, "flu": 5, "il": 3, "-": 9, "6": 4})
+    frequency.update({"age": 9000, "common7": 5})
+    said["common7"] = 50
+    instances = Instances(
+        {"disease": said, "few": Counter({"asthma": 5}), "of": Counter(many)},
+        {"disease": Counter({"als1": 8, "once1": 1}), "nobody": Counter({"x1": 9})},
+        frequency,
+    )
+    found = Gazetteer.of(instances)
+    assert found.names == ("disease",)  # "few" is said of too little, "of" is no name
+    kinds = {" ".join(p): shares.tolist() for p, (_, shares) in found.kinds.items()}
+    assert kinds["asthma"] == [pytest.approx(3 / 4)]
+    assert kinds["il - 6"] == [pytest.approx(2 / 3)]
+    assert kinds["als1"] == [pytest.approx(2 / 3)]  # eight compounds count as two in a list
+    assert kinds["age"] == [pytest.approx(9 / 10)]  # seldom listed, but often enough
+    assert not {"provide", "the flu", "common7", "once1"} & kinds.keys()
+
+
+def test_words_beside_a_thing_may_belong_to_it() -> None:
+    known = gazetteer("myopathy", "gout", common=("with",))
+    words = [
+        "severe",
+        "distal",
+        "hypertrophic",
+        "myopathy",
+        "syndrome",
+        "with",
+        "2",
+        "gout",
+        "(",
+        "rare",
+        ")",
+    ]
+    spans = known.spans(words)
+    assert spans == [(3, 4), (7, 8)]
+    assert known.unsure(words, spans) == {1, 2, 4}  # two before, one after, nothing common
+
+
+def test_weak_labels_of_a_batch_against_a_loop() -> None:
+    known = gazetteer("a b", "c", common=("-", "x"))
+    texts = ["x a b x c", "y c", "x x"]
+    sentences = [Sentence.from_tokens(t.split()) for t in texts]
+    places, labels = weak_labels(known, sentences, 5)
+    borders, pairs, at = [], {}, []
+    for row, text in enumerate(texts):
+        words = text.split()
+        for i, word in enumerate(words):
+            if word == "y":  # beside c: it may belong to it
+                continue
+            borders.append({"a": 1, "b": 2, "c": 1}.get(word, 0))
+            at.append(5 * row + i)
+            if word in "abc":
+                pairs[len(at) - 1, 0] = 0.5
+                pairs[len(at) - 1, 1 if word in "ab" else 2] = 0.75
+    assert labels.borders.tolist() == borders
+    assert places.tolist() == at
+    found = zip(labels.tokens.tolist(), labels.names.tolist(), strict=True)
+    assert dict(zip(found, labels.shares.tolist(), strict=True)) == pairs
+
+
+def test_text_without_a_thing_has_borders_only() -> None:
+    places, labels = weak_labels(gazetteer("c"), [Sentence.from_tokens(["x", "x"])], 2)
+    assert places.tolist() == [0, 1]
+    assert labels.borders.tolist() == [0, 0]
+    assert not len(labels.tokens)
+    assert not len(labels.shares)

@@ -1,0 +1,217 @@
+"""An encoder that learns from raw text: it gets better at it, resumes bit-equal, and can be used."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+import torch
+
+import adaptner
+from adaptner.corpora.own import OWN, own_corpus
+from adaptner.errors import BadUsage, EmptyFile, EncoderMissing, RunNotResumable
+from adaptner.methods.base import SourceDomain
+from adaptner.methods.hgda import HGDA
+from adaptner.models.base import Base
+from adaptner.models.installed import load_base
+from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.pretraining.on_text import ContextConfig, learn_context
+from adaptner.progress import Watch, silent
+from adaptner.training.budget import Budget
+from adaptner.types import Sentence
+from adaptner.vectors.word_vectors import WordVectors
+
+TINY = EncoderConfig(char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
+CONFIG = ContextConfig(encoder=TINY, batch=8, guesses=100)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sentences of the package's corpora, one a line."""
+    path = tmp_path_factory.mktemp("text") / "own.txt"
+    lines = [" ".join(s.tokens) for name in OWN for s in own_corpus(name).split("train")]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def losses(folder: Path) -> list[float]:
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line)["loss"] for line in lines]
+
+
+def weights(base: Base) -> dict[str, torch.Tensor]:
+    return base.model.encoder.state_dict()
+
+
+def test_it_learns_to_guess(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+    learn_context([text], vectors, CONFIG, Budget(150), tmp_path / "run")
+    found = losses(tmp_path / "run")
+    assert sum(found[-20:]) < 0.85 * sum(found[:20])
+
+
+def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+    whole = learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "whole")
+
+    def stop(done: int, total: int, remark: str = "") -> None:
+        if done == 17:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_context(
+            [text],
+            vectors,
+            CONFIG,
+            Budget(30),
+            tmp_path / "cut",
+            checkpoint_seconds=0,
+            shown=lambda title: nullcontext(stop),
+        )
+    with pytest.raises(BadUsage):  # not by accident
+        learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut")
+    resumed = learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
+    assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(resumed)[name])
+    again = learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
+    assert torch.equal(weights(again)["recurrent.bias"], weights(whole)["recurrent.bias"])
+
+
+def test_other_text_does_not_go_on(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+    learn_context([text], vectors, CONFIG, Budget(2), tmp_path / "run")
+    other = tmp_path / "own.txt"
+    other.write_text("another text here\n" * 20)
+    with pytest.raises(RunNotResumable):
+        learn_context([other], vectors, CONFIG, Budget(2), tmp_path / "run", resume=True)
+
+
+def test_compressed_text_is_the_same_text(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+    packed = tmp_path / "own.gz"
+    packed.write_bytes(gzip.compress(text.read_bytes()))
+    plain = learn_context([text], vectors, CONFIG, Budget(5), tmp_path / "plain")
+    other = learn_context([packed], vectors, CONFIG, Budget(5), tmp_path / "packed")
+    assert torch.equal(weights(plain)["recurrent.bias"], weights(other)["recurrent.bias"])
+
+
+def test_text_of_lone_words_is_refused(vectors: WordVectors, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("word\n" * 50)
+    with pytest.raises(EmptyFile, match="two words"):
+        learn_context([tmp_path / "words.txt"], vectors, CONFIG, Budget(2), tmp_path / "run")
+
+
+def test_the_base_is_adapted_as_it_is(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+    learn_context([text], vectors, CONFIG, Budget(20), tmp_path / "context")
+    base = load_base(tmp_path / "context")
+    assert base.model.domains == ()
+    tagger = adaptner.adapt(own_corpus("cellline").split("train")[:10], base)
+    tagger.save(tmp_path / "model")
+    texts = [s.text for s in own_corpus("cellline").split("test")[:10]]
+    assert adaptner.load(tmp_path / "model").predict(texts) == tagger.predict(texts)
+
+
+def test_learning_from_sources_starts_there(
+    text: Path, vectors: WordVectors, sources: list[SourceDomain], tmp_path: Path
+) -> None:
+    start = learn_context([text], vectors, CONFIG, Budget(5), tmp_path / "context")
+    before = {name: value.clone() for name, value in weights(start).items()}
+    method = HGDA(k=3, tasks=2)
+    untouched = method.fit(sources, Budget(0), start=start)
+    learnt = method.fit(sources, Budget(2), start=start)
+    for name, value in before.items():
+        assert torch.equal(weights(untouched)[name], value)
+        assert torch.equal(weights(start)[name], value)  # the start itself stays as it was
+    assert not torch.equal(weights(learnt)["recurrent.bias"], before["recurrent.bias"])
+    assert learnt.config["encoder"]["hidden"] == TINY.hidden
+    assert learnt.facts["start"]["iterations"] == 5
+    learnt.save(tmp_path / "base")
+    assert Base.load(tmp_path / "base").model.domains == ("Disease", "Drug", "Gene")
+
+
+@pytest.fixture(scope="module")
+def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty illnesses and thirty animals, listed once each and then spoken of."""
+    path = tmp_path_factory.mktemp("naming") / "text.txt"
+    lines = [" ".join(f"w{i}" for i in range(450))] * 20  # common words are never things
+    for i in range(30):
+        lines += [f"Diseases such as ill{i}itis , beast pox and gout occur ."]
+        lines += [f"Animals such as felid{i} , dog{i} and rats occur ."]
+        lines += [f"The patient suffers from ill{i}itis today ."] * 3
+        lines += [f"We saw a felid{i} in the forest ."] * 3
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
+    naming_text: Path, vectors: WordVectors, tiny_transformer: Path, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(
+        update={"names": True, "teacher": str(tiny_transformer), "teacher_layers": 1}
+        | {"forgotten": 0.3, "followed": 4, "guesses": 20}
+    )
+    whole = learn_context([naming_text], vectors, config, Budget(120), tmp_path / "whole")
+    lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
+    told = [json.loads(line) for line in lines]
+    for lesson in ("naming", "following", "guessing"):
+        first, last = (sum(row[lesson] for row in rows) for rows in (told[:20], told[-20:]))
+        assert last < 0.9 * first, lesson
+
+    def stop(done: int, total: int, remark: str = "") -> None:
+        if done == 57:
+            raise KeyboardInterrupt
+
+    options = {"checkpoint_seconds": 0, "shown": lambda title: nullcontext(stop)}
+    with pytest.raises(KeyboardInterrupt):
+        learn_context([naming_text], vectors, config, Budget(120), tmp_path / "cut", **options)
+    learn_context([naming_text], vectors, config, Budget(120), tmp_path / "cut", resume=True)
+    again = Base.load(tmp_path / "cut")
+    assert whole.names is not None
+    assert again.names is not None
+    assert again.names.names == whole.names.names
+    assert torch.equal(again.names.weight, whole.names.weight)
+    for name, value in weights(whole).items():
+        assert torch.equal(value, weights(again)[name])
+
+
+def test_what_the_text_names_is_told_by_the_states(
+    naming_text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"names": True, "guesses": 0})
+    base = learn_context([naming_text], vectors, config, Budget(600), tmp_path / "run")
+    words = ["The", "patient", "suffers", "from", "ill7itis", "today", "."]
+    batch = base.batcher([[Sentence.from_tokens(words)]])
+    assert base.names is not None
+    row = base.names.row("Disease")
+    assert row is not None
+    with torch.no_grad():
+        states = base.model.encoder(batch)[0, 0, :, : len(base.names.weight[0])]
+        odds = states @ base.names.weight[row] + base.names.bias[row]
+    assert int(odds.argmax()) == 4
+    tagger = adaptner.adapt([Sentence.from_tokens(words)], base, labels=["Disease"])
+    tagger.save(tmp_path / "model")
+    assert not (tmp_path / "model/names.safetensors").exists()  # of use to a base only
+
+
+def test_text_that_names_nothing_is_refused(
+    text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    (tmp_path / "plain.txt").write_text("nothing is called by a name here .\n" * 30)
+    config = CONFIG.model_copy(update={"names": True})
+    with pytest.raises(BadUsage, match="said of"):
+        learn_context([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
+
+
+def test_a_missing_teacher_is_told_before_anything_is_read(
+    text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    config = CONFIG.model_copy(update={"names": True, "teacher": str(tmp_path / "nobody")})
+    titles: list[str] = []
+
+    def shown(title: str) -> nullcontext[Watch]:
+        titles.append(title)
+        return nullcontext(silent)
+
+    with pytest.raises(EncoderMissing):
+        learn_context([text], vectors, config, Budget(2), tmp_path / "run", shown=shown)
+    assert titles == []

@@ -1,0 +1,134 @@
+"""Tests between methods, crossings of a bound, and hardness."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from report_cases import draws, request, result
+
+from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank
+from adaptner.reproduce.report.compare import compare
+from adaptner.reproduce.report.pairs import paired
+from adaptner.reproduce.report.special import BEFORE, NEVER, crossing
+
+
+def line(comparison, label):
+    (found,) = [n for n in comparison.lines if n.label == label]
+    return found
+
+
+def test_holm_over_the_pairs_of_a_size_and_column_by_hand():
+    hgda = [0.30, 0.34, 0.31, 0.36, 0.33]
+    nes = [0.28, 0.33, 0.30, 0.33, 0.31]
+    metaner = [0.21, 0.25, 0.29, 0.22, 0.27]
+    results = [*draws(hgda), *draws(nes, "hgda-nes"), *draws(metaner, "metaner")]
+    results += draws([0.5, 0.9], "metaner", size=20)  # another family, of one line: no pair
+    found = {(p.first, p.second): p for p in paired(compare(results, request()))}
+    assert set(found) == {("MetaNER", "HGDA"), ("MetaNER", "HGDA-NEs"), ("HGDA", "HGDA-NEs")}
+    raw = {
+        ("MetaNER", "HGDA"): paired_t_test(metaner, hgda).p_value,
+        ("MetaNER", "HGDA-NEs"): paired_t_test(metaner, nes).p_value,
+        ("HGDA", "HGDA-NEs"): paired_t_test(hgda, nes).p_value,
+    }
+    # As statsmodels' multipletests(method="holm"): smallest times 3, next times 2, last as it is,
+    # none below the one before, none above 1.
+    smallest, middle, largest = sorted(raw, key=raw.get)
+    adjusted = {smallest: min(1, 3 * raw[smallest])}
+    adjusted[middle] = min(1, max(adjusted[smallest], 2 * raw[middle]))
+    adjusted[largest] = min(1, max(adjusted[middle], raw[largest]))
+    for pair, p in adjusted.items():
+        assert found[pair].t == pytest.approx(p), pair
+    best = found["MetaNER", "HGDA"]
+    assert best.difference == pytest.approx(statistics.fmean(metaner) - statistics.fmean(hgda))
+    assert best.n == 5
+    # Three pairs whose exact Wilcoxon p is the least that five draws can give, times three.
+    assert wilcoxon_signed_rank(metaner, hgda).p_value == 0.0625
+    assert best.wilcoxon == pytest.approx(0.1875)
+
+
+def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
+    one = draws([0.30, 0.34, 0.31, 0.36])
+    other = [r for r in draws([0.2, 0.25, 0.21, 0.29], "metaner") if r.seed != 2]
+    elsewhere = [*draws([0.1, 0.3], target="s800"), *draws([0.2, 0.5], "metaner", "s800")]
+    found = {p.column: p for p in paired(compare([*one, *other, *elsewhere], request()))}
+    assert found["NCBI"].n == 3
+    assert found["NCBI"].t == pytest.approx(
+        paired_t_test([0.30, 0.34, 0.36], [0.2, 0.25, 0.29]).p_value
+    )
+    assert found["S800"].t == pytest.approx(paired_t_test([0.1, 0.3], [0.2, 0.5]).p_value)
+
+
+def test_one_draw_gives_no_pair():
+    assert paired(compare([*draws([0.3]), *draws([0.2], "metaner")], request())) == []
+
+
+def test_stars_follow_the_corrected_p():
+    same = [0.30, 0.31, 0.33, 0.35, 0.32]
+    results = [*draws(same), *draws([v - 0.1 for v in same], "metaner")]
+    (pair,) = paired(compare(results, request()))
+    assert pair.stars == "***"
+    (pair,) = paired(compare([*draws(same), *draws(same, "metaner")], request()))
+    assert (pair.stars, pair.t, pair.difference) == ("", 1.0, 0.0)
+
+
+def test_where_a_curve_crosses_its_bound():
+    curve = [(5, 0.4), (10, 0.6), (100, 0.8)]
+    assert crossing(curve, 0.5) == pytest.approx(7.5)
+    assert crossing(curve, 0.6) == pytest.approx(10)
+    assert crossing(curve, 0.7) == pytest.approx(55)
+    assert crossing(curve, 0.4) == BEFORE
+    assert crossing(curve, 0.9) == NEVER
+    assert crossing([], 0.5) == NEVER
+
+
+def share_results(bound=0.7):
+    curve = {5.0: 0.5, 10.0: 0.6, 50.0: 0.8, 100.0: 0.9}
+    return [
+        *draws([bound, bound], "in-domain", "sec", 1000, share=100.0),
+        *(
+            result("metaner", "sec", int(share), seed, f1 + 0.01 * seed, share=share)
+            for share, f1 in curve.items()
+            for seed in range(2)
+        ),
+    ]
+
+
+def test_the_crossings_of_metaner_are_computed_draw_by_draw():
+    told = request("metaner/crossing-heterogeneous", {"SEC": "sec"})
+    cell = line(compare(share_results(), told), "MetaNER").cells["SEC"]
+    assert list(cell.values.values()) == pytest.approx([0.30, 0.28])
+    assert cell.published == pytest.approx(0.05)
+    assert cell.verdict == "above"
+    late = line(compare(share_results(0.905), told), "MetaNER").cells["SEC"]
+    assert late.objection == "1 of 2 draws never pass it"
+    assert late.verdict == "not comparable"
+    no_bound = [r for r in share_results() if r.method != "in-domain"]
+    assert "no In-Domain result" in line(compare(no_bound, told), "MetaNER").cells["SEC"].reason
+
+
+def tasks(domain, gamma, iterations, run="a"):
+    return [
+        {"iteration": i, "domain": domain, "gamma": {"encoder": gamma}, "run": run}
+        for i in iterations
+    ]
+
+
+def test_hardness_stands_beside_the_tables_that_show_it_and_is_never_called_equal():
+    near = range(410, 500, 10)
+    records = [
+        *tasks("Gene", 0.4, near),
+        *tasks("Gene", 0.9, range(1, 100)),
+        *tasks("Drug", 0.2, near),
+        *tasks("Species", 0.1, near),
+        *tasks("Gene", 0.99, near, run="other domains"),
+        *tasks("Disease", 0.01, near, run="other domains"),
+    ]
+    comparison = compare([], request("hgda/1", {}, hardness=records))
+    gene = line(comparison, "Gene").cells["hardness"]
+    assert gene.mean == pytest.approx(0.4)
+    assert gene.verdict == "not comparable"
+    assert "one hand-picked batch" in gene.reason
+    later = compare([], request("metabioner/4", {}, hardness=records))
+    assert line(later, "Gene (iteration 450)").cells["hardness"].mean == pytest.approx(0.4)
+    assert line(later, "task 1 (iteration 1)").cells["hardness"].verdict == "missing"

@@ -1,0 +1,130 @@
+"""The same jobs on Ray: two nodes, one of them killed in the middle. Nothing lost, nothing doubled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reproduce_kit import OWN, TABLE, TINY, ran, request
+from store_kit import PATIENCE
+
+from adaptner.errors import ClusterUnusable
+from adaptner.reproduce.jobs.job import Places
+from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.run.ray_workers import run_on_ray
+from adaptner.reproduce.run.runner import ask_of, prepared
+from adaptner.reproduce.run.store import STORE, Store
+
+os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # read when it is imported
+ray = pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
+pytestmark = pytest.mark.timeout(4 * PATIENCE)
+MEMORY = 80 * 1024 * 1024  # Ray's least, nearly
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
+    """A cluster of this machine and the second of its nodes. Where Ray itself does not run, the test
+    is skipped: that is not what it tests."""
+    from ray.cluster_utils import Cluster
+
+    # Short, since sockets lie in it; its own, so that nobody else's cluster is found or hidden.
+    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp" if Path("/tmp").is_dir() else None)
+    for name, value in {
+        "RAY_TMPDIR": folder,
+        "TMPDIR": folder,  # what a killed actor leaves behind
+        "RAY_AUTH_MODE": "disabled",  # it would write to the home folder
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_raylet_start_wait_time_s": "120",
+        "OMP_NUM_THREADS": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    made = None
+    try:
+        try:
+            options = {"num_cpus": 1, "object_store_memory": MEMORY}
+            made = Cluster(
+                initialize_head=True, head_node_args={**options, "include_dashboard": False}
+            )
+            second = made.add_node(**options)
+            made.wait_for_nodes(timeout=PATIENCE)
+            ray.init(address=made.address, log_to_driver=False, logging_level="error")
+            double = ray.remote(lambda x: 2 * x)
+            assert ray.get([double.remote(x) for x in range(4)], timeout=PATIENCE) == [0, 2, 4, 6]
+            ray.shutdown()
+        except Exception as error:
+            pytest.skip(f"Ray does not run here: {error}")
+        yield made, second
+    finally:
+        ray.shutdown()
+        if made is not None:
+            made.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def lasting(output: Path) -> list[dict[str, Any]]:
+    with Store(output / STORE, make=False) as store:
+        rows = [r.as_dict() for r in store.results()]
+    varying = ("seconds", "base_seconds", "peak_mb", "finished")
+    return [{k: v for k, v in row.items() if k not in varying} for row in rows]
+
+
+def test_a_node_killed_in_mid_run_loses_and_doubles_nothing(
+    cluster: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, second = cluster
+    stored: list[str] = []
+    finish = Store.finish
+
+    def counting(self: Store, key: str, *rest: Any) -> None:
+        stored.append(key)
+        finish(self, key, *rest)
+
+    monkeypatch.setattr(Store, "finish", counting)
+    asked = request(tmp_path / "ray")
+    plan = prepared(TINY, TABLE, asked)
+    ask = ask_of(plan)
+    with Store(asked.output / STORE) as store:
+        store.submit(ask, plan.protocol.table, plan.profile.name, plan.jobs)
+    killed: list[int] = []
+
+    def look(store: Store) -> None:
+        """When something is stored and both nodes are at work, the second one dies; at the latest
+        when half of the jobs are done."""
+        progress = store.progress(ask)
+        both = progress.done >= 1 and progress.running >= 2
+        if not killed and (both or progress.done >= progress.total // 2):
+            killed.append(progress.done)
+            made.remove_node(second, allow_graceful=False)
+
+    run_on_ray(asked.output.absolute(), ask, Places(OWN), made.address, look)
+    with Store(asked.output / STORE) as store:
+        progress = store.progress(ask)
+        results: list[Result] = store.results()
+    assert killed
+    assert killed[0] < len(plan.jobs)
+    assert (progress.done, progress.failed, progress.pending) == (len(plan.jobs), 0, 0)
+    assert sorted(stored) == sorted(job.key for job in plan.jobs)  # each once, by the driver alone
+    assert sorted(r.key for r in results) == sorted(job.key for job in plan.draws)
+    # What Ray computed is what processes compute, and they go on from where it ended.
+    ended, _ = ran(TINY, asked)
+    assert ended.computed == 0
+    for job in plan.bases:
+        assert (asked.output / "bases" / job.key / "manifest.json").is_file()
+    ran(TINY, request(tmp_path / "here", jobs=2))
+    assert lasting(asked.output) == lasting(tmp_path / "here")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{port}", "nobody is here:1", "127.0.0.1:x"])
+def test_a_cluster_that_is_not_there_is_an_error_of_ours(tmp_path: Path, address: str) -> None:
+    with socket.socket() as free:  # bound and not listening: nobody can answer there
+        free.bind(("127.0.0.1", 0))
+        address = address.format(port=free.getsockname()[1])
+        with pytest.raises(ClusterUnusable, match="--jobs N"):
+            run_on_ray(tmp_path, "ask", Places(OWN), address, lambda store: None)

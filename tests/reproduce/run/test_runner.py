@@ -1,0 +1,322 @@
+"""Whole runs of a tiny table: what they store, how they go on, what they survive."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reproduce_kit import ONE, OWN, SMALL, TABLE, TINY, copied_data, ran, request
+from store_kit import PATIENCE, result, until
+
+from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.errors import JobsFailed, OutputExists
+from adaptner.evaluation.protocol import few_shot
+from adaptner.methods import method
+from adaptner.methods.base import source_domains
+from adaptner.reproduce.jobs.execution import Workshop
+from adaptner.reproduce.jobs.job import Places
+from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.report.reporting import notes, skipped
+from adaptner.reproduce.run.display import Display, best_so_far
+from adaptner.reproduce.run.local import Crew
+from adaptner.reproduce.run.runner import (
+    Ended,
+    ask_of,
+    hardness_records,
+    looked_up,
+    prepared,
+    raise_failures,
+)
+from adaptner.reproduce.run.store import STORE, Store
+from adaptner.training.budget import Budget
+
+VARYING = ("seconds", "base_seconds", "peak_mb", "finished")
+
+
+def stored(output: Path) -> dict[str, Result]:
+    with Store(output / STORE, make=False) as store:
+        return {r.key: r for r in store.results()}
+
+
+def lasting(results: dict[str, Result]) -> list[dict[str, object]]:
+    """What a computation gives whenever and wherever it is made."""
+    rows = [r.as_dict() for _, r in sorted(results.items())]
+    return [{k: v for k, v in row.items() if k not in VARYING} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+    """The whole tiny table, undisturbed. Not to be changed."""
+    output = tmp_path_factory.mktemp("whole") / "out"
+    return output, ran(TINY, request(output, jobs=2))[0]
+
+
+def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, Ended]) -> None:
+    """Every cell again, without plan, store or workers."""
+    output, ended = whole
+    assert (ended.done, ended.computed, ended.failures) == (16, 16, [])
+    found = {(r.method, r.target, r.size, r.seed): r for r in stored(output).values()}
+    assert len(found) == 2 * 3 * 1 * 2
+    for name in ("hgda", "maml"):
+        # the profile quick has one base at K = 10, whatever the table's settings say
+        chosen = method(name)(**{**SMALL, "k": 10})
+        for group in TINY.groups:
+            targets = [load_corpus(OWN / t.corpus) for t in group.targets]
+            sources = source_domains(
+                group_by_domain(load_corpus(OWN / s) for s in group.sources),
+                [s for target in targets for s in target.split("test")],
+            )
+            base = chosen.fit(sources, Budget(4))
+            for target in targets:
+                for row in few_shot(chosen, base, target, [5], [0, 1], limit=15):
+                    ours = found[name, target.name, 5, row.seed]
+                    assert (ours.f1, ours.precision, ours.recall) == (
+                        row.f1,
+                        row.precision,
+                        row.recall,
+                    )
+                    assert (ours.steps, ours.entities, ours.sentences) == (10, row.entities, 15)
+                    assert ours.data[target.name] == target.sha256
+                    assert set(ours.data) == {target.name, "disease", "drug"}
+                    assert ours.limited
+                    assert ours.iterations == 4
+                    assert ours.profile == "custom"
+                    assert ours.settings["k"] == 10
+                    assert ours.peak_mb > 0
+
+
+def test_the_same_command_again_computes_nothing(whole: tuple[Path, Ended]) -> None:
+    output, _ = whole
+    before = stored(output)
+    ended, told = ran(TINY, request(output))
+    assert (ended.done, ended.computed) == (16, 0)
+    assert stored(output) == before  # even the times: nothing was written anew
+    assert "16 of 16 jobs are there already" in told
+    assert looked_up(TINY, TABLE, request(output)).done == 16
+
+
+def test_a_run_for_more_reuses_bases_and_draws(tmp_path: Path) -> None:
+    few = request(tmp_path / "out", methods=("maml",), draws=1)
+    assert ran(ONE, few)[0].computed == 2
+    base = stored(tmp_path / "out").popitem()[1].base_key
+    weights = tmp_path / "out" / "bases" / base / "weights.safetensors"
+    written = weights.stat().st_mtime_ns
+    other_table = replace(ONE, table="hgda/4")
+    ended, _ = ran(other_table, replace(few, sizes=("5", "8"), draws=2))
+    assert (ended.done, ended.computed) == (5, 3)
+    assert {r.base_key for r in stored(tmp_path / "out").values()} == {base}
+    assert weights.stat().st_mtime_ns == written
+
+
+def test_the_records_of_hgda_come_with_the_run(whole: tuple[Path, Ended]) -> None:
+    output, ended = whole
+    records = hardness_records(output, ended.plan)
+    assert {r["iteration"] for r in records} == {1, 2, 4}
+    assert {r["domain"] for r in records} <= {"Disease", "Drug"}
+    assert len({r["run"] for r in records}) == 2
+
+
+def test_a_table_of_hardness_needs_the_base_and_no_draw(whole: tuple[Path, Ended]) -> None:
+    output, _ = whole
+    ended, _ = ran(replace(ONE, table="hgda/1", hardness=True), request(output, methods=()))
+    assert (ended.done, ended.computed) == (1, 0)  # Table 3 had learnt it
+    assert {r["iteration"] for r in hardness_records(output, ended.plan)} == {1, 2, 4}
+
+
+def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, Ended]) -> None:
+    _, ended = whole
+    said = notes(ended.plan)
+    assert "custom" in said[0]
+    assert "15 test sentences" in said[0]
+    assert "HGDA*" in skipped(ended.plan)
+
+
+def submitted(output: Path, iterations: int) -> tuple[str, Places]:
+    """A plan in the store, ready for a worker of the test's own."""
+    plan = prepared(ONE, TABLE, request(output, iterations=iterations, methods=("maml",)))
+    ask = ask_of(plan)
+    with Store(output / STORE) as store:
+        store.submit(ask, "hgda/3", plan.profile.name, plan.jobs)
+    return ask, Places(OWN)
+
+
+def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path) -> None:
+    """kill -9 in the middle of learning; a second run ends as one that was not disturbed."""
+    iterations = 60
+    ask, places = submitted(tmp_path / "cut", iterations)
+    crew = Crew(tmp_path / "cut", ask, places)
+    with Store(tmp_path / "cut" / STORE) as store:
+        crew.keep(1, store.progress(ask))
+        until(lambda: list((tmp_path / "cut" / "bases").glob("*/metrics.jsonl")), "learning")
+        os.kill(crew.pids[0], signal.SIGKILL)
+        until(lambda: not crew.alive(), "the worker's end")
+    asked = request(tmp_path / "cut", iterations=iterations, methods=("maml",))
+    ended, _ = ran(ONE, asked)
+    assert (ended.done, ended.failures) == (3, [])
+    shop = Workshop(places, tmp_path / "whole")  # undisturbed, and without workers
+    (base,) = ended.plan.bases
+    outcome = shop.learn(base.key, base.spec)
+    whole = {j.key: shop.draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
+    assert lasting(stored(tmp_path / "cut")) == lasting(whole)
+    weights = [
+        tmp_path / run / "bases" / base.key / "weights.safetensors" for run in ("cut", "whole")
+    ]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
+    """Base and draw read the same sample, which is not that of the next draw."""
+    told = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
+    protocol = replace(ONE, source_sentences=12, settings={**told, "decoders": "shared"})
+    plan = prepared(protocol, TABLE, request(tmp_path, methods=("agg",)))
+    shop = Workshop(Places(OWN), tmp_path)
+    read = {}
+    for job in plan.jobs:
+        (domain, *_) = shop._source_domains(job.spec)
+        assert {len(own) for own in domain.corpora.values()} == {12}
+        read.setdefault(job.spec["seed"], []).append(domain.sentences)
+    assert len(plan.bases) == 2
+    assert all(found == own[0] for own in read.values() for found in own)
+    assert read[0][0] != read[1][0]
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from reproduce_kit import ONE, ran, request
+print("begun", flush=True)
+ran(ONE, request(Path(sys.argv[2]), iterations=100_000, methods=("maml",), jobs=1))
+"""
+
+
+def test_workers_end_with_their_runner(tmp_path: Path) -> None:
+    """Even a runner that is killed leaves no process behind, and its jobs are free again."""
+    here = str(Path(__file__).parent)
+    runner = subprocess.Popen(
+        [sys.executable, "-c", RUNNER, here, str(tmp_path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    until(lambda: list((tmp_path / "bases").glob("*/metrics.jsonl")), "learning")
+    with Store(tmp_path / STORE) as store:
+        holder = store.holders()[0]
+        assert holder.pid != runner.pid
+        runner.kill()
+        runner.wait(PATIENCE)
+        until(lambda: holder.gone(0.0), "the worker's end")
+        plan = prepared(ONE, TABLE, request(tmp_path, iterations=100_000, methods=("maml",)))
+        store.submit(ask_of(plan), "hgda/3", "custom", plan.jobs)
+        assert store.progress(ask_of(plan)).running == 0
+
+
+def test_a_failed_draw_is_reported_with_its_log_and_the_rest_goes_on(tmp_path: Path) -> None:
+    asked = request(tmp_path, methods=("maml",), sizes=("5", "100000"), draws=1)
+    ended, _ = ran(ONE, asked)
+    assert ended.done == 2
+    (failure,) = ended.failures
+    assert "100000 are needed" in failure.error
+    log = Path(failure.log).read_text()
+    assert "Traceback" in log
+    assert '"size": 100000' in log
+    with pytest.raises(JobsFailed, match="1 of 3 jobs failed") as error:
+        raise_failures(ended)
+    assert failure.log in str(error.value)
+    assert len(stored(tmp_path)) == 1
+
+
+def test_draws_whose_base_failed_are_named_as_waiting(tmp_path: Path) -> None:
+    one_source = replace(ONE, groups=(replace(ONE.groups[0], sources=("disease",)),))
+    ended, _ = ran(one_source, request(tmp_path, draws=2))
+    assert ended.done == 3  # MAML needs no second domain
+    (failure,) = ended.failures
+    assert "needs at least two" in failure.error
+    assert ended.blocked == 2
+    with pytest.raises(JobsFailed, match="2 more wait for a base"):
+        raise_failures(ended)
+
+
+def test_changed_data_is_noticed_and_computed_anew(tmp_path: Path) -> None:
+    data = copied_data(tmp_path)
+    asked = request(tmp_path / "out", data=data, methods=("maml",), draws=1)
+    assert ran(TINY, asked)[0].computed == 5
+    before = stored(tmp_path / "out")
+    test = data / "cellline" / "test.jsonl"
+    test.write_bytes(test.read_bytes() + test.read_bytes().splitlines(keepends=True)[0])
+    ended, told = ran(TINY, asked)
+    assert any(message.startswith("cellline has changed since the last run") for message in told)
+    assert ended.computed == 2  # the base of that group, and its draw
+    after = stored(tmp_path / "out")
+    assert before.items() < after.items()
+    (new,) = (r for key, r in after.items() if key not in before)
+    assert new.target == "cellline"
+
+
+def test_data_that_changes_under_a_run_fails_the_job(tmp_path: Path) -> None:
+    """The plan has the old checksum, the worker finds the new file."""
+    data = copied_data(tmp_path)
+    plan = prepared(ONE, TABLE, request(tmp_path / "out", data=data, methods=("maml",)))
+    ask = ask_of(plan)
+    with Store(tmp_path / "out" / STORE) as store:
+        store.submit(ask, "hgda/3", "custom", plan.jobs)
+        train = data / "drug" / "train.jsonl"
+        train.write_bytes(train.read_bytes() * 2)
+        command = [sys.executable, "-m", "adaptner.reproduce.run.worker"]
+        subprocess.run(
+            [*command, str(tmp_path / "out"), ask, str(data)],
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            check=True,
+        )
+        (failure,) = store.failures(ask)
+    assert "drug is not the corpus that was planned with" in failure.error
+
+
+def test_a_base_that_was_removed_is_learnt_again_when_needed(tmp_path: Path) -> None:
+    asked = request(tmp_path / "out", methods=("maml",), draws=1)
+    ran(ONE, asked)
+    before = lasting(stored(tmp_path / "out"))
+    base = next((tmp_path / "out" / "bases").iterdir())
+    (base / "manifest.json").unlink()
+    assert ran(ONE, asked)[0].computed == 0  # nobody needs it
+    ended, _ = ran(ONE, replace(asked, draws=2))
+    assert ended.done == 3
+    assert (base / "manifest.json").is_file()
+    assert all(row in lasting(stored(tmp_path / "out")) for row in before)
+
+
+def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(OutputExists):
+        ran(ONE, request(tmp_path / "out"))
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_best_so_far_compares_methods_on_common_draws() -> None:
+    def made(name: str, seed: int, f1: float) -> Result:
+        return result(f"{name}{seed}", method=name, seed=seed, f1=f1)
+
+    assert best_so_far([]) == ""
+    apart = best_so_far([made("hgda", 0, 0.25), made("maml", 1, 0.75)])
+    assert apart == "best so far: maml 0.750, hgda 0.250 (mean F1, different draws)"
+    both = [made("hgda", 0, 0.5), made("hgda", 1, 0.0), made("maml", 0, 0.25)]
+    assert best_so_far(both) == "best so far: hgda 0.500, maml 0.250 (mean F1, 1 common draws)"
+
+
+def test_the_display_says_what_is_done_and_what_is_left(
+    whole: tuple[Path, Ended], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, ended = whole
+    display = Display(ended.plan, ask_of(ended.plan), OWN, 2, quiet=False)
+    with Store(output / STORE) as store:
+        line = display.line(store)
+        assert line.startswith("16 of 16 jobs done, 0 running; ")
+        assert "left under a minute; best so far: " in line
+        with display:
+            display.look(store)  # not yet: a plain line comes every half minute
+    assert capsys.readouterr().err == ""

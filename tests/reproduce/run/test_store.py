@@ -1,0 +1,324 @@
+"""The store under several workers: every job once, nothing lost when one is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from store_kit import ASK, PATIENCE, finish, jobs, result, until
+
+from adaptner.errors import StoreUnreadable
+from adaptner.reproduce.run.store import ATTEMPTS, Claim, Store
+from adaptner.reproduce.run.worker_identity import SILENT_SECONDS, WorkerIdentity
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results.sqlite")
+
+
+# A worker that takes jobs as fast as it can, writing down which it got.
+HAMMER = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from store_kit import ASK, finish
+from adaptner.reproduce.run.store import Store
+from adaptner.reproduce.run.worker_identity import WorkerIdentity
+store, me = Store(Path(sys.argv[1])), WorkerIdentity.mine()
+with open(sys.argv[2], "a", buffering=1) as log:
+    while not store.progress(ASK).over:
+        claim = store.claim(ASK, me)
+        if claim is None:
+            time.sleep(0.01)
+            continue
+        log.write(claim.key + "\\n")
+        finish(store, claim, me)
+"""
+
+
+def hammer(path: Path, log: Path) -> subprocess.Popen[bytes]:
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", HAMMER, str(path), str(log), here]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+
+def test_processes_on_one_store_do_every_job_exactly_once(tmp_path: Path, store: Store) -> None:
+    wanted = jobs(5, 60)
+    store.submit(ASK, "hgda/3", "quick", wanted)
+    logs = [tmp_path / f"{n}.log" for n in range(3)]
+    workers = [hammer(store.path, log) for log in logs]
+    assert [w.wait(PATIENCE) for w in workers] == [0, 0, 0]
+    taken = Counter(key for log in logs for key in log.read_text().split())
+    assert taken == Counter(job.key for job in wanted)
+    assert {r.key for r in store.results()} == {j.key for j in wanted if j.kind == "draw"}
+    progress = store.progress(ASK)
+    assert (progress.done, progress.total, progress.over) == (305, 305, True)
+
+
+def test_a_store_may_be_made_by_several_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "results.sqlite"
+    code = "import sys; from pathlib import Path; from adaptner.reproduce.run.store import Store; Store(Path(sys.argv[1]))"
+    makers = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
+    assert [m.wait(PATIENCE) for m in makers] == [0, 0, 0, 0]
+    assert Store(path, make=False).progress(ASK).total == 0
+
+
+def test_any_order_of_events_keeps_the_promises(tmp_path: Path) -> None:
+    """Random walks against a plain model of what each worker holds."""
+    for seed in range(15):
+        rng = random.Random(seed)
+        store = Store(tmp_path / f"{seed}.sqlite")
+        wanted = {job.key: job for job in jobs(3, 4)}
+        store.submit(ASK, "hgda/3", "quick", list(wanted.values()))
+        workers = [WorkerIdentity.mine() for _ in range(3)]
+        held: dict[str, WorkerIdentity] = {}
+        done: set[str] = set()
+        failed: set[str] = set()
+        for _ in range(120):
+            event = rng.choice(("claim", "claim", "finish", "fail", "back", "submit"))
+            if event == "claim":
+                me = rng.choice(workers)
+                claim = store.claim(ASK, me)
+                startable = {
+                    k
+                    for k, j in wanted.items()
+                    if k not in held | dict.fromkeys(done | failed)
+                    and (j.base is None or j.base in done)
+                }
+                assert (claim is None) == (not startable)
+                if claim is not None:
+                    assert claim.key in startable
+                    assert claim.base_outcome == ({} if claim.base is None else {"seconds": 2.0})
+                    held[claim.key] = me
+            elif held and event in ("finish", "fail", "back"):
+                key = rng.choice(sorted(held))
+                me = held.pop(key)
+                if event == "finish":
+                    finish(store, Claim(key, wanted[key].kind, {}, "", None, {}), me)
+                    done.add(key)
+                elif event == "fail":
+                    store.fail(key, me, "no luck", tmp_path / "log")
+                    failed.add(key)
+                else:
+                    store.give_back(key, me)
+            elif event == "submit":
+                store.submit(ASK, "hgda/3", "quick", list(wanted.values()))
+                failed.clear()
+            progress = store.progress(ASK)
+            assert (progress.running, progress.done, progress.failed) == (
+                len(held),
+                len(done),
+                len(failed),
+            )
+            assert {f.key for f in store.failures(ASK)} == failed
+            assert {r.key for r in store.results()} == {k for k in done if wanted[k].base}
+        store.close()
+
+
+def killed_holder(store: Store) -> str:
+    """A process claims a job and is killed; the job's key."""
+    code = (
+        "import sys, time\nfrom pathlib import Path\n"
+        "from adaptner.reproduce.run.store import Store\n"
+        "from adaptner.reproduce.run.worker_identity import WorkerIdentity\n"
+        "claim = Store(Path(sys.argv[1])).claim('ask', WorkerIdentity.mine())\n"
+        "print(claim.key, flush=True)\ntime.sleep(10_000)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code, str(store.path)], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    key = child.stdout.readline().decode().strip()
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait(PATIENCE)
+    child.stdout.close()
+    return key
+
+
+def test_a_job_whose_worker_was_killed_goes_to_another_but_not_for_ever(store: Store) -> None:
+    (base,) = jobs(1, 0)
+    store.submit(ASK, "hgda/3", "quick", [base])
+    me = WorkerIdentity.mine()
+    for _ in range(ATTEMPTS):
+        assert killed_holder(store) == base.key
+    assert store.claim(ASK, me) is None
+    (failure,) = store.failures(ASK)
+    assert "died" in failure.error
+    store.submit(ASK, "hgda/3", "quick", [base])  # a new run: another chance
+    claim = store.claim(ASK, me)
+    assert claim is not None
+    assert claim.key == base.key
+
+
+def test_workers_elsewhere_are_judged_by_their_last_sign_of_life(store: Store) -> None:
+    store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
+    me = WorkerIdentity.mine()
+    far = replace(me, machine="another")
+    claim = store.claim(ASK, far)
+    assert claim is not None
+    assert store.claim(ASK, me) is None
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - SILENT_SECONDS - 5,))
+    assert store.beat(claim.key, far)  # it was late and is there again
+    assert store.claim(ASK, me) is None
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - SILENT_SECONDS - 5,))
+    again = store.claim(ASK, me)
+    assert again is not None
+    assert again.key == claim.key
+    assert not store.beat(claim.key, far)  # too late: it is told so
+
+
+def test_a_living_worker_of_this_machine_keeps_its_job_however_busy(store: Store) -> None:
+    store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
+    me = WorkerIdentity.mine()
+    assert store.claim(ASK, me) is not None
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE jobs SET heartbeat = 0")
+    assert store.claim(ASK, WorkerIdentity.mine()) is None
+
+
+def test_a_process_number_used_again_is_not_the_old_process() -> None:
+    me = WorkerIdentity.mine()
+    assert not me.gone(0.0)
+    assert WorkerIdentity.parse(str(me)) == me
+    if me.begun:  # where there is /proc
+        assert replace(me, begun="1").gone(0.0)
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait(PATIENCE)
+    until(lambda: replace(me, pid=child.pid).gone(0.0), "the end of a process")
+
+
+def test_draws_of_the_base_at_hand_come_first_and_bases_last(store: Store) -> None:
+    wanted = jobs(3, 2)
+    bases = [job.key for job in wanted if job.kind == "base"]
+    store.submit(ASK, "hgda/3", "quick", wanted)
+    me = WorkerIdentity.mine()
+    for claim in [store.claim(ASK, me), store.claim(ASK, me)]:
+        assert claim is not None
+        finish(store, claim, me)
+    order = []
+    while (claim := store.claim(ASK, me, at_hand=bases[1])) is not None:
+        order.append(claim.base or claim.key)
+    assert order == [bases[1], bases[1], bases[0], bases[0], bases[2]]
+
+
+def test_a_result_is_stored_once_and_comes_back_as_it_was(store: Store) -> None:
+    base, draw = jobs(1, 1)
+    store.submit(ASK, "hgda/3", "quick", [base, draw])
+    me = WorkerIdentity.mine()
+    first = result(draw.key, share=12.5, limited=True)
+    store.finish(draw.key, me, 1.0, {}, first)
+    store.finish(draw.key, me, 1.0, {}, replace(first, f1=0.9))  # somebody was slower
+    assert store.results() == [first]
+    assert store.results(ask=ASK) == store.results(table="hgda/3") == [first]
+    assert store.results(table="hgda/4") == []
+
+
+def test_a_result_that_cannot_be_stored_leaves_its_job_undone(store: Store) -> None:
+    store.submit(ASK, "hgda/3", "quick", jobs(1, 1))
+    me = WorkerIdentity.mine()
+    base = store.claim(ASK, me)
+    assert base is not None
+    finish(store, base, me)
+    claim = store.claim(ASK, me)
+    assert claim is not None
+    with pytest.raises(TypeError):
+        store.finish(claim.key, me, 1.0, {}, result(claim.key, settings={"x": object()}))
+    assert store.results() == []
+    assert store.progress(ASK).running == 1
+
+
+def test_two_asks_share_jobs(store: Store) -> None:
+    wanted = jobs(2, 2)
+    store.submit("one", "hgda/3", "quick", wanted[:3])
+    store.submit("two", "hgda/4", "quick", wanted)
+    me = WorkerIdentity.mine()
+    while (claim := store.claim("one", me)) is not None:
+        finish(store, claim, me)
+    assert store.progress("one").over
+    assert (store.progress("two").done, store.progress("two").pending) == (3, 3)
+
+
+def test_jobs_ended_on_purpose_are_not_counted_against_them(store: Store) -> None:
+    (base,) = jobs(1, 0)
+    store.submit(ASK, "hgda/3", "quick", [base])
+    me = WorkerIdentity.mine()
+    for _ in range(2 * ATTEMPTS):
+        child = subprocess.Popen([sys.executable, "-c", ""])
+        child.wait(PATIENCE)
+        assert store.claim(ASK, replace(me, pid=child.pid, begun="0")) is not None
+        store.release([child.pid])
+    assert store.progress(ASK).pending == 1
+
+
+def test_changed_corpora_are_noticed_once(store: Store) -> None:
+    assert store.changed_corpora({"a": "1", "b": "1"}) == {}
+    assert store.changed_corpora({"a": "1"}) == {}
+    assert store.changed_corpora({"a": "2", "b": "1"}) == {"a": "1"}
+    assert store.changed_corpora({"a": "2", "c": "5"}) == {}
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE jobs (mine TEXT)")
+    db.close()
+    before = path.read_bytes()
+    for make in (True, False):
+        with pytest.raises(StoreUnreadable, match="another program's"):
+            Store(path, make=make)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"this is not a database, is it? " * 40, b"SQLite format 3\0"])
+def test_a_file_that_is_no_store_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "results.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreUnreadable, match=r"results\.sqlite"):
+        Store(path)
+    assert path.read_bytes() == content
+
+
+def test_a_newer_store_is_refused(store: Store) -> None:
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreUnreadable, match="newer version"):
+        Store(store.path)
+
+
+def test_looking_for_a_store_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreadable, match="no such file"):
+        Store(tmp_path / "nowhere.sqlite", make=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_before_counts_by_type_is_read_and_written(store: Store) -> None:
+    kept = {"PER": {"correct": 1, "predicted": 2, "gold": 3, "tokens": 4}}
+    me = WorkerIdentity.mine()
+    store.submit(ASK, "hgda/3", "quick", jobs(1, 2))
+    store.close()
+    with sqlite3.connect(store.path) as db:
+        db.execute("ALTER TABLE results DROP COLUMN by_type")
+    db.close()
+    with Store(store.path, make=False) as only_looked_at:
+        assert only_looked_at.results() == []
+    with sqlite3.connect(store.path) as db:  # as an earlier version writes it
+        facts = {n: v for n, v in result("old").as_dict().items() if n != "by_type"}
+        row = [str(v).replace("'", '"') if isinstance(v, dict) else v for v in facts.values()]
+        db.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(row))})", row)
+    db.close()
+    with Store(store.path, make=False) as only_looked_at:
+        assert only_looked_at.results() == [result("old")]
+    with Store(store.path) as again:
+        again.finish("new", me, 1.0, {}, result("new", by_type=kept))
+        assert {r.key: r.by_type for r in again.results()} == {"old": {}, "new": kept}

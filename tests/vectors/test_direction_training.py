@@ -1,0 +1,116 @@
+"""Directions of names: Fisher's discriminant, and what a label finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptner.text.hearst_patterns import Instances
+from adaptner.vectors.direction_training import _AWAY, _CAP, _SHRINKAGE, LEAST, learn_senses
+from adaptner.vectors.four_bit import FourBit
+from adaptner.vectors.label_directions import Senses
+from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
+
+WIDTH = 6
+
+
+@pytest.fixture(scope="module")
+def vectors() -> WordVectors:
+    """Forty diseases lie to one side, and so do forty animals, of two hundred other words."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(282, WIDTH)).astype(np.float32)
+    table[:40, 0] += 4
+    table[40:80, 1] += 4
+    words = [f"illness{i}" for i in range(40)] + [f"beast{i}" for i in range(40)]
+    words += [f"other{i}" for i in range(200)] + ["disease", "animal"]
+    return WordVectors(tuple(words), table)
+
+
+@pytest.fixture(scope="module")
+def counts() -> Instances:
+    rng = np.random.default_rng(1)
+    named = {
+        "disease": Counter({f"illness{i}": int(rng.integers(1, 9)) for i in range(30)}),
+        "animal": Counter({f"beast{i}": 1 for i in range(30)}),
+        "rare": Counter({"other1": 50}),
+        "unknown": Counter({f"other{i}": 1 for i in range(30)}),  # the name has no vector
+    }
+    named["disease"].update({"diseases": 100, "disease": 100, "not in table": 7})
+    frequency = Counter({f"other{i}": int(rng.integers(1, 99)) for i in range(200)})
+    frequency.update({f"illness{i}": 3 for i in range(40)})
+    return Instances(named, frequency=frequency)
+
+
+def test_it_is_fishers_discriminant(vectors: WordVectors, counts: Instances) -> None:
+    named, frequency = counts.named, counts.frequency
+    found = learn_senses(vectors, counts)
+    assert found.names == ("animal", "disease")
+    unit = np.array([v / np.linalg.norm(v) for v in np.asarray(vectors.table, dtype=np.float64)])
+    share = np.array([frequency[w] ** 0.5 for w in vectors.words])
+    share /= share.sum()
+    middle = sum(p * v for p, v in zip(share, unit, strict=True))
+    spread = sum(p * np.outer(v - middle, v - middle) for p, v in zip(share, unit, strict=True))
+    near = spread + _SHRINKAGE * np.trace(spread) / WIDTH * np.eye(WIDTH)
+    weights = {w: min(n, _CAP) ** 0.5 for w, n in named["disease"].items() if w.startswith("illn")}
+    mean = sum(k * unit[vectors.row(w)] for w, k in weights.items()) / sum(weights.values())
+    own = unit[vectors.row("disease")]
+    direction = np.linalg.inv(near) @ (mean - (1 - _AWAY) * middle - _AWAY * own)
+    direction /= np.sqrt(direction @ spread @ direction)
+    np.testing.assert_allclose(found.direction("Disease"), direction, rtol=3e-3, atol=3e-3)
+    np.testing.assert_allclose(found.middle, middle, atol=1e-6)
+
+
+def test_words_of_the_kind_that_were_never_named_so_score_high(
+    vectors: WordVectors, counts
+) -> None:
+    found = learn_senses(vectors, counts)
+    unit = vectors.table / np.linalg.norm(vectors.table, axis=1, keepdims=True)
+    scores = (unit - found.middle) @ found.direction("disease")
+    assert scores[30:40].mean() > 1.0 > scores[40:80].mean()
+    assert scores[30:40].mean() > scores[80:280].mean() + 1.0
+
+
+def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts: Instances) -> None:
+    frequency = counts.frequency
+    few = {"disease": Counter({f"illness{i}": 1 for i in range(LEAST - 1)})}
+    assert learn_senses(vectors, Instances(few, frequency=frequency)).names == ()
+    assert learn_senses(vectors, Instances(frequency=frequency)).directions.shape == (0, WIDTH)
+
+
+def test_which_name_a_label_finds() -> None:
+    rows = np.arange(3 * WIDTH, dtype=np.float16).reshape(3, WIDTH)
+    senses = Senses(("cell line", "line", "disease"), rows, np.zeros(WIDTH, dtype=np.float32))
+
+    def row(label: str) -> int | None:
+        found = senses.direction(label)
+        return None if found is None else int(found[0]) // WIDTH
+
+    assert row("CellLine") == row("human_cell_lines") == 0
+    assert row("Line") == row("TRANSGENIC-LINE") == 1
+    assert row("Diseases") == 2
+    assert row("X") is row("") is row("disease name") is None
+
+
+def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts: Instances) -> None:
+    rng = np.random.default_rng(2)
+    grams = Grams(FourBit.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
+    words = tuple(counts.named["disease"])
+    plain = WordVectors(words, FourBit.of(rng.normal(size=(len(words), WIDTH))), grams)
+    senses = Senses(
+        ("disease", "größe"),
+        rng.normal(size=(2, WIDTH)).astype(np.float16),
+        rng.normal(size=WIDTH).astype(np.float32),
+    )
+    write_vectors(replace(plain, senses=senses), tmp_path / "v.safetensors")
+    found = read_vectors(tmp_path / "v.safetensors").senses
+    assert found is not None
+    assert found.names == senses.names
+    np.testing.assert_array_equal(found.directions, senses.directions)
+    np.testing.assert_array_equal(found.middle, senses.middle)
+    write_vectors(plain, tmp_path / "plain.safetensors")
+    assert read_vectors(tmp_path / "plain.safetensors").senses is None

@@ -1,0 +1,138 @@
+"""Bases and taggers over subword vectors: saved packed, linked, and back as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.corpora.own import own_corpus
+from adaptner.errors import VectorsMissing
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.reproduce.jobs.base_files import place_base, read_base
+from adaptner.training.optimiser import OptimiserConfig
+from adaptner.vectors.four_bit import FourBit
+from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
+
+QUICK = FineTuneConfig(
+    steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
+)
+TEXTS = [" ".join(s.text for s in own_corpus("species").split("test")[:30]), "", "No name here."]
+
+
+@pytest.fixture(scope="module")
+def subwords(vectors: WordVectors) -> WordVectors:
+    """A third of the words have rows; the others are made up."""
+    rng = np.random.default_rng(1)
+    words = vectors.words[::3]
+    table = FourBit.of(rng.normal(0, 0.3, (len(words), 16)))
+    grams = Grams(FourBit.of(rng.normal(0, 0.3, (300, 16))), 3, 5)
+    return WordVectors(words, table, grams, {"made_by": "a test"})
+
+
+@pytest.fixture(scope="module")
+def base(fit, subwords: WordVectors) -> Base:
+    return fit(3, vectors=subwords)
+
+
+@pytest.fixture
+def folder(base: Base, tmp_path: Path) -> Path:
+    base.save(tmp_path / "base")
+    return tmp_path / "base"
+
+
+def adapted(base: Base) -> Tagger:
+    return fine_tune(base, own_corpus("species").split("train")[:30], QUICK)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_a_tagger_comes_back_as_it_was(base: Base, folder: Path, tmp_path: Path) -> None:
+    tagger = adapted(base)
+    before = tagger.predict(TEXTS)
+    assert len(before[0]) > 5
+    tagger.save(tmp_path / "in memory")
+    adapted(Base.load(folder)).save(tmp_path / "loaded")
+    for name in ("in memory", "loaded"):
+        assert Tagger.load(tmp_path / name).predict(TEXTS) == before
+        assert files(tmp_path / name) == [
+            "manifest.json", "vectors.safetensors", "weights.safetensors",
+        ]  # fmt: skip
+    assert os.path.samefile(folder / "vectors.safetensors", tmp_path / "loaded/vectors.safetensors")
+
+
+def test_unknown_words_are_told_apart(base: Base) -> None:
+    """Without n-grams, two words without a row would have one vector between them."""
+    from adaptner.types import Sentence
+
+    tokens = ["unheardly", "seldomness"]
+    batch = base.batcher([[Sentence.from_tokens(tokens)]])
+    states = base.model.encoder.words(batch.rows, batch.pieces)[0]
+    assert not np.allclose(states[0], states[1])
+    assert states.abs().sum(-1).min() > 0
+
+
+def test_saved_again_it_has_the_same_bytes(base: Base, folder: Path, tmp_path: Path) -> None:
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    Base.load(folder).save(tmp_path / "again")
+    base.save(tmp_path / "anew")
+    Base.load(folder).save(folder)
+    for again in (tmp_path / "again", tmp_path / "anew", folder):
+        assert {p.name: p.read_bytes() for p in again.iterdir()} == before
+
+
+def test_the_file_is_the_one_that_was_given(fit, subwords: WordVectors, tmp_path: Path) -> None:
+    write_vectors(subwords, tmp_path / "own.safetensors")
+    fit(1, vectors=read_vectors(tmp_path / "own.safetensors")).save(tmp_path / "base")
+    saved = tmp_path / "base" / "vectors.safetensors"
+    assert saved.read_bytes() == (tmp_path / "own.safetensors").read_bytes()
+
+
+def test_only_folders_that_need_it_have_the_newer_format(
+    folder: Path, frozen_base_folder: Path, tuned_base: Base, tmp_path: Path
+) -> None:
+    tuned_base.save(tmp_path / "tuned")
+    formats = [
+        json.loads((f / "manifest.json").read_text())["format"]
+        for f in (folder, frozen_base_folder, tmp_path / "tuned")
+    ]
+    assert formats == [3, 2, 2]
+
+
+def test_tuned_vectors_drop_the_n_grams(fit, subwords: WordVectors, tmp_path: Path) -> None:
+    encoder = {"word_width": 16, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm": 4}
+    encoder |= {"hidden": 4, "tune_words": True}
+    base = fit(2, vectors=subwords, encoder=encoder)
+    base.save(tmp_path / "base")
+    assert files(tmp_path / "base") == ["manifest.json", "weights.safetensors", "words.txt"]
+    loaded = Base.load(tmp_path / "base")
+    assert loaded.batcher.vectors.grams is None
+    assert adapted(loaded).predict(TEXTS) == adapted(base).predict(TEXTS)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_missing_or_damaged_vectors(folder: Path, cut: bool) -> None:
+    path = folder / "vectors.safetensors"
+    if cut:
+        path.write_bytes(path.read_bytes()[:-8])
+    else:
+        path.unlink()
+    with pytest.raises(VectorsMissing, match="changed" if cut else "missing"):
+        Base.load(folder)
+
+
+def test_a_base_travels_without_its_vectors(folder: Path, tmp_path: Path) -> None:
+    sent = read_base(folder)
+    assert set(sent) == {"manifest.json", "weights.safetensors"}
+    place_base(tmp_path / "there", sent, folder)
+    shutil.rmtree(folder)
+    assert len(Base.load(tmp_path / "there").batcher.vectors.words) > 50

@@ -1,0 +1,236 @@
+"""Training word vectors: floret's own against ours, repeatability, and what can go wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from vectors_kit import QUICK, lines, write_text
+
+from adaptner.errors import (
+    BadUsage,
+    DiskFull,
+    EmptyFile,
+    EmptyVocabulary,
+    ExtraMissing,
+    VectorTrainingFailed,
+)
+from adaptner.vectors import training as word_vectors
+from adaptner.vectors.neighbours import nearest_words
+from adaptner.vectors.training import VectorSettings, train_vectors
+from adaptner.vectors.word_vectors import WordVectors, read_vectors
+
+UNKNOWN = ("unheardly", "TGFβ2x", "日本語です", "😀😀😀😀", "x" * 80)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("floret")
+    return write_text(tmp_path_factory.mktemp("text") / "t.txt")
+
+
+@pytest.fixture(scope="module")
+def made(text: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
+    output = tmp_path_factory.mktemp("made") / "deep" / "v.safetensors"
+    return output, train_vectors([text], output, QUICK)
+
+
+@pytest.fixture(scope="module")
+def vectors(made: tuple[Path, dict]) -> WordVectors:
+    return read_vectors(made[0])
+
+
+def cosine(one: np.ndarray | None, two: np.ndarray) -> float:
+    assert one is not None
+    return float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
+
+
+def test_they_are_florets_own(text: Path, vectors: WordVectors, tmp_path, monkeypatch) -> None:
+    import floret
+    from floret import floret as library
+
+    lowered = tmp_path / "lower.txt"
+    lowered.write_text(text.read_text(encoding="utf-8").lower(), encoding="utf-8")
+    monkeypatch.setitem(library.unsupervised_default, "seed", QUICK.seed)
+    theirs = floret.train_unsupervised(
+        str(lowered), dim=32, epoch=2, minCount=2, minn=4, maxn=5, bucket=500, thread=1, verbose=0,
+        label=" ",
+    )  # fmt: skip
+    assert list(vectors.words) == [w for w in theirs.get_words() if w != "</s>"]
+    known = [cosine(vectors.vector(w), theirs.get_word_vector(w)) for w in vectors.words]
+    assert min(known) > 0.98
+    for word in UNKNOWN:
+        assert vectors.row(word) == len(vectors.words)
+        assert cosine(vectors.vector(word), theirs.get_word_vector(word.lower())) > 0.98
+
+
+def test_what_it_tells_and_leaves(made: tuple[Path, dict], vectors: WordVectors) -> None:
+    output, told = made
+    assert [p.name for p in output.parent.iterdir()] == ["v.safetensors"]
+    assert told["words"] == len(vectors.words)
+    assert told["tokens"] == sum(len(line.split()) for line in lines())
+    assert told["bytes"] == output.stat().st_size
+    assert vectors.facts["tokens"] == str(told["tokens"])
+    assert vectors.facts["seed"] == "3"
+    assert vectors.facts["made_by"].startswith("adaptner ")
+    assert {"tgf", "gène", "日本語の言葉", "__label__x"} <= set(vectors.words)
+    assert "</s>" not in vectors.words
+
+
+def test_one_thread_and_the_same_seed_give_the_same_bytes(
+    text: Path, made: tuple[Path, dict], tmp_path: Path
+) -> None:
+    train_vectors([text], tmp_path / "again.safetensors", QUICK)
+    assert (tmp_path / "again.safetensors").read_bytes() == made[0].read_bytes()
+    other = QUICK.model_copy(update={"seed": 4})
+    train_vectors([text], tmp_path / "other.safetensors", other)
+    assert (tmp_path / "other.safetensors").read_bytes() != made[0].read_bytes()
+
+
+def test_case_is_kept_if_wanted(text: Path, tmp_path: Path) -> None:
+    settings = QUICK.model_copy(update={"lower": False, "epochs": 1})
+    train_vectors([text], tmp_path / "v.safetensors", settings)
+    found = read_vectors(tmp_path / "v.safetensors")
+    assert {"The", "the", "TGF"} <= set(found.words)
+    assert found.grams is not None
+    assert not found.grams.lower
+
+
+def test_progress_is_shown_and_ends_near_the_end(text: Path, tmp_path: Path) -> None:
+    from contextlib import contextmanager
+
+    titles, steps = [], []
+
+    @contextmanager
+    def shown(title: str):
+        titles.append(title)
+        yield lambda done, total, remark="": steps.append((titles[-1], done, total))
+
+    train_vectors([text], tmp_path / "v.safetensors", QUICK, shown=shown)
+    assert titles == ["reading text", "training word vectors"]
+    assert all(0 <= done <= total == 100 for _, done, total in steps)
+    assert steps[-1] == ("training word vectors", 100, 100)
+
+
+def test_neighbours_are_those_of_a_plain_search(vectors: WordVectors) -> None:
+    table = np.asarray(vectors.table).astype(np.float64)
+    for word, found in zip(
+        ("the", "unheardly"), nearest_words(vectors, ["the", "unheardly"], 5), strict=True
+    ):
+        own = vectors.vector(word)
+        plain = sorted(
+            ((cosine(own, row), w) for row, w in zip(table, vectors.words, strict=True) if w != word),
+            reverse=True,
+        )  # fmt: skip
+        assert found is not None
+        assert [c for _, c in found] == pytest.approx([c for c, _ in plain[:5]], abs=1e-5)
+    assert nearest_words(vectors, ["§"], 3) == [None]
+
+
+# --- what can go wrong ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "least"), [("one two three\n", 2), ("x\n" * 6, 7), ("x " * 9, 5)]
+)
+def test_too_few_words_for_a_vocabulary(tmp_path: Path, content: str, least: int) -> None:
+    """With one word only, floret would look for a second one for ever."""
+    pytest.importorskip("floret")
+    (tmp_path / "t.txt").write_text(content)
+    settings = QUICK.model_copy(update={"least": least})
+    with pytest.raises(EmptyVocabulary, match="--least"):
+        train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+
+
+def test_a_word_and_the_end_of_the_sentence_are_two(tmp_path: Path) -> None:
+    pytest.importorskip("floret")
+    (tmp_path / "t.txt").write_text("one\n" * 9)
+    train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
+    assert read_vectors(tmp_path / "v.safetensors").words == ("one",)
+
+
+def test_many_short_lines_of_rare_words(tmp_path: Path) -> None:
+    """The end of the sentence is then the only frequent word."""
+    pytest.importorskip("floret")
+    (tmp_path / "t.txt").write_text("".join(f"w{i}\n" for i in range(50)))
+    with pytest.raises(EmptyVocabulary):
+        train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+
+
+def test_no_text_at_all(tmp_path: Path) -> None:
+    pytest.importorskip("floret")
+    (tmp_path / "t.txt").write_text(" \n\n")
+    with pytest.raises(EmptyFile):
+        train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_full_disk(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_vectors, "TEXT", "/dev/full")
+    with pytest.raises(DiskFull):
+        train_vectors([text], tmp_path / "v.safetensors", QUICK)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "error"),
+    [
+        (b'{"problem": "disk"}', 0, DiskFull),
+        (b'{"problem": "memory"}', 0, VectorTrainingFailed),
+        (b"", -9, VectorTrainingFailed),
+        (b"", -11, VectorTrainingFailed),
+        (b'{"problem": "floret", "reason": "Encountered NaN."}', 0, VectorTrainingFailed),
+    ],
+)
+def test_what_the_child_may_answer(answer: bytes, code: int, error: type[Exception]) -> None:
+    with pytest.raises(error) as caught:
+        word_vectors._understood(answer, code, b"\rlast\n", Path("v"), QUICK, {"tokens": 1})
+    assert "What to do:" in str(caught.value)
+
+
+def test_a_child_that_cannot_begin(text: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(word_vectors.sys, "executable", "/bin/false")
+    with pytest.raises(VectorTrainingFailed):
+        train_vectors([text], tmp_path / "v.safetensors", QUICK)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_floret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "floret", None)
+    with pytest.raises(ExtraMissing, match=r"pip install 'adaptner\[vectors\]'"):
+        train_vectors([tmp_path], tmp_path / "v.safetensors", QUICK)
+
+
+@pytest.mark.parametrize("name", ["v", "v.npy", "folder.safetensors"])
+def test_other_outputs_are_refused(text: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.safetensors").mkdir()
+    with pytest.raises(BadUsage):
+        train_vectors([text], tmp_path / name, QUICK)
+
+
+def test_on_real_text(shared_data: Path, tmp_path: Path) -> None:
+    import lzma
+
+    source = shared_data / "raw" / "abstracts.txt.xz"
+    if not source.is_file():
+        pytest.skip(f"no raw text at {source}")
+    pytest.importorskip("floret")
+    with lzma.open(source, "rt", encoding="utf-8") as given:
+        slice_ = [next(given) for _ in range(2500)]
+    (tmp_path / "t.txt").write_text("".join(slice_), encoding="utf-8")
+    settings = VectorSettings(width=50, least=3, buckets=5000)
+    train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
+    found = read_vectors(tmp_path / "v.safetensors")
+    assert len(found.words) > 2000
+    # So little text leaves most of a vector to what all words share; beside that, an unseen form lies
+    # near to the seen one.
+    shared = np.asarray(found.table).mean(0)
+    seen, unseen, other = (found.vector(w) for w in ("concentration", "concentrationally", "of"))
+    assert seen is not None
+    assert unseen is not None
+    assert other is not None
+    assert cosine(seen - shared, unseen - shared) > cosine(other - shared, unseen - shared) + 0.2
