@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 
 from adaptner.errors import EncoderMissing, EncoderUnusable, ExtraMissing
 from adaptner.files import atomic_file
-from adaptner.nn.encoders.registry import window_attention
+from adaptner.nn.encoders import window_attention
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -132,7 +132,7 @@ def paper(name: str) -> Paper:
 
 
 def _names() -> list[str]:
-    folder = resources.files("adaptner.reproduce") / "papers"
+    folder = resources.files("adaptner.reproduce.tables") / "papers"
     return sorted(
         f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
     )
@@ -140,7 +140,7 @@ def _names() -> list[str]:
 
 @cache
 def _load(name: str) -> Paper:
-    source = resources.files("adaptner.reproduce") / "papers" / f"{name}.toml"
+    source = resources.files("adaptner.reproduce.tables") / "papers" / f"{name}.toml"
     facts = tomllib.loads(source.read_text(encoding="utf-8"))
     tables = tuple(_table(t) for t in facts.pop("table"))
     slips = tuple(Slip(**s) for s in facts.pop("slip", []))

@@ -59,7 +59,7 @@ def configured(
 
 def recipe(name: str) -> dict[str, Any]:
     """The settings of the paper's run; a method without a recipe has them as its defaults."""
-    file = resources.files("adaptner.reproduce") / "recipes" / f"{name}.toml"
+    file = resources.files("adaptner.reproduce.tables") / "recipes" / f"{name}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
