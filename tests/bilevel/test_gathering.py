@@ -16,7 +16,7 @@ from adaptner.episodes import TaskSource
 from adaptner.methods import method
 from adaptner.methods.base import SourceDomain
 from adaptner.methods.families.source_pretrained import Scene, build_model
-from adaptner.nn.encoders.transformer import TransformerEncoder
+from adaptner.nn.encoders.transformer.encoder import TransformerEncoder
 from adaptner.nn.model import Losses, TaggingModel, group_of
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.optimiser import Optimiser, OptimiserConfig

@@ -154,7 +154,7 @@ def reproduce(
 
 def _download(encoder: str | None) -> None:
     from adaptner.errors import BadUsage
-    from adaptner.nn.encoders.pretrained import download_pretrained
+    from adaptner.nn.encoders.transformer.pretrained import download_pretrained
 
     if encoder is None:
         raise BadUsage(

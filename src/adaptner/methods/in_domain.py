@@ -18,7 +18,7 @@ from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.encoders.embeddings import FrozenWords
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.encoders.registry import new_encoder
-from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.vectors.word_vectors import WordVectors
 

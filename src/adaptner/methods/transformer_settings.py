@@ -11,8 +11,8 @@ from typing import Any
 
 from adaptner.errors import BadUsage
 from adaptner.methods.base import Method
-from adaptner.nn.encoders.pretrained import download_pretrained, find_folder
-from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.transformer.pretrained import download_pretrained, find_folder
 
 OUTER_RATE, INNER_RATE = 5e-5, 1e-3
 ADAPTATION: dict[str, Any] = {

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from adaptner.files import atomic_file
 from adaptner.nn.batching.batch import Batcher
-from adaptner.nn.batching.subwords import SubwordBatcher
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.pretrained import Pretrained
 from adaptner.nn.encoders.recurrent import EncoderConfig
-from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.transformer.pretrained import Pretrained
+from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 VECTORS, VOCABULARY, SUBWORDS, WORDS = (

@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from adaptner.nn.encoders.pretrained import find_pretrained
-from adaptner.nn.encoders.transformer import TransformerConfig, TransformerEncoder
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder
+from adaptner.nn.encoders.transformer.pretrained import find_pretrained
 from adaptner.types import Sentence
 
 

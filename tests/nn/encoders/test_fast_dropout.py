@@ -6,7 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from adaptner.nn.encoders.fast_dropout import QuickDropout, dropout_factors, quicken_dropout
+from adaptner.nn.encoders.transformer.fast_dropout import (
+    QuickDropout,
+    dropout_factors,
+    quicken_dropout,
+)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.85])

@@ -13,9 +13,13 @@ import pytest
 import torch
 
 from adaptner.errors import BadConfiguration, EncoderMissing, EncoderUnusable, ExtraMissing
-from adaptner.nn.encoders.pretrained import download_pretrained, find_folder, find_pretrained
 from adaptner.nn.encoders.registry import new_encoder, pretrained
-from adaptner.nn.encoders.transformer import TransformerConfig
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.transformer.pretrained import (
+    download_pretrained,
+    find_folder,
+    find_pretrained,
+)
 from adaptner.types import Sentence
 
 pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from adaptner.errors import BadConfiguration, EncoderUnusable
-from adaptner.nn.batching.subwords import SubwordBatcher, windows
 from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of
 from adaptner.nn.encoders.registry import new_encoder
-from adaptner.nn.encoders.transformer import TransformerConfig, TransformerEncoder, alike
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder, alike
+from adaptner.nn.encoders.transformer.subwords import SubwordBatcher, windows
 from adaptner.types import Sentence
 
 SENTENCES = [

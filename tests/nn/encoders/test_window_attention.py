@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptner.nn.encoders.registry import new_encoder, window_attention
-from adaptner.nn.encoders.transformer import TransformerConfig
-from adaptner.nn.encoders.window_attention import FAMILIES, packs
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.transformer.window_attention import FAMILIES, packs
 from adaptner.types import Sentence
 
 LENGTHS = [7, 5, 1]

@@ -61,7 +61,11 @@ def find_synonyms() -> Synonyms:
 
 def built_in() -> Synonyms:
     """A list of about 180 groups that comes with the package, a group a line."""
-    text = resources.files("adaptner.methods.pdaln").joinpath("synonyms.txt").read_text(encoding="utf-8")
+    text = (
+        resources.files("adaptner.methods.pdaln")
+        .joinpath("synonyms.txt")
+        .read_text(encoding="utf-8")
+    )
     found: dict[str, dict[str, None]] = {}
     for group in (line.split() for line in text.splitlines()):
         for word in group:

@@ -10,11 +10,11 @@ from pydantic import Discriminator, Tag
 from torch import Generator
 
 from adaptner.nn.batching.batch import Batcher
-from adaptner.nn.batching.subwords import SubwordBatcher
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
-from adaptner.nn.encoders.transformer import TransformerConfig, TransformerEncoder
+from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder
+from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
 

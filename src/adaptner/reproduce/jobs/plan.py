@@ -14,7 +14,7 @@ from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.base import Method
 from adaptner.methods.families.unadapted import Unadapted
-from adaptner.nn.encoders.pretrained import find_folder, weight_files
+from adaptner.nn.encoders.transformer.pretrained import find_folder, weight_files
 from adaptner.reproduce.jobs.data import Known, checksum, folder_of
 from adaptner.reproduce.jobs.job import Job, Places, Spec
 from adaptner.reproduce.tables.profiles import Profile

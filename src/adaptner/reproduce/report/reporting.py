@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from adaptner.nn.encoders.pretrained import MINILM
+from adaptner.nn.encoders.transformer.pretrained import MINILM
 from adaptner.reproduce.jobs.plan import Plan
 from adaptner.reproduce.run.runner import Request, hardness_records
 from adaptner.reproduce.run.store import STORE, Store

@@ -17,13 +17,13 @@ from torch.utils.checkpoint import checkpoint
 
 from adaptner.errors import BadConfiguration, EncoderUnusable
 from adaptner.nn.batching.batch import Batch
-from adaptner.nn.batching.subwords import Alignment, SubwordBatch, SubwordBatcher
 from adaptner.nn.encoders.base import Encoder
-from adaptner.nn.encoders.fast_dropout import quicken_dropout
-from adaptner.nn.encoders.lora import add_lora
-from adaptner.nn.encoders.pretrained import Pretrained, find_pretrained
-from adaptner.nn.encoders.stacked_parameters import add_task_dimension
-from adaptner.nn.encoders.window_attention import packs
+from adaptner.nn.encoders.transformer.fast_dropout import quicken_dropout
+from adaptner.nn.encoders.transformer.lora import add_lora
+from adaptner.nn.encoders.transformer.pretrained import Pretrained, find_pretrained
+from adaptner.nn.encoders.transformer.stacked_parameters import add_task_dimension
+from adaptner.nn.encoders.transformer.subwords import Alignment, SubwordBatch, SubwordBatcher
+from adaptner.nn.encoders.transformer.window_attention import packs
 from adaptner.nn.rnn.parameters import dropout
 
 # Where windows are padded, they are run with those at least so long: padding costs as much as text.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from adaptner.nn.batching.batch import Arranged, Batch, Batcher
-from adaptner.nn.encoders.pretrained import Pretrained
+from adaptner.nn.encoders.transformer.pretrained import Pretrained
 from adaptner.types import LabelSet, Sentence
 
 Alignment = Literal["first", "mean"]

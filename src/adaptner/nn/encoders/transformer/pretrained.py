@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 
 from adaptner.errors import EncoderMissing, EncoderUnusable, ExtraMissing
 from adaptner.files import atomic_file
-from adaptner.nn.encoders import window_attention
+from adaptner.nn.encoders.transformer.encoder import window_attention
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -48,7 +48,7 @@ class Pretrained:
 
     @property
     def packed(self) -> bool:
-        """Whether the network takes windows one behind the other (``nn/encoders/window_attention.py``)."""
+        """Whether the network takes windows one behind the other (``nn/encoders/transformer/window_attention.py``)."""
         return self.description.get("model_type") in window_attention.FAMILIES
 
     def network(self) -> PreTrainedModel:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adaptner.nn.encoders.fast_dropout import dropout_factors
+from adaptner.nn.encoders.transformer.fast_dropout import dropout_factors
 
 NAME = "adaptner-windows"  # in the library's registry of attentions
 # Families of networks that leave attention to that registry, and can be told positions
