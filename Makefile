@@ -18,6 +18,7 @@ check: .venv/all ## lint, formatting and types
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: .venv/core ## speed of a meta-step against a plain reference
 	$(BIN)/python benchmarks/meta_step.py

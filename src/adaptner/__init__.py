@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from adaptner.version import __version__ as __version__
+
 __all__ = ["Entity", "Sentence", "Tagger", "adapt", "load", "read", "suggest"]
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from adaptner.corpora.own import own_corpus
 from adaptner.methods import method
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.registry import window_attention
+from adaptner.nn.encoders.transformer import window_attention
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 

@@ -18,7 +18,6 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
-from adaptner import __version__
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
 from adaptner.corpora.overlap import without_overlap
 from adaptner.episodes import draw
@@ -47,6 +46,7 @@ from adaptner.training.loop import Run
 from adaptner.training.records import Records, read_records
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
+from adaptner.version import __version__
 
 PROCEDURE = "source-plays-target/dev/strict-micro-f1"
 TIE = 0.005  # F1: settings that near the best are equals, and the one with the fewest steps wins

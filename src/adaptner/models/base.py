@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from adaptner import __version__
 from adaptner.models import fine_tuned_encoder as taught
 from adaptner.models.storage import DomainEntry, Manifest, files_fit, read_model, write_model
 from adaptner.nn.batching.batch import Batcher
@@ -18,6 +17,7 @@ from adaptner.nn.heads.label_probes import FILE as NAMES
 from adaptner.nn.heads.label_probes import StateSenses
 from adaptner.nn.model import TaggingModel
 from adaptner.types import LabelSet
+from adaptner.version import __version__
 
 
 @dataclass

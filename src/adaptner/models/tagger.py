@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from adaptner import __version__
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
 from adaptner.formats.chunks import chunks_of, parts_of
@@ -32,6 +31,7 @@ from adaptner.nn.encoders.word_cache import WordMemory
 from adaptner.nn.model import DECODERS, Decoder, ModelShape, tag_scores
 from adaptner.text.alignment import sentences_of
 from adaptner.types import Document, Entity, LabelSet, Sentence
+from adaptner.version import __version__
 
 # Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
 WINDOW, OVERLAP = 512, 64

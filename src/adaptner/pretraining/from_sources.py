@@ -8,7 +8,6 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from adaptner import __version__
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable
 from adaptner.files import atomic_file, digest
@@ -23,6 +22,7 @@ from adaptner.training import checkpoint
 from adaptner.training.budget import Budget
 from adaptner.training.loop import CONFIG, Run
 from adaptner.vectors.word_vectors import read_vectors
+from adaptner.version import __version__
 
 CARD = "card.md"
 NAMED = "named"

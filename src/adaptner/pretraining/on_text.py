@@ -18,7 +18,6 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 
-from adaptner import __version__
 from adaptner.corpora.raw_text import sentences_of_files, text_files
 from adaptner.errors import BadUsage
 from adaptner.files import digest
@@ -42,6 +41,7 @@ from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import Sentence
 from adaptner.vectors.word_dropout import ForgetfulVectors
 from adaptner.vectors.word_vectors import WordVectors
+from adaptner.version import __version__
 
 _ALPHABET_FROM = 20_000  # sentences
 METHOD = "named"  # how such a base is adapted; of sources it has seen none

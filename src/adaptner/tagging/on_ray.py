@@ -17,8 +17,8 @@ from adaptner.compute_settings import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.reproduce.jobs.code_version import code_version
 from adaptner.tagging.executor import Chunk, Found, in_order
+from adaptner.version import __version__
 
 _AHEAD = 2  # chunks for each processor
 _REPEATS = 10  # of a chunk whose node was lost
@@ -54,8 +54,8 @@ class RayTasks:
         except self._ray.exceptions.RayError as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise ClusterUnusable(address=self._address, reason=lines[-1]) from error
-        if version != code_version():
-            problem = f"a node has version {version}, this is {code_version()}"
+        if version != __version__:
+            problem = f"a node has version {version}, this is {__version__}"
         if problem:
             raise ClusterUnusable(address=self._address, reason=problem)
         return found
@@ -68,9 +68,9 @@ class RayTasks:
 def _predict(key: str, files: Files, chunk: list[Any]) -> tuple[str, Found, str]:
     """On a node: its version, the entities, and what went wrong, if it did."""
     try:
-        return code_version(), _tagger(key, files).predict_documents(chunk), ""
+        return __version__, _tagger(key, files).predict_documents(chunk), ""
     except AdaptnerError as error:
-        return code_version(), [], str(error).splitlines()[0]
+        return __version__, [], str(error).splitlines()[0]
 
 
 def _tagger(key: str, files: Files) -> Tagger:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from adaptner import __version__
 from adaptner.corpora.raw_text import sentences_of_files, text_files
 from adaptner.errors import BadUsage, EmptyFile, EmptyVocabulary, ExtraMissing
 from adaptner.progress import Shown, Watch, silent
@@ -24,6 +23,7 @@ from adaptner.vectors.factorisation import leading, mutual_information
 from adaptner.vectors.four_bit import FourBit
 from adaptner.vectors.ngram_fit import fit_grams
 from adaptner.vectors.subword_file import ENDING, write_subwords
+from adaptner.version import __version__
 
 
 class CountSettings(BaseModel):

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from adaptner import __version__
 from adaptner.errors import DiskFull
 from adaptner.vectors.four_bit import FourBit
 from adaptner.vectors.ngrams import Grams
 from adaptner.vectors.subword_file import write_subwords
 from adaptner.vectors.training import RESULT, TEXT, VectorSettings
+from adaptner.version import __version__
 
 _SENTENCE_END = "</s>"  # floret's own word for it; no text of ours is looked up with it
 

@@ -13,8 +13,7 @@ from adaptner.reproduce.report.cells import Cell
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, OWN, compare
 from adaptner.reproduce.report.levels import WHOLE, Level
 from adaptner.reproduce.report.matching import column_of
-from adaptner.reproduce.report.request import row_label
-from adaptner.reproduce.tables.published import paper
+from adaptner.reproduce.tables.published import paper, row_label
 
 
 def line(comparison, label, level=None):

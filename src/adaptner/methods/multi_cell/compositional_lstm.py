@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Generator, Tensor
 
-from adaptner.nn.rnn.bidirectional import BiGRU, BiLSTM, Recurrent
+from adaptner.nn.rnn.bidirectional import Recurrent
 from adaptner.nn.rnn.packing import Packing
 from adaptner.nn.rnn.parameters import fan_in
 
@@ -73,11 +73,3 @@ def _coupled(gate: Tensor, candidate: Tensor, before: Tensor) -> Tensor:
     """What is let in is what is forgotten of the cell before."""
     share = gate.sigmoid()
     return share * candidate.tanh() + (1 - share) * before
-
-
-def recurrent_layer(kind: str, inputs: int, hidden: int, generator: Generator) -> Recurrent:
-    """``lstm``, ``gru``, or ``cells-N`` for a compositional LSTM of N typed cells."""
-    name, _, cells = kind.partition("-")
-    if cells:
-        return CompositionalLSTM(inputs, hidden, int(cells), generator)
-    return (BiLSTM if name == "lstm" else BiGRU)(inputs, hidden, generator)

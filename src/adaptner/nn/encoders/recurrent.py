@@ -19,8 +19,6 @@ from pydantic import (
 )
 from torch import Generator, Tensor
 
-from adaptner.methods.multi_cell.compositional_lstm import recurrent_layer
-from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM, LayerMix
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.encoders.base import Encoder
@@ -35,7 +33,12 @@ from adaptner.nn.encoders.lexical_features import (
     word_scores,
 )
 from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.rnn.layers import recurrent_layer
 from adaptner.nn.rnn.parameters import dropout, uniform
+from adaptner.registry import load
+
+# STM+ELMo's own, named and not imported: only encoders that read a language model load it
+_LANGUAGE_MODEL = "adaptner.methods.stm_elmo.bidirectional_lm"
 
 
 class EncoderConfig(BaseModel):
@@ -109,8 +112,10 @@ class RecurrentEncoder(Encoder):
         self.language_model = self.mix = None
         if config.contextual:
             letters = len(batcher.alphabet) + 2
-            self.language_model = BidirectionalLM(letters, config.contextual, generator)
-            self.mix = LayerMix()
+            self.language_model = load(f"{_LANGUAGE_MODEL}:BidirectionalLM")(
+                letters, config.contextual, generator
+            )
+            self.mix = load(f"{_LANGUAGE_MODEL}:LayerMix")()
             inputs += self.language_model.width
         self.recurrent = recurrent_layer(config.recurrent, inputs, config.hidden, generator)
         self.width = self.recurrent.width

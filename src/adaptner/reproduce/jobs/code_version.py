@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-import adaptner
+from adaptner.version import __version__
 
 # What a base or a draw passes through. The doors (cli), the words of errors, the runner and the
 # report can change without any number changing, and hours of work should survive that.
@@ -35,14 +35,14 @@ COMPUTES = (
 def code_version() -> str:
     """For example ``0.1.0+5f2c81d0a9e4 torch-2.13.0``. Comments, docstrings and layout do not
     count."""
-    root = Path(adaptner.__file__).parent
+    root = Path(__file__).parents[2]
     state = sha256()
     for place in COMPUTES:
         for path in sorted((root / place).rglob("*.py")) or [root / place]:
             state.update(f"{path.relative_to(root).as_posix()}\n".encode())
             state.update(_bare(path.read_text(encoding="utf-8")).encode())
     release = version("torch").partition("+")[0]
-    return f"{adaptner.__version__}+{state.hexdigest()[:12]} torch-{release}"
+    return f"{__version__}+{state.hexdigest()[:12]} torch-{release}"
 
 
 def _bare(source: str) -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from adaptner.corpora.corpus import Corpus, combined_digest, load_corpus, split_files
 from adaptner.errors import DataChanged
+from adaptner.reproduce.tables.protocol import WHOLE, folder_of
 from adaptner.types import Sentence
 
 # A corpus and the checksum it is known by.
@@ -19,19 +20,12 @@ Known = tuple[str, str]
 # and test only.
 ONE_SET = "news/scitech"
 DEV_IS_TRAIN = "general/webpage"
-# "news/scitech:whole": all sentences are to score, and their text is to learn from without labels
-# (transductive: the raw text of Jia2019 cannot be had).
-WHOLE = ":whole"
 _SEED, _SHARE = 13, 0.7
 
 
 def checksum(root: Path, place: str) -> str:
     """As ``Corpus.sha256``, without reading the sentences."""
     return combined_digest(split_files(root / folder_of(place)))
-
-
-def folder_of(place: str) -> str:
-    return place.removesuffix(WHOLE)
 
 
 def load(root: Path, known: Known) -> Corpus:

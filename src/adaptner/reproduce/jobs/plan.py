@@ -15,10 +15,10 @@ from adaptner.methods import methods
 from adaptner.methods.base import Method
 from adaptner.methods.families.unadapted import Unadapted
 from adaptner.nn.encoders.transformer.pretrained import find_folder, weight_files
-from adaptner.reproduce.jobs.data import Known, checksum, folder_of
+from adaptner.reproduce.jobs.data import Known, checksum
 from adaptner.reproduce.jobs.job import Job, Places, Spec
 from adaptner.reproduce.tables.profiles import Profile
-from adaptner.reproduce.tables.protocol import BERT, Group, Protocol, Target
+from adaptner.reproduce.tables.protocol import BERT, Group, Protocol, Target, folder_of
 from adaptner.reproduce.tables.settings import configured, learner_of
 
 

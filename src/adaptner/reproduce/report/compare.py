@@ -17,9 +17,15 @@ from adaptner.reproduce.report.matching import (
     indexed,
     own_columns,
 )
-from adaptner.reproduce.report.request import ReportRequest, row_label
+from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.report.special import crossing_draws, fitting_runs, hardness_cell
-from adaptner.reproduce.tables.published import Paper, PublishedRow, PublishedTable, paper
+from adaptner.reproduce.tables.published import (
+    Paper,
+    PublishedRow,
+    PublishedTable,
+    paper,
+    row_label,
+)
 
 OVERALL = "Overall"
 COMPARABLE = "Overall, comparable"

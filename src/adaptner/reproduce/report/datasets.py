@@ -24,8 +24,14 @@ from adaptner.reproduce.report.document import (
 )
 from adaptner.reproduce.report.html import html_page
 from adaptner.reproduce.report.markdown import markdown_page
-from adaptner.reproduce.report.request import row_label, table_name
-from adaptner.reproduce.tables.published import Paper, PublishedRow, PublishedTable, paper
+from adaptner.reproduce.report.request import table_name
+from adaptner.reproduce.tables.published import (
+    Paper,
+    PublishedRow,
+    PublishedTable,
+    paper,
+    row_label,
+)
 
 Told = Callable[[str], None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adaptner.reproduce.jobs.execution import costs
+from adaptner.reproduce.jobs import costs
 from adaptner.reproduce.jobs.plan import Plan
 from adaptner.reproduce.tables.counts import PLACES
 from adaptner.reproduce.tables.protocol import BERT, fillings

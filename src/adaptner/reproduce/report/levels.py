@@ -6,9 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from adaptner.reproduce.jobs.result import Result
-from adaptner.reproduce.tables.published import PublishedRow
-
-UNSUPERVISED, SEMI_SUPERVISED = "unsupervised", "semi-supervised"
+from adaptner.reproduce.tables.published import SEMI_SUPERVISED, UNSUPERVISED, PublishedRow
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
+from adaptner.reproduce.tables.published import PublishedTable
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,6 @@ class ReportRequest:
     columns: Mapping[str, str] = field(default_factory=dict)  # published column -> our corpus
     incomparable: Mapping[str, str] = field(default_factory=dict)  # column or row label -> reason
     hardness: Sequence[Mapping[str, Any]] = ()  # iteration, domain, gamma; perhaps run
-
-
-def row_label(row: PublishedRow) -> str:
-    """How a published row is called wherever reasons are given: without its size, which may be one
-    of several, and with whatever else tells two rows apart."""
-    name = row.method or row.corpus or "?"
-    further = [row.corpus] if row.method and row.corpus else []
-    further += [row.setting] if row.setting else []
-    return f"{name} ({', '.join(further)})" if further else name
 
 
 def table_name(table: PublishedTable) -> str:

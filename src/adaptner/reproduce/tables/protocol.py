@@ -10,15 +10,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptner.errors import UnknownName, nearest
-from adaptner.reproduce.jobs.data import folder_of
-from adaptner.reproduce.report.levels import UNSUPERVISED
-from adaptner.reproduce.report.request import row_label
-from adaptner.reproduce.tables.published import Paper, PublishedRow, PublishedTable, papers
+from adaptner.reproduce.tables.published import (
+    UNSUPERVISED,
+    Paper,
+    PublishedRow,
+    PublishedTable,
+    papers,
+    row_label,
+)
 
 # What published tables call a row's transformer, and our variant that fills it.
 BERT = "bert"
 
+# "news/scitech:whole": all sentences are scored, and their text is learnt from without labels
+# (transductive: the raw text of Jia2019 cannot be had).
+WHOLE = ":whole"
+
 Variants = Mapping[str, Mapping[str, Any]]  # name -> settings
+
+
+def folder_of(place: str) -> str:
+    """The folder of a corpus below the data folder."""
+    return place.removesuffix(WHOLE)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from adaptner.errors import UnknownName, nearest
 
 UNITS = ("fraction", "percent", "count", "thousand")
 
+# Settings of rows that have no number of sentences (PDALN).
+UNSUPERVISED, SEMI_SUPERVISED = "unsupervised", "semi-supervised"
+
 
 @dataclass(frozen=True)
 class PublishedRow:
@@ -35,6 +38,15 @@ class PublishedRow:
     setting: str | None = None
     size: int | None = None
     overall: float | None = None
+
+
+def row_label(row: PublishedRow) -> str:
+    """The name of a published row in reports: without its size, which may be one of several, and with
+    whatever else tells two rows apart."""
+    name = row.method or row.corpus or "?"
+    further = [row.corpus] if row.method and row.corpus else []
+    further += [row.setting] if row.setting else []
+    return f"{name} ({', '.join(further)})" if further else name
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 
 from adaptner.errors import EncoderMissing, EncoderUnusable, ExtraMissing
 from adaptner.files import atomic_file
-from adaptner.nn.encoders.transformer.encoder import window_attention
+from adaptner.nn.encoders.transformer import window_attention
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -1,0 +1,27 @@
+"""Recurrent layers by the name that a configuration gives them."""
+
+from __future__ import annotations
+
+from torch import Generator
+
+from adaptner.nn.rnn.bidirectional import Recurrent
+from adaptner.registry import Registry
+
+LAYERS = Registry(
+    "recurrent layer",
+    "adaptner.recurrent_layers",
+    lambda: {
+        "lstm": "adaptner.nn.rnn.bidirectional:BiLSTM",
+        "gru": "adaptner.nn.rnn.bidirectional:BiGRU",
+        # a method's own layer, which a saved model of that method names
+        "cells": "adaptner.methods.multi_cell.compositional_lstm:CompositionalLSTM",
+    },
+)
+
+
+def recurrent_layer(kind: str, inputs: int, hidden: int, generator: Generator) -> Recurrent:
+    """``lstm``, ``gru``, or ``cells-N`` for a compositional LSTM of N typed cells."""
+    name, _, number = kind.partition("-")
+    sizes = (inputs, hidden, int(number)) if number else (inputs, hidden)
+    layer: Recurrent = LAYERS.get(name)(*sizes, generator)
+    return layer
