@@ -7,7 +7,22 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import torch
 from transformer_kit import make_tiny_transformer
+
+from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.corpora.corpus import group_by_domain
+from adaptner.corpora.own import own_corpus
+from adaptner.methods.base import source_domains
+from adaptner.methods.hgda import HGDA
+from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.training.budget import Budget
+from adaptner.training.optimiser import OptimiserConfig
+
+# One thread: small tensors gain nothing from more, and the machine is shared.
+torch.set_num_threads(1)
 
 # The same examples every time, so that a change is judged by what it changes; ADAPTNER_EXPLORE=1
 # looks for new ones. No deadline: how long an example takes is the machine's affair.
@@ -42,3 +57,30 @@ def shared_vectors() -> Path:
 def tiny_transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a transformer with random weights. Not to be changed."""
     return make_tiny_transformer(tmp_path_factory.mktemp("transformer"))
+
+
+# A tiny base and a tagger of two types that finds something, for all tests of adaptation.
+
+
+@pytest.fixture(scope="session")
+def quick() -> FineTuneConfig:
+    """Enough for a tiny model to find something."""
+    return FineTuneConfig(
+        steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
+    )
+
+
+@pytest.fixture(scope="session")
+def base() -> Base:
+    sources = source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug")]))
+    shape = EncoderConfig(
+        word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12
+    )
+    return HGDA(encoder=shape, k=3, tasks=2).fit(sources, Budget(5))
+
+
+@pytest.fixture(scope="session")
+def tagger(base: Base, quick: FineTuneConfig) -> Tagger:
+    """Knows Gene and Species, neither of which the base has seen."""
+    sentences = [s for n in ("gene", "species") for s in own_corpus(n).split("train")[:30]]
+    return fine_tune(base, sentences, quick)

@@ -190,7 +190,7 @@ def test_second_order_copes_with_one_word_sentences_and_words_alone() -> None:
 
 def test_the_recipes_have_the_papers_values() -> None:
     """The defaults differ from them in the outer optimiser only (and say so)."""
-    recipes = resources.files("adaptner.reproduce") / "recipes"
+    recipes = resources.files("adaptner.reproduce.tables") / "recipes"
     hgda, nes, maml = (
         configured(name, Path(str(recipes / f"{name}.toml"))).config
         for name in ("hgda", "hgda-nes", "maml")

@@ -673,7 +673,7 @@ def test_its_file(name):
     assert (PACKAGE / "methods" / f"{name.replace('-', '_')}.py").is_file()
 
 
-RECIPES = sorted((PACKAGE / "reproduce" / "recipes").iterdir())
+RECIPES = sorted((PACKAGE / "reproduce" / "tables" / "recipes").iterdir())
 
 
 def method_of(recipe: Path) -> str:
@@ -691,7 +691,7 @@ def commands(recipe: Path) -> list[str]:
 
 @every_method
 def test_its_recipe(name):
-    recipe = PACKAGE / "reproduce" / "recipes" / f"{name}.toml"
+    recipe = PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}.toml"
     assert recipe in RECIPES
     assert method_of(recipe) == name
     assert tomllib.loads(recipe.read_text(encoding="utf-8"))
@@ -722,7 +722,7 @@ def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
 
 @every_metaner
 def test_the_recipe_of_metaner_has_its_defaults(name):
-    recipe = PACKAGE / "reproduce" / "recipes" / f"{name}.toml"
+    recipe = PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}.toml"
     assert configured(name, recipe).config == method(name)().config
 
 
@@ -747,7 +747,7 @@ def test_another_kind_of_encoder_takes_the_place_of_all_settings_of_the_first():
 
 def test_the_recipes_of_transformers_have_the_papers_values():
     for name in ("hgda", "hgda-nes", "in-domain"):
-        config = configured(name, PACKAGE / "reproduce" / "recipes" / f"{name}-bert.toml").config
+        config = configured(name, PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}-bert.toml").config
         encoder = config.encoder
         assert (encoder.kind, encoder.max_length, encoder.dropout) == ("transformer", 256, 0.2)
         assert config.tag_head == "softmax"
@@ -763,7 +763,7 @@ def test_the_recipes_of_transformers_have_the_papers_values():
 
 def test_the_recipes_of_pdaln_with_bert_are_one_system():
     """All rows have one encoder, one rate and as many target steps; values of the paper's 5.3."""
-    folder = PACKAGE / "reproduce" / "recipes"
+    folder = PACKAGE / "reproduce" / "tables" / "recipes"
     rows = [configured(n, folder / f"{n}-bert.toml").config for n in ("pdaln", "finetuning")]
     base = configured("d-shift", folder / "d-shift-bert.toml").config
     for config in rows:

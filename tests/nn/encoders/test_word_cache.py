@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptner.nn.encoders.registry import word_cache as word_memory
+from adaptner.nn.encoders import word_cache as word_memory
 from adaptner.nn.encoders.word_cache import WordMemory
 
 ASKED = st.lists(
