@@ -27,9 +27,9 @@ from typing import Any
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw, draw_share
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.metaner import ENCODER
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base

@@ -19,8 +19,8 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, cross_domain_tune
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run

@@ -19,9 +19,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.episodes import draw
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.metrics.spans import score_entities
 from adaptner.reproduce.tables.protocols import JIA
 from adaptner.training.budget import Budget

@@ -28,13 +28,14 @@ from torch.nn import functional as F
 from adaptner.adaptation.target import Target
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainScene
-from adaptner.methods.crossdomain_lm.network import LM, NER, Leaf
+from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.nn.encoders.active_vocabulary import narrow, rows_of
-from adaptner.nn.heads.language_model import (
+from adaptner.nn.losses.sampled_softmax import (
     EDGE,
+    Leaf,
     Negatives,
     WordTable,
     language_loss,

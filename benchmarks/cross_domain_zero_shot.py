@@ -25,8 +25,8 @@ import torch
 from adaptner.adaptation.target import Target
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainScene
 from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.metrics.spans import score_entities

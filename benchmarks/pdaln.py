@@ -28,8 +28,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods import method
-from adaptner.methods.base import Method, SourceDomain, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.configuration import without_labels
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.metrics.spans import score_entities

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.evaluation.protocol import few_shot
 from adaptner.files import atomic_file
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.metrics.significance import mean_sd, paired_t_test
 from adaptner.training.budget import Budget
 from adaptner.vectors.word_vectors import read_vectors

@@ -22,9 +22,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.episodes import draw
 from adaptner.methods import method
-from adaptner.methods.base import Method, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.training.budget import Budget
 

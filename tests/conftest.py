@@ -13,7 +13,7 @@ from transformer_kit import make_tiny_transformer
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
-from adaptner.methods.base import source_domains
+from adaptner.corpora.sources import source_domains
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger

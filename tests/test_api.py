@@ -176,8 +176,8 @@ SHORT = {"steps": 2, "epochs": 0}
 
 @pytest.mark.parametrize("name", ["agg", "multitask", "dann"])
 def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
+    from adaptner.corpora.sources import source_domains
     from adaptner.methods import method
-    from adaptner.methods.base import source_domains
 
     domains = source_domains(group_by_domain([own_corpus("drug")]))
     chosen = for_base(name, Base.load(base))

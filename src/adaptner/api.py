@@ -17,11 +17,12 @@ from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.raw_text import ENDINGS, text_files
 from adaptner.corpora.sentence_stream import Chained, TextFiles
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes.mention_replacement import augmented
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
-from adaptner.methods.base import Method, SourceDomain, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.configuration import for_base, without_labels
 from adaptner.methods.families.joint import named_domains
 from adaptner.methods.named.algorithm import FEW

@@ -18,7 +18,7 @@ class Registry:
     """Built-in names and, after them, those that other packages declare as entry points."""
 
     def __init__(self, kind: str, group: str, builtin: Callable[[], Mapping[str, str]]) -> None:
-        """``builtin`` gives for each name ``module:attribute``; ``group`` names the entry points."""
+        """``builtin`` gives for each name ``module:attribute`` or a module; ``group`` names the entry points."""
         self.kind, self.group, self._builtin = kind, group, builtin
 
     def names(self) -> list[str]:
@@ -38,6 +38,7 @@ class Registry:
 
 
 def load(reference: str) -> Any:
-    """The object behind ``module:attribute``."""
+    """The object behind ``module:attribute``, or the module itself."""
     module, _, attribute = reference.partition(":")
-    return getattr(import_module(module), attribute)
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found

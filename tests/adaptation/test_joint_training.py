@@ -25,9 +25,10 @@ from naive_tagger import (
 import adaptner.adaptation.joint_training as joint_tune
 import adaptner.nn.heads.attention_head as attention_head
 from adaptner.adaptation.joint_training import ramp
+from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import SourcesNeeded
 from adaptner.methods.agg import AGG
-from adaptner.methods.base import Method, SourceDomain
+from adaptner.methods.base import Method
 from adaptner.methods.dann import DANN
 from adaptner.methods.finetuning import FineTuning
 from adaptner.methods.multitask import MultiTask

@@ -11,16 +11,16 @@ import torch
 from adaptner.adaptation.batch_encoding import read
 from adaptner.adaptation.source_target_steps import Side
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import MethodDoesNotFit, TooFewSentences
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.datnet import DATNet, DualAdversary, grad_loss
 from adaptner.methods.la_dtl import LabelAwareObjective, LaDTL, parameter_distance
 from adaptner.methods.multi_cell import NO_CELL, MultiCell, TypedCells
 from adaptner.methods.multi_cell.algorithm import LanguageModels
 from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.heads.language_model import EDGE, UNKNOWN, Negatives
 from adaptner.nn.losses.mmd import label_aware_mmd
+from adaptner.nn.losses.sampled_softmax import EDGE, UNKNOWN, Negatives
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet
 

@@ -25,8 +25,8 @@ from naive_tagger import (
 )
 
 from adaptner.bilevel import Chosen, DomainSplit, Objective, SplitStep
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.families.source_pretrained import Scene, build_model
 from adaptner.methods.metaner import MetaNER
 from adaptner.nn.losses.gradient_reversal import reverse_gradient

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from adaptner.bilevel import Gathered, Step, hardness, uniform
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.families.source_pretrained import Scene, build_model
 from adaptner.nn.encoders.transformer.encoder import TransformerEncoder
 from adaptner.nn.model import Losses, TaggingModel, group_of

@@ -14,8 +14,8 @@ import pytest
 import torch
 from naive_hgda import Algorithm1, Naive, Settings
 
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Task, TaskSource
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.configuration import configured
 from adaptner.methods.families.meta_learner import MetaLearner
 from adaptner.methods.families.source_pretrained import build_model

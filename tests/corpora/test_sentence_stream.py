@@ -15,7 +15,7 @@ import torch
 from adaptner.corpora.sentence_stream import Chained, Text, TextFiles, endless_batches
 from adaptner.errors import TooFewSentences
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.heads.language_model import EDGE, UNKNOWN
+from adaptner.nn.losses.sampled_softmax import EDGE, UNKNOWN
 from adaptner.training.vocabulary import Vocabulary
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors

@@ -15,7 +15,7 @@ import torch
 torch.set_num_threads(1)
 from adaptner.episodes import TaskSource, draw
 from adaptner.methods.hgda import HGDA
-from adaptner.methods.base import SourceDomain
+from adaptner.corpora.sources import SourceDomain
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run
 from adaptner.types import LabelSet, Sentence

@@ -10,13 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.corpora.own import own_corpus
-from adaptner.episodes.mention_replacement import (
-    Mention,
-    adaptive_data,
-    mentions,
-    replaced,
-    with_replacements,
-)
+from adaptner.episodes.mention_replacement import Mention, mentions, replaced, with_replacements
+from adaptner.methods.pdaln.augmentation import adaptive_data
 from adaptner.types import Entity, Sentence
 
 LABELS = ("LOC", "PER", "ORG")

@@ -11,11 +11,12 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw, draw_share
 from adaptner.evaluation.protocol import PROTOCOL, few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
-from adaptner.methods.base import Method, SourceDomain, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.configuration import without_labels
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget

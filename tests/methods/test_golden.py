@@ -12,8 +12,8 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.methods import method, methods
-from adaptner.methods.base import source_domains
 from adaptner.methods.families.unadapted import Unadapted
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run

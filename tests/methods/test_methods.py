@@ -17,6 +17,7 @@ from adaptner.cli.common import spread
 from adaptner.cli.main import app
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import (
     BadConfiguration,
     BadUsage,
@@ -28,7 +29,7 @@ from adaptner.errors import (
     UnknownName,
 )
 from adaptner.methods import method, methods
-from adaptner.methods.base import Method, SourceDomain, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.configuration import configured, without_labels
 from adaptner.methods.families.joint import Joint
 from adaptner.methods.families.meta_learner import MetaLearner
@@ -747,7 +748,9 @@ def test_another_kind_of_encoder_takes_the_place_of_all_settings_of_the_first():
 
 def test_the_recipes_of_transformers_have_the_papers_values():
     for name in ("hgda", "hgda-nes", "in-domain"):
-        config = configured(name, PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}-bert.toml").config
+        config = configured(
+            name, PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}-bert.toml"
+        ).config
         encoder = config.encoder
         assert (encoder.kind, encoder.max_length, encoder.dropout) == ("transformer", 256, 0.2)
         assert config.tag_head == "softmax"

@@ -15,8 +15,8 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods import method, methods
-from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.families.unadapted import Unadapted
 from adaptner.metrics.spans import score_entities
 from adaptner.models.installed import default_base

@@ -10,9 +10,9 @@ import torch
 
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import BadUsage, ModelUnreadable
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.named.algorithm import named_tune
 from adaptner.methods.named.decoder_fit import LinearFitConfig
 from adaptner.methods.named.encoder_choice import suited

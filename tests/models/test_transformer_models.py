@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import MethodDoesNotFit, ModelUnreadable
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger

@@ -12,8 +12,8 @@ import torch
 
 import adaptner
 from adaptner.corpora.own import OWN, own_corpus
+from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import BadUsage, EmptyFile, EncoderMissing, RunNotResumable
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.installed import load_base

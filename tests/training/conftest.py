@@ -11,7 +11,7 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
-from adaptner.methods.base import SourceDomain, source_domains
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.nn.encoders.recurrent import EncoderConfig

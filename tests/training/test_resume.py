@@ -97,7 +97,7 @@ torch.set_num_threads(1)
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.methods.hgda import HGDA
-from adaptner.methods.base import source_domains
+from adaptner.corpora.sources import source_domains
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Run

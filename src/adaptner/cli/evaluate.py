@@ -12,7 +12,8 @@ from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, rema
 
 if TYPE_CHECKING:
     from adaptner.corpora.corpus import Corpus
-    from adaptner.methods.base import Method, SourceDomain
+    from adaptner.corpora.sources import SourceDomain
+    from adaptner.methods.base import Method
     from adaptner.models.base import Base
 
 SIZES = "5,10,20,50"
@@ -214,8 +215,8 @@ def _pretrained(
 ) -> tuple[list[SourceDomain], Base]:
     """A base in memory from the sources, without the sentences of the target's test set."""
     from adaptner.corpora.corpus import group_by_domain, load_corpus
+    from adaptner.corpora.sources import source_domains
     from adaptner.errors import BadUsage
-    from adaptner.methods.base import source_domains
     from adaptner.progress import bar
     from adaptner.training.budget import Budget
     from adaptner.training.loop import Run

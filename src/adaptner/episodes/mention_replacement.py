@@ -65,7 +65,7 @@ def with_replacements(
 
     Where a sentence has fewer replacements than ``each`` (no mention at all, or no anchor), others
     are copied more often; there are fewer copies in all only where no replacement is left."""
-    possible = [list(_replacements(sentence, known)) for sentence in sentences]
+    possible = [list(replacements(sentence, known)) for sentence in sentences]
     take = [min(each, len(own)) for own in possible]
     missing = each * len(sentences) - sum(take)
     open_ = [i for i, own in enumerate(possible) if take[i] < len(own)]
@@ -89,26 +89,7 @@ def augmented(
     return with_replacements(sentences, mentions([*sentences, *others]), each, rng)
 
 
-def adaptive_data(
-    source: Sequence[Sentence],
-    target: Sequence[Sentence],
-    rng: random.Random,
-    *,
-    ratio: int = 5,
-    each_target: int = 4,
-    each_source: int = 2,
-) -> list[Sentence]:
-    """D_aug (PDALN 5.3): of ``ratio`` source sentences for every target sentence, drawn from those
-    that have an anchor, ``each_source`` copies each, and ``each_target`` of every target sentence:
-    100 · 4 + 500 · 2 = 1,400."""
-    ours = mentions(target)
-    able = [s for s in source if any(_replacements(s, ours))]
-    drawn = rng.sample(able, min(ratio * len(target), len(able)))
-    mixed = with_replacements(target, mentions(drawn), each_target, rng)
-    return mixed + with_replacements(drawn, ours, each_source, rng)
-
-
-def _replacements(sentence: Sentence, known: dict[str, list[Mention]]) -> Iterator[Replacement]:
+def replacements(sentence: Sentence, known: dict[str, list[Mention]]) -> Iterator[Replacement]:
     """Every anchor pair of the sentence's mentions; a mention is no replacement of itself."""
     for entity in sentence.entities:
         for mention in known.get(entity.label, ()):

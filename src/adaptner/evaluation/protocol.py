@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from adaptner.corpora.corpus import Corpus
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import draw, draw_share
-from adaptner.methods.base import Method, SourceDomain
+from adaptner.methods.base import Method
 from adaptner.metrics.spans import right_tokens, score_entities
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget

@@ -20,6 +20,7 @@ from typing import Any
 
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
 from adaptner.corpora.overlap import without_overlap
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw
 from adaptner.errors import (
     BadUsage,
@@ -32,7 +33,7 @@ from adaptner.errors import (
     nearest,
 )
 from adaptner.files import atomic_file
-from adaptner.methods.base import Method, SourceDomain, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourceLearner
 from adaptner.methods.families.unadapted import Unadapted
 from adaptner.methods.wpz import WPZ

@@ -9,9 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from adaptner.corpora.corpus import Corpus, group_by_domain
+from adaptner.corpora.sources import source_domains
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable
 from adaptner.files import atomic_file, digest
-from adaptner.methods.base import Method, source_domains
+from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourceLearner
 from adaptner.models.base import Base
 from adaptner.models.fine_tuned_encoder import rounded

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from adaptner.nn.batching.batch import Batch
-from adaptner.nn.heads.language_model import EDGE, UNKNOWN
+from adaptner.nn.losses.sampled_softmax import EDGE, UNKNOWN
 from adaptner.types import Sentence
 
 

@@ -17,6 +17,7 @@ from torch.func import functional_call
 from adaptner.adaptation.target import Target
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import (
     BadConfiguration,
     SourcesNeeded,
@@ -25,7 +26,6 @@ from adaptner.errors import (
     UnknownLabels,
 )
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.crossdomain_lm.algorithm import (
     CrossDomainConfig,
     CrossDomainScene,
@@ -34,7 +34,7 @@ from adaptner.methods.crossdomain_lm.algorithm import (
 from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.heads.language_model import Negatives, neighbours, sampled_losses
+from adaptner.nn.losses.sampled_softmax import Negatives, neighbours, sampled_losses
 from adaptner.nn.model import TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.training.loop import Report, Run

@@ -9,8 +9,8 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.metrics.spans import score_tags
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base

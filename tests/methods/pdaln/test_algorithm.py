@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from adaptner.corpora.own import own_corpus
-from adaptner.methods.base import SourceDomain
+from adaptner.corpora.sources import SourceDomain
 from adaptner.methods.pdaln import PDALN
 from adaptner.methods.pdaln import algorithm as module
 from adaptner.methods.pdaln.algorithm import ProgressiveScene, progressive_tune

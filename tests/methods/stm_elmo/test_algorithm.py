@@ -12,6 +12,7 @@ import torch
 
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import (
     BadConfiguration,
     MethodDoesNotFit,
@@ -20,7 +21,6 @@ from adaptner.errors import (
     UnknownLabels,
 )
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.methods.stm_elmo.algorithm import ContextualConfig, contextual_tune
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger

@@ -15,8 +15,8 @@ import adaptner.methods.wpz.adaptation as prototype_tune
 from adaptner.adaptation.descent import Batches
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.target import Target
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import SourceDomain
 from adaptner.methods.families.source_pretrained import Scene, build_model
 from adaptner.methods.wpz import WPZ
 from adaptner.methods.wpz.adaptation import episode_loss, target_means

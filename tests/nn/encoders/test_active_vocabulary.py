@@ -14,7 +14,7 @@ import adaptner.adaptation.fine_tune as fine_tuning
 import adaptner.methods.families.source_pretrained as source_learner
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.bilevel import FirstOrder, InnerLoop, group_gradients
-from adaptner.methods.base import SourceDomain
+from adaptner.corpora.sources import SourceDomain
 from adaptner.methods.finetuning import FineTuning
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base

@@ -14,10 +14,10 @@ from reproduce_kit import ONE, OWN, SMALL, TABLE, TINY, copied_data, ran, reques
 from store_kit import PATIENCE, result, until
 
 from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.sources import source_domains
 from adaptner.errors import JobsFailed, OutputExists
 from adaptner.evaluation.protocol import few_shot
 from adaptner.methods import method
-from adaptner.methods.base import source_domains
 from adaptner.reproduce.jobs.execution import Workshop
 from adaptner.reproduce.jobs.job import Places
 from adaptner.reproduce.jobs.result import Result

@@ -16,7 +16,7 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
 from adaptner.adaptation.joint_training import joined
 from adaptner.adaptation.target import Target
 from adaptner.corpora.sentence_stream import Text, endless_batches
-from adaptner.methods.crossdomain_lm.network import LM, NER, CrossDomainNetwork, Reading, Turn
+from adaptner.methods.crossdomain_lm.network import LM, NER, CrossDomainNetwork, Turn
 from adaptner.methods.crossdomain_lm.parameter_generator import ParameterGenerator
 from adaptner.methods.families.raw_text import RawTextConfig, given_text
 from adaptner.models.base import Base
@@ -24,7 +24,7 @@ from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.active_vocabulary import NarrowTable
 from adaptner.nn.encoders.embeddings import TunedWords
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.nn.heads.language_model import Negatives, WordTable
+from adaptner.nn.losses.sampled_softmax import Negatives, Reading, WordTable
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import Report, Run, train

@@ -16,7 +16,7 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.active_vocabulary import narrow, rows_of
 from adaptner.nn.encoders.embeddings import TunedWords
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.nn.heads.language_model import EDGE, WordTable, language_loss
+from adaptner.nn.losses.sampled_softmax import Leaf, Reading, WordTable, language_loss, words_read
 from adaptner.nn.model import TaggingModel
 
 NER, LM = 0, 1  # the tasks, as the generator numbers them
@@ -31,28 +31,6 @@ class Turn:
     task: int
     weight: float = 1.0
     decoder: int = 0
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a language model's turn reads: the batch's words in the vocabulary, and its negatives."""
-
-    words: Tensor  # (B, L)
-    negatives: Tensor  # (K,) distinct
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """Rows taken out of a table for one step, so that the gradient has their size only."""
-
-    parameter: nn.Parameter
-    rows: Tensor
-    values: Tensor
-
-    @classmethod
-    def of(cls, parameter: nn.Parameter, rows: Tensor) -> Leaf:
-        table = parameter.detach().flatten(0, -2)  # a word table has a task dimension of one
-        return cls(parameter, rows, table[rows].requires_grad_())
 
 
 class CrossDomainNetwork(nn.Module):
@@ -146,12 +124,3 @@ class CrossDomainNetwork(nn.Module):
         generated = self.recurrent([(domain, task)])
         for name, p in self.encoder.recurrent.named_parameters():
             p.copy_(generated[name])
-
-
-def words_read(readings: Sequence[Reading | None]) -> Tensor:
-    """In order, with the edge of sentences, which every text has."""
-    parts = [torch.tensor([EDGE])]
-    for reading in readings:
-        if reading is not None:
-            parts += [reading.words.flatten(), reading.negatives]
-    return torch.cat(parts).unique()

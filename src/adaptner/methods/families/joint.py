@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from adaptner.adaptation.joint_training import JointConfig, joint_tune
+from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import SourcesNeeded
-from adaptner.methods.base import Given, MethodConfig, SourceDomain
+from adaptner.methods.base import Given, MethodConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.families.supervised import Supervised
 from adaptner.models.base import Base

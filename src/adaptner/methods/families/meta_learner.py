@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from adaptner.bilevel import OUTER, WEIGHTING, Gathered, InnerLoop, Step, bilevel_step
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Sampling, Task, TaskSource
-from adaptner.methods.base import MethodConfig, SourceDomain
+from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.source_pretrained import (
     Iteration,
     Scene,

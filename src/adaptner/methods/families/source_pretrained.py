@@ -14,9 +14,10 @@ from pydantic import Field
 from torch import nn
 
 from adaptner.bilevel import Objective
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Task
 from adaptner.errors import BadConfiguration, TooFewDomains
-from adaptner.methods.base import Method, MethodConfig, SourceDomain
+from adaptner.methods.base import Method, MethodConfig
 from adaptner.models.base import Base
 from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of

@@ -17,8 +17,9 @@ from adaptner.adaptation.source_target_steps import (
     Side,
     two_sided_tune,
 )
+from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import MethodDoesNotFit
-from adaptner.methods.base import Given, MethodConfig, SourceDomain
+from adaptner.methods.base import Given, MethodConfig
 from adaptner.methods.families.joint import WithSources
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.multi_cell.algorithm import TextTuneConfig, source_and_text_tune

@@ -17,12 +17,18 @@ from adaptner.adaptation.joint_training import joined
 from adaptner.adaptation.source_target_steps import Objective, Side, TwoSidedConfig
 from adaptner.adaptation.target import Target
 from adaptner.errors import TooFewSentences
-from adaptner.methods.crossdomain_lm.network import Reading, words_read
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.active_vocabulary import NarrowTable
-from adaptner.nn.heads.language_model import UNKNOWN, Negatives, WordTable, language_loss
+from adaptner.nn.losses.sampled_softmax import (
+    UNKNOWN,
+    Negatives,
+    Reading,
+    WordTable,
+    language_loss,
+    words_read,
+)
 from adaptner.progress import Watch, silent
 from adaptner.training.budget import Budget
 from adaptner.training.vocabulary import Vocabulary

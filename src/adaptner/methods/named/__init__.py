@@ -12,8 +12,9 @@ from torch import nn
 
 from adaptner.adaptation.target import Target
 from adaptner.bilevel import uniform
+from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import Given, SourceDomain
+from adaptner.methods.base import Given
 from adaptner.methods.families.source_pretrained import Iteration, Scene, SourceConfig
 from adaptner.methods.families.supervised import Supervised
 from adaptner.methods.named.algorithm import FEW, named_tune

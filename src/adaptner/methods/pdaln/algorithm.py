@@ -17,8 +17,8 @@ from adaptner.adaptation.descent import Batches, descend
 from adaptner.adaptation.fine_tune import adaptation_facts, set_gradients
 from adaptner.adaptation.joint_training import joined
 from adaptner.adaptation.target import Target
-from adaptner.episodes.mention_replacement import adaptive_data
 from adaptner.errors import TooFewSentences
+from adaptner.methods.pdaln.augmentation import adaptive_data
 from adaptner.methods.pdaln.config import ProgressiveConfig, stages
 from adaptner.methods.pdaln.contrast import Contrast
 from adaptner.methods.pdaln.distillation import (

@@ -1,5 +1,5 @@
 """A two-directional language model learns from raw text, by guessing the next word and the one before
-(Peters et al. 2018, with the sampled softmax of ``nn/heads/language_model.py``)."""
+(Peters et al. 2018, with the sampled softmax of ``nn/losses/sampled_softmax.py``)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ import torch
 from torch import nn
 
 from adaptner.corpora.sentence_stream import Text, endless_batches
-from adaptner.methods.crossdomain_lm.network import Leaf, Reading, words_read
 from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM
 from adaptner.nn.batching.batch import Batcher
-from adaptner.nn.heads.language_model import Negatives, WordTable, language_loss
+from adaptner.nn.losses.sampled_softmax import (
+    Leaf,
+    Negatives,
+    Reading,
+    WordTable,
+    language_loss,
+    words_read,
+)
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import Report, Run, train

@@ -17,11 +17,11 @@ from typing import Any, Generic, TypeVar
 from safetensors import safe_open
 
 from adaptner.corpora.corpus import Corpus, group_by_domain
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import RunNotResumable
 from adaptner.evaluation.protocol import few_shot
 from adaptner.files import atomic_file
 from adaptner.methods import method
-from adaptner.methods.base import SourceDomain, source_domains
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST
 from adaptner.models.vocabulary_files import vector_files

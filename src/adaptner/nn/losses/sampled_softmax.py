@@ -12,6 +12,8 @@ alone, so no gradient has the size of the vocabulary.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor, nn
@@ -87,3 +89,34 @@ def language_loss(
             + sampled_losses(own, rows, torch.searchsorted(known, wanted[mask]), sampled).sum()
         )
     return losses / (2 * len(words))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a language model's turn reads: the batch's words in the vocabulary, and its negatives."""
+
+    words: Tensor  # (B, L)
+    negatives: Tensor  # (K,) distinct
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Rows taken out of a table for one step, so that the gradient has their size only."""
+
+    parameter: nn.Parameter
+    rows: Tensor
+    values: Tensor
+
+    @classmethod
+    def of(cls, parameter: nn.Parameter, rows: Tensor) -> Leaf:
+        table = parameter.detach().flatten(0, -2)  # a word table has a task dimension of one
+        return cls(parameter, rows, table[rows].requires_grad_())
+
+
+def words_read(readings: Sequence[Reading | None]) -> Tensor:
+    """In order, with the edge of sentences, which every text has."""
+    parts = [torch.tensor([EDGE])]
+    for reading in readings:
+        if reading is not None:
+            parts += [reading.words.flatten(), reading.negatives]
+    return torch.cat(parts).unique()

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from adaptner.nn.heads.language_model import (
+from adaptner.nn.losses.sampled_softmax import (
     EDGE,
     Negatives,
     WordTable,

@@ -1,0 +1,28 @@
+"""D_aug: mixed sentences, in which a mention of the other domain takes a mention's place (4.1.1, 5.3)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from adaptner.episodes.mention_replacement import mentions, replacements, with_replacements
+from adaptner.types import Sentence
+
+
+def adaptive_data(
+    source: Sequence[Sentence],
+    target: Sequence[Sentence],
+    rng: random.Random,
+    *,
+    ratio: int = 5,
+    each_target: int = 4,
+    each_source: int = 2,
+) -> list[Sentence]:
+    """D_aug (PDALN 5.3): of ``ratio`` source sentences for every target sentence, drawn from those
+    that have an anchor, ``each_source`` copies each, and ``each_target`` of every target sentence:
+    100 · 4 + 500 · 2 = 1,400."""
+    ours = mentions(target)
+    able = [s for s in source if any(replacements(s, ours))]
+    drawn = rng.sample(able, min(ratio * len(target), len(able)))
+    mixed = with_replacements(target, mentions(drawn), each_target, rng)
+    return mixed + with_replacements(drawn, ours, each_source, rng)
