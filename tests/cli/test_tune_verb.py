@@ -50,7 +50,7 @@ def test_the_file_holds_the_command_the_choice_and_the_table(
     rows = [json.loads(line) for line in (tmp_path / "tuned.rows.jsonl").read_text().splitlines()]
     assert rows == result["rows"]
     assert len(rows) == ROWS
-    assert {r["played"] for r in rows} == {"Disease", "Medicine", "Gene"}
+    assert {r["validation_domain"] for r in rows} == {"Disease", "Medicine", "Gene"}
     assert {(r["size"], r["steps"]) for r in rows} == {(3, 4), (12, 4), (12, 8)}
 
     text = output.read_text()
@@ -191,8 +191,8 @@ def test_a_killed_run_goes_on_to_the_same_file(
     assert "cannot resume" in refused.err
 
     answer = sound(call(*run, "-o", output, "--resume"))
-    assert "5 of 24 rows are there already" in answer.err
-    assert "learnt again" in answer.err
+    assert "5 of 24 trials are finished already" in answer.err
+    assert "again, since bases are not kept" in answer.err
     found = [json.loads(line) for line in rows.read_text().splitlines()]
     assert timeless(found) == timeless(whole[1])
     assert output.read_bytes() == whole[0]

@@ -29,7 +29,15 @@ from adaptner.errors import (
     UnknownName,
 )
 from adaptner.evaluation import tuning
-from adaptner.evaluation.tuning import Grid, Plan, Result, Setting, choose, store, tune
+from adaptner.evaluation.tuning import (
+    SearchGrid,
+    Setting,
+    TuningPlan,
+    choose,
+    store,
+    tune,
+)
+from adaptner.evaluation.tuning.choice import SettingScore, refuse_other_method
 from adaptner.methods import method as find_method
 from adaptner.methods.base import Method, MethodConfig
 from adaptner.methods.hgda import HGDA
@@ -145,7 +153,7 @@ def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "seconds": 0} for row in rows]
 
 
-SMALL = Grid(rates=(0.03, 0.1), epochs=(5, 20))
+SMALL = SearchGrid(rates=(0.03, 0.1), epochs=(5, 20))
 
 
 # --- the choice -----------------------------------------------------------------------------------------
@@ -160,14 +168,14 @@ def test_the_best_setting_is_chosen_and_the_means_are_right() -> None:
         )
 
     method = fake(find)
-    choice = tune(Plan(method, WORLD, SMALL, sizes=(5, 50), draws=2))
+    choice = tune(TuningPlan(method, WORLD, SMALL, sizes=(5, 50), draws=2))
     assert choice.chosen.setting == Setting(0.1, 0.1, 20, 20)
     assert choice.chosen.steps == {5: 20, 50: 100}
     at_5 = [f1(n) for n in (32, 52, 72)]
     at_50 = [f1(n) for n in (40, 60, 80)]
     assert choice.chosen.by_size[5] == pytest.approx(sum(at_5) / 3)
     assert choice.chosen.by_size[50] == pytest.approx(sum(at_50) / 3)
-    assert choice.chosen.by_played["Gene"] == pytest.approx((f1(52) + f1(60)) / 2)
+    assert choice.chosen.by_domain["Gene"] == pytest.approx((f1(52) + f1(60)) / 2)
     assert choice.chosen.mean == pytest.approx(sum(at_5 + at_50) / 6)
     assert [r.setting for r in choice.results] == SMALL.settings()
     assert len(choice.rows) == 3 * 2 * 2 * 4
@@ -185,15 +193,17 @@ def test_a_setting_must_be_good_on_all_played_targets() -> None:
             return 90 if label == "Drug" else 10
         return 50
 
-    grid = Grid(epochs=(5,))
-    assert tune(Plan(fake(find), WORLD, grid)).chosen.setting.rate == 0.03
-    only = tune(Plan(fake(find), WORLD, grid, play=["Drug"]))
+    grid = SearchGrid(epochs=(5,))
+    assert tune(TuningPlan(fake(find), WORLD, grid)).chosen.setting.rate == 0.03
+    only = tune(TuningPlan(fake(find), WORLD, grid, validate_on=["Drug"]))
     assert only.chosen.setting.rate == 0.1
-    assert list(only.chosen.by_played) == ["Drug"]
+    assert list(only.chosen.by_domain) == ["Drug"]
 
 
-def result(mean: float, steps: int, rate: float = 0.1) -> Result:
-    return Result(Setting(rate, 0.1, 0, steps), {5: mean}, {"Drug": mean}, mean, {5: steps}, 0)
+def result(mean: float, steps: int, rate: float = 0.1) -> SettingScore:
+    return SettingScore(
+        Setting(rate, 0.1, 0, steps), {5: mean}, {"Drug": mean}, mean, {5: steps}, 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,12 +222,12 @@ def result(mean: float, steps: int, rate: float = 0.1) -> Result:
         ),  # near the best, not near another
     ],
 )
-def test_ties_go_to_fewer_steps(results: list[Result], chosen: int) -> None:
+def test_ties_go_to_fewer_steps(results: list[SettingScore], chosen: int) -> None:
     assert choose(results) is results[chosen]
 
 
 def test_ties_in_a_whole_run() -> None:
-    plan = Plan(fake(lambda label, rate, steps: 50), WORLD, SMALL, sizes=(50,), draws=1)
+    plan = TuningPlan(fake(lambda label, rate, steps: 50), WORLD, SMALL, sizes=(50,), draws=1)
     assert tune(plan).chosen.setting == Setting(0.03, 0.1, 5, 20)
     better = fake(lambda label, rate, steps: 50 + (steps >= 100))  # two thirds of a point
     assert tune(replace(plan, method=better)).chosen.setting.epochs == 20
@@ -229,7 +239,7 @@ def test_a_setting_that_diverges_is_worth_nothing() -> None:
             raise TrainingDiverged(loss="nan", iteration=3, rates=rate, kept="nothing")
         return 1
 
-    choice = tune(Plan(fake(find), WORLD, Grid(epochs=(5,)), sizes=(5,), draws=1))
+    choice = tune(TuningPlan(fake(find), WORLD, SearchGrid(epochs=(5,)), sizes=(5,), draws=1))
     assert choice.chosen.setting.rate == 0.03
     assert [(r.mean, r.diverged) for r in choice.results][1] == (0.0, 3)
     assert [r["steps"] for r in choice.rows] == [20, 3] * 3
@@ -241,15 +251,15 @@ def test_a_setting_that_diverges_is_worth_nothing() -> None:
 def test_draws_come_from_train_scores_from_dev_and_the_test_split_is_never_read() -> None:
     """``NoTest`` fails at any look into the test split, and its label must not be known either."""
     method = fake(lambda label, rate, steps: 10)
-    grid = Grid(rates=(0.1,), epochs=(5,))
-    plan = Plan(method, WORLD, grid, sizes=(5, 20), draws=2, seed=7, limit=40, iterations=9)
+    grid = SearchGrid(rates=(0.1,), epochs=(5,))
+    plan = TuningPlan(method, WORLD, grid, sizes=(5, 20), draws=2, seed=7, limit=40, iterations=9)
     rows = tune(plan).rows
-    assert [(r["played"], r["size"], r["seed"]) for r in rows[:5]] == [
+    assert [(r["validation_domain"], r["size"], r["seed"]) for r in rows[:5]] == [
         *(("Drug", 5, 7), ("Drug", 5, 8), ("Drug", 20, 7), ("Drug", 20, 8)),
         ("Gene", 5, 7),
     ]
     for row, (base, support, given, scored) in zip(rows, method.adapts, strict=True):
-        played = next(c for c in WORLD if c.domain == row["played"])
+        played = next(c for c in WORLD if c.domain == row["validation_domain"])
         assert support == draw(played.split("train"), row["size"], row["seed"])
         assert scored == list(played.split("dev")[:40])
         assert row["sentences"] == 40
@@ -264,8 +274,8 @@ def test_without_a_dev_split_the_rest_of_train_is_scored() -> None:
     repeated = sentences("Cell", 30, "Cell")
     method = fake(lambda label, rate, steps: 5)
     cells = corpus("Cell", {"train": (*repeated, repeated[0])})
-    grid = Grid(rates=(0.1,), epochs=(5,))
-    tune(Plan(method, [*WORLD, cells], grid, ["Cell"], sizes=(10,), draws=3))
+    grid = SearchGrid(rates=(0.1,), epochs=(5,))
+    tune(TuningPlan(method, [*WORLD, cells], grid, ["Cell"], sizes=(10,), draws=3))
     for _, support, _, scored in method.adapts:
         assert scored == [s for s in cells.split("train") if s not in support]  # nor a twin of it
         assert not set(scored) & set(support)
@@ -276,7 +286,7 @@ def test_a_base_has_not_seen_its_played_target() -> None:
     disease = WORLD[2].split("train")
     twins = corpus("Disease", {"train": (*disease, *taken), "dev": WORLD[2].split("dev")})
     method = fake(lambda label, rate, steps: 1)
-    tune(Plan(method, [*WORLD[:2], twins], Grid((0.1,)), sizes=(5,), draws=1))
+    tune(TuningPlan(method, [*WORLD[:2], twins], SearchGrid((0.1,)), sizes=(5,), draws=1))
     assert method.fits == [
         (["Gene", "Disease"], [160, 160]),  # of 167
         (["Drug", "Disease"], [160, 167]),
@@ -287,14 +297,16 @@ def test_a_base_has_not_seen_its_played_target() -> None:
 def test_of_several_corpora_the_first_is_played_and_none_is_a_source() -> None:
     second = replace(corpus("Drug", {"train": sentences("other", 20, "Drug")}), name="second")
     method = fake(lambda label, rate, steps: 1)
-    choice = tune(Plan(method, [*WORLD, second], Grid((0.1,)), ["Drug"], sizes=(5,), draws=1))
+    choice = tune(
+        TuningPlan(method, [*WORLD, second], SearchGrid((0.1,)), ["Drug"], sizes=(5,), draws=1)
+    )
     assert method.fits == [(["Gene", "Disease"], [160, 160])]
     assert {r["corpus"] for r in choice.rows} == {"drug"}
 
 
 def test_settings_that_come_to_the_same_steps_are_adapted_once() -> None:
     method = fake(lambda label, rate, steps: steps)
-    choice = tune(Plan(method, WORLD, Grid(), ["Drug"], sizes=(5, 20), draws=1))
+    choice = tune(TuningPlan(method, WORLD, SearchGrid(), ["Drug"], sizes=(5, 20), draws=1))
     # at 5 sentences 20 steps whatever the epochs, at 20 sentences 20, 20 and 40; two rates
     assert len(method.adapts) == 2 * 1 + 2 * 2
     assert [r["steps"] for r in choice.rows] == [20] * 6 + [20, 20, 40] * 2
@@ -308,7 +320,7 @@ def known(label: str, rate: float, steps: int) -> int:
     return len(label) + int(100 * rate) + steps // 5
 
 
-PLAN = Plan(fake(known), WORLD, SMALL, sizes=(5, 50), draws=2)
+PLAN = TuningPlan(fake(known), WORLD, SMALL, sizes=(5, 50), draws=2)
 EACH = 2 * (2 + 4)  # adaptations a played target: 2 draws, 2 settings that differ at 5, 4 at 50
 
 
@@ -371,8 +383,8 @@ def interrupted(file: Path) -> None:
         {"seed": 1},
         {"limit": 399},
         {"iterations": 999},
-        {"play": ["Drug"]},
-        {"grid": Grid(rates=(0.03, 0.2), epochs=(5, 20))},
+        {"validate_on": ["Drug"]},
+        {"grid": SearchGrid(rates=(0.03, 0.2), epochs=(5, 20))},
         {"corpora": [replace(WORLD[0], sha256="another"), *WORLD[1:]]},
         {"vectors": WordVectors(("a",), torch.zeros(1, 3).numpy())},
         {"method": type(fake(known))(adaptation={"batch": 9})},
@@ -423,7 +435,7 @@ def test_lost_rows_are_noticed(tmp_path: Path) -> None:
 # --- real methods -----------------------------------------------------------------------------------------
 
 OWN = [own_corpus(name) for name in ("disease", "drug", "gene")]
-ONE = Grid(rates=(0.1,), epochs=(2,), steps=(3,))
+ONE = SearchGrid(rates=(0.1,), epochs=(2,), steps=(3,))
 
 
 def poisoned(given: Corpus) -> Corpus:
@@ -445,7 +457,7 @@ def test_every_method_that_adapts_is_tuned_by_the_same_procedure(
         return adapt(self, base, support, **given)
 
     monkeypatch.setattr(kind, "adapt", watched)
-    plan = Plan(kind(**TINY), [poisoned(c) for c in OWN], ONE, ["Gene"], (4, 30), 1, 10, 2)
+    plan = TuningPlan(kind(**TINY), [poisoned(c) for c in OWN], ONE, ["Gene"], (4, 30), 1, 10, 2)
     first, again = tune(plan), tune(plan)
     assert timeless(first.rows) == timeless(again.rows)
     assert [r["steps"] for r in first.rows] == [3, 6]
@@ -460,7 +472,7 @@ def test_every_method_that_adapts_is_tuned_by_the_same_procedure(
 
 def refused(error: type[AdaptnerError], match: str, *arguments: Any, **options: Any) -> None:
     with pytest.raises(error, match=match) as caught:
-        Plan(*arguments, **options)
+        TuningPlan(*arguments, **options)
     assert "What to do" in str(caught.value)
 
 
@@ -479,11 +491,11 @@ def test_plans_that_cannot_be_carried_out_are_refused_before_any_work() -> None:
         find_method("metaner")(),
         OWN[:2],
     )
-    refused(UnknownName, "did you mean 'Gene'", method, OWN, play=["Genes"])
+    refused(UnknownName, "did you mean 'Gene'", method, OWN, validate_on=["Genes"])
     refused(TooFewSentences, "131 are needed", method, OWN, sizes=(5, 131))
-    refused(BadConfiguration, "optimiser.rate", method, OWN, Grid(rates=(0.1, -0.1)))
-    refused(BadConfiguration, "steps", method, OWN, Grid(steps=(0,)))
-    refused(BadConfiguration, "encoder_scale", method, OWN, Grid(encoder_scales=(0.0,)))
+    refused(BadConfiguration, "optimiser.rate", method, OWN, SearchGrid(rates=(0.1, -0.1)))
+    refused(BadConfiguration, "steps", method, OWN, SearchGrid(steps=(0,)))
+    refused(BadConfiguration, "encoder_scale", method, OWN, SearchGrid(encoder_scales=(0.0,)))
     no_dev = corpus("Cell", {"train": sentences("Cell", 20, "Cell")})
     refused(TooFewSentences, "no dev split.* 21 are needed", method, [*OWN, no_dev], sizes=(20,))
     bare = [Sentence(s.text, s.token_spans) for s in WORLD[0].split("dev")]
@@ -504,7 +516,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def choice() -> tuning.Choice:
-    plan = Plan(HGDA(**TINY), OWN, ONE, ["Gene"], (4,), 1, 10, 2)
+    plan = TuningPlan(HGDA(**TINY), OWN, ONE, ["Gene"], (4,), 1, 10, 2)
     return tune(plan)
 
 
@@ -529,7 +541,7 @@ def test_the_base_adapts_by_the_choice(saved: Path, choice: tuning.Choice, tmp_p
     assert {**base.config, "adaptation": 0} == {**Base.load(saved).config, "adaptation": 0}
     tuned = base.facts["tuning"]
     assert {**base.facts, "tuning": 0} == {**Base.load(saved).facts, "tuning": 0}
-    assert (tuned["played"], tuned["draws"], tuned["sizes"]) == (["Gene"], 1, [4])
+    assert (tuned["validation_domains"], tuned["draws"], tuned["sizes"]) == (["Gene"], 1, [4])
     assert tuned["grid"] == {"rates": [0.1], "encoder_scales": [0.1], "epochs": [2], "steps": [3]}
     assert (tuned["iterations"], tuned["mean_f1"]) == (2, choice.chosen.mean)
     assert '"epochs": 2' in (tmp_path / "base" / "card.md").read_text()
@@ -555,5 +567,5 @@ def test_storing_is_all_or_nothing(
 
 def test_a_base_of_another_method_is_refused(saved: Path) -> None:
     with pytest.raises(BadUsage, match="a base of hgda, not of maml"):
-        tuning.refuse_other_method(Base.load(saved), "maml")
-    tuning.refuse_other_method(Base.load(saved), "hgda")
+        refuse_other_method(Base.load(saved), "maml")
+    refuse_other_method(Base.load(saved), "hgda")

@@ -87,6 +87,7 @@ def tune(
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
     from adaptner.evaluation import tuning
+    from adaptner.evaluation.tuning.choice import refuse_other_method
     from adaptner.files import atomic_file
     from adaptner.methods.configuration import configured, for_base
     from adaptner.models.base import Base
@@ -97,7 +98,7 @@ def tune(
         raise BadUsage(problem="--resume: no rows to go on from", remedy="give the -o of the run")
     if output is not None:
         _refuse_foreign(output)
-    grid = tuning.Grid(
+    grid = tuning.SearchGrid(
         rates=_numbers("--rates", rates, float),
         encoder_scales=_numbers("--encoder-scales", encoder_scales, float),
         epochs=_numbers("--epochs", epochs, int),
@@ -111,10 +112,10 @@ def tune(
         chosen = configured(method or "hgda", config)
     else:
         start = Base.load(base)
-        tuning.refuse_other_method(start, method or start.method)
+        refuse_other_method(start, method or start.method)
         chosen = for_base(None, start, config)
     remark("reading the corpora ...", quiet)
-    plan = tuning.Plan(
+    plan = tuning.TuningPlan(
         chosen,
         [load_corpus(spec) for spec in sources],
         grid,
@@ -213,8 +214,8 @@ def _table(choice: Choice):  # type: ignore[no-untyped-def]
 
 
 def _summary(choice: Choice) -> str:
-    plan, by_played = choice.plan, choice.chosen.by_played
-    scored = ", ".join(f"{name} {f1:.4f}" for name, f1 in by_played.items())
+    plan, by_domain = choice.plan, choice.chosen.by_domain
+    scored = ", ".join(f"{name} {f1:.4f}" for name, f1 in by_domain.items())
     return (
         f"{plan.method.name}, played targets: {scored}; {plan.draws} draw(s) a size, at most "
         f"{plan.limit} dev sentences, {plan.iterations} iterations, seed {plan.seed}"
@@ -227,7 +228,7 @@ def _json(choice: Choice) -> dict[str, Any]:
             **vars(result.setting),
             "steps_by_size": result.steps,
             "f1_by_size": result.by_size,
-            "f1_by_played": result.by_played,
+            "f1_by_domain": result.by_domain,
             "mean_f1": result.mean,
             "diverged": result.diverged,
             "chosen": result is choice.chosen,
