@@ -28,13 +28,13 @@ from typing import Any
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.episodes import draw, draw_share
+from adaptner.episodes import draw_sentences, draw_share
 from adaptner.methods import method
 from adaptner.methods.metaner import ENCODER
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import read_vectors
 
@@ -131,7 +131,7 @@ def base_for(
             said[0] = time.perf_counter()
             print(f"  {learner.name} for {target.name}: {done}/{total} {remark}", flush=True)
 
-    run = Run(folder, "baselines", {}, True, 60.0, watch)
+    run = TrainingRun(folder, "baselines", {}, True, 60.0, watch)
     vectors = read_vectors(SHARED / "vectors" / setting.vectors)
     base = learner.fit(sources, Budget(setting.iterations), vectors=vectors, seed=seed, run=run)
     base.save(folder)
@@ -205,7 +205,7 @@ def measure(
         if share is not None:
             support = draw_share(train, share, seed)
         else:
-            support = draw(train, cell["size"] or len(train), seed)
+            support = draw_sentences(train, cell["size"] or len(train), seed)
         given = {"sources": sources} if chosen.joint else {}
         if chosen.unlabelled:
             given["unlabelled"] = [Sentence(s.text, s.token_spans) for s in train]

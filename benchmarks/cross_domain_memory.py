@@ -21,9 +21,9 @@ from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, cross_domain_tune
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, adapt_crossdomain_lm
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
@@ -53,13 +53,13 @@ def main() -> None:
     def watch(done: int, total: int, remark: str = "") -> None:
         steps.append(time.perf_counter())
 
-    tagger = cross_domain_tune(
+    tagger = adapt_crossdomain_lm(
         base,
         target,
         chosen.labelled(base, sources),
         config,
         budget=Budget(asked.steps),
-        run=Run(watch=watch),
+        run=TrainingRun(watch=watch),
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
-from adaptner.episodes import draw
+from adaptner.episodes import draw_sentences
 from adaptner.methods import method
 from adaptner.metrics.spans import score_entities
 from adaptner.reproduce.tables.protocols import JIA
@@ -43,7 +43,7 @@ def main() -> None:
     prepare_process()
     target = load_corpus(SHARED / "data/general/wnut17")
     train, dev = target.split("train"), target.split("dev")
-    support = draw(train, given.size, given.seed) if given.size else list(train)
+    support = draw_sentences(train, given.size, given.seed) if given.size else list(train)
     sources = source_domains(group_by_domain([load_corpus(SHARED / "data/news/conll03")]), dev)
     vectors = read_vectors(SHARED / "vectors/glove-6b-100d.npy")
     lines = RECORD.read_text().splitlines() if RECORD.is_file() else []
@@ -63,7 +63,7 @@ def main() -> None:
                 support,
                 labels=target.labels,
                 sources=sources,
-                unlabelled=[s.bare() for s in train],
+                unlabelled=[s.without_entities() for s in train],
                 seed=given.seed,
             )
             seconds = round(time.process_time() - begun, 1)

@@ -25,21 +25,21 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch.nn import functional as F
 
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.target import TargetData
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainScene
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainTraining
 from adaptner.methods.crossdomain_lm.network import LM, NER
-from adaptner.nn.encoders.active_vocabulary import narrow, rows_of
+from adaptner.nn.encoders.active_vocabulary import restrict_batch, rows_in_use
 from adaptner.nn.losses.sampled_softmax import (
     EDGE,
-    Leaf,
-    Negatives,
-    WordTable,
-    language_loss,
-    sampled_losses,
+    EmbeddingRows,
+    NegativeSampler,
+    OutputWordTable,
+    language_model_loss,
+    sampled_softmax_losses,
 )
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig, sparse_rows
@@ -51,7 +51,7 @@ SHARED = ROOT.parent / "shared"
 OWN = ROOT / "src/adaptner/corpora/own"
 
 
-def scene(optimiser: OptimiserConfig) -> CrossDomainScene:
+def scene(optimiser: OptimiserConfig) -> CrossDomainTraining:
     real = (SHARED / "data/news/conll03", SHARED / "data/bio-extra/bionlp13pc")
     source, target = real if all(p.is_dir() for p in real) else (OWN / "drug", OWN / "gene")
     glove = SHARED / "vectors/glove-6b-100d.npy"
@@ -62,20 +62,20 @@ def scene(optimiser: OptimiserConfig) -> CrossDomainScene:
     train = load_corpus(target).split("train")
     config = CrossDomainConfig(batch=30, optimiser=optimiser)
     labelled = chosen.labelled(base, sources)
-    return CrossDomainScene(base, Target.of(base, train), labelled, train, config, 0)
+    return CrossDomainTraining(base, TargetData.of(base, train), labelled, train, config, 0)
 
 
 class Plain:
     """One task alone: its own encoder, CRF or word table, and optimiser."""
 
-    def __init__(self, joint: CrossDomainScene, turn, optimiser: OptimiserConfig) -> None:
+    def __init__(self, joint: CrossDomainTraining, turn, optimiser: OptimiserConfig) -> None:
         network = joint.network
         self.joint, self.turn = joint, turn
         self.encoder = copy.deepcopy(network.model.encoder)
         self.decoder = copy.deepcopy(network.model.decoder_of(turn.decoder))
         self.words = copy.deepcopy(network.words)
         self.noise = torch.Generator().manual_seed(0)
-        self.negatives = Negatives(joint.vocabulary.counts[turn.domain])
+        self.negatives = NegativeSampler(joint.vocabulary.counts[turn.domain])
         head = self.decoder if turn.task == NER else self.words
         sparse = [self.encoder.words.table] + ([self.words.table] if turn.task == LM else [])
         parameters = [*self.encoder.parameters(), *head.parameters()]
@@ -85,20 +85,22 @@ class Plain:
         encoder, turn, table = self.encoder, self.turn, self.joint.table
         labels = self.decoder.labels if turn.task == NER else LabelSet(())
         batch = table.batcher([sentences], [labels])
-        rows = rows_of(encoder, [batch])
-        leaves = [Leaf.of(encoder.words.table, rows)]
+        rows = rows_in_use(encoder, [batch])
+        leaves = [EmbeddingRows.of(encoder.words.table, rows)]
         parameters = dict(encoder.named_parameters())
         parameters["words.table"] = leaves[0].values[None]
-        states = torch.func.functional_call(encoder, parameters, (narrow(batch, rows), self.noise))
+        states = torch.func.functional_call(
+            encoder, parameters, (restrict_batch(batch, rows), self.noise)
+        )
         if turn.task == NER:
             loss = self.decoder(states, batch.tags, batch.mask).mean()
         else:
             words = self.joint.vocabulary.numbers(sentences, batch, 0)
             negatives = self.negatives.draw(self.joint.config.negatives, self.noise)
             known = torch.cat([torch.tensor([EDGE]), words.flatten(), negatives]).unique()
-            leaves.append(Leaf.of(self.words.table, known))
+            leaves.append(EmbeddingRows.of(self.words.table, known))
             values = leaves[-1].values
-            loss = language_loss(states[0], words, batch.mask[0], values, known, negatives)
+            loss = language_model_loss(states[0], words, batch.mask[0], values, known, negatives)
         loss.backward()
         for leaf in leaves:
             leaf.parameter.grad = sparse_rows(leaf.parameter, leaf.rows, leaf.values.grad)
@@ -131,9 +133,9 @@ def joint_ratio(name: str, optimiser: OptimiserConfig, steps: int) -> float:
 def softmax_ratio(rounds: int, words: int = 100_000, tokens: int = 600, width: int = 100) -> float:
     """Loss and gradients of one direction of a batch, both with the same states and targets."""
     generator = torch.Generator().manual_seed(0)
-    table = WordTable(words, width, generator).table
+    table = OutputWordTable(words, width, generator).table
     counts = 1 / torch.arange(1, words + 1).double()  # Zipf
-    negatives = Negatives(counts)
+    negatives = NegativeSampler(counts)
     sampled, full = [], []
     for _ in range(rounds + 1):
         states = torch.randn(tokens, width, generator=generator, requires_grad=True)
@@ -141,9 +143,9 @@ def softmax_ratio(rounds: int, words: int = 100_000, tokens: int = 600, width: i
         begun = time.perf_counter()
         drawn = negatives.draw(50, generator)
         known = torch.cat([wanted, drawn]).unique()
-        leaf = Leaf.of(table, known)
+        leaf = EmbeddingRows.of(table, known)
         place = torch.searchsorted(known, wanted), torch.searchsorted(known, drawn)
-        sampled_losses(states, leaf.values, *place).sum().backward()
+        sampled_softmax_losses(states, leaf.values, *place).sum().backward()
         table.grad = sparse_rows(table, known, leaf.values.grad)
         between = time.perf_counter()
         table.grad = None

@@ -22,12 +22,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.target import TargetData
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainScene
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainTraining
 from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.metrics.spans import score_entities
 from adaptner.models.tagger import Tagger
@@ -54,7 +54,11 @@ def main() -> None:
     given = parser.parse_args()
     prepare_process()
     conll = load_corpus(SHARED / "data/news/conll03")
-    text = [s.bare() for s in load_corpus(SHARED / "data/news/scitech").split("test") if len(s)]
+    text = [
+        s.without_entities()
+        for s in load_corpus(SHARED / "data/news/scitech").split("test")
+        if len(s)
+    ]
     sources = source_domains(group_by_domain([conll]), text)
     settings: dict[str, Any] = {**JIA, "decoders": "shared"}
     vectors = read_vectors(SHARED / "vectors/glove-6b-100d.npy")
@@ -66,8 +70,8 @@ def main() -> None:
     config: CrossDomainConfig = chosen.config.adaptation
     test = conll.split("test")
     for seed in given.seeds:
-        target = Target.unseen(base, labelled)
-        scene = CrossDomainScene(base, target, labelled, text, config, seed)
+        target = TargetData.unseen(base, labelled)
+        scene = CrossDomainTraining(base, target, labelled, text, config, seed)
         start = "random" if given.random_start else "near"
         head = {"seed": seed, "rate": given.rate, "start": start, "steps": given.steps}
         record({**head, "step": 0, **likeness(scene)})
@@ -86,7 +90,7 @@ def main() -> None:
                 seen.clear()
 
 
-def likeness(scene: CrossDomainScene) -> dict[str, float]:
+def likeness(scene: CrossDomainTraining) -> dict[str, float]:
     recurrent = scene.network.recurrent
     assert recurrent.domains is not None
     assert recurrent.tasks is not None
@@ -104,7 +108,7 @@ def likeness(scene: CrossDomainScene) -> dict[str, float]:
     }
 
 
-def tagged(scene: CrossDomainScene, domain: int, test: tuple[Sentence, ...]) -> float:
+def tagged(scene: CrossDomainTraining, domain: int, test: tuple[Sentence, ...]) -> float:
     """F1 on sentences of the source, with the layer that is generated for a domain."""
     network = scene.network
     network.settle(domain)

@@ -25,8 +25,8 @@ from torch import Tensor
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import load_corpus
-from adaptner.episodes import draw
-from adaptner.methods.named.algorithm import named_tune
+from adaptner.episodes import draw_sentences
+from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import LinearFitConfig
 from adaptner.metrics.spans import score_tags
 from adaptner.models.installed import DEFAULT, load_base
@@ -107,13 +107,15 @@ def main() -> None:
         base = whole.of_domains(d for d in whole.model.domains if d not in own[options.sources])
         sentences = [s for s in target.split(options.split) if len(s)][: options.limit]
         gold = [[target.labels.tags[n] for n in target.labels.numbers(s)] for s in sentences]
-        text = [s.bare() for s in target.split("train") if len(s)] if options.text else []
+        text = (
+            [s.without_entities() for s in target.split("train") if len(s)] if options.text else []
+        )
         frozen = base.model.encoder
         once = encoded(frozen, base.batcher, sentences)
         for size, seed in wanted:
-            support = draw(target.split("train"), size, seed)
+            support = draw_sentences(target.split("train"), size, seed)
             begun = time.perf_counter()
-            tagger = named_tune(
+            tagger = adapt_named(
                 base, support, config, labels=target.labels, unlabelled=text, seed=seed
             )
             seconds = time.perf_counter() - begun

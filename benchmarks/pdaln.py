@@ -164,11 +164,11 @@ def main() -> None:
                 [] if zero else support,
                 labels=labels,
                 sources=[source] if chosen.joint else (),
-                unlabelled=[s.bare() for s in train] if chosen.unlabelled else (),
+                unlabelled=[s.without_entities() for s in train] if chosen.unlabelled else (),
                 seed=seed,
             )
             spent = time.process_time() - begun
-            found = tagger.predict_sentences([s.bare() for s in test])
+            found = tagger.predict_sentences([s.without_entities() for s in test])
             score = score_entities([s.entities for s in test], found).overall
             row = {"target": told.target, "split": told.split, "run": run, "seed": seed}
             row |= {"base": place.name, "steps": tagger.facts["steps"]}

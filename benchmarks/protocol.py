@@ -19,7 +19,7 @@ from pathlib import Path
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
-from adaptner.episodes import draw
+from adaptner.episodes import draw_sentences
 from adaptner.methods import method
 from adaptner.metrics.spans import score_entities
 from adaptner.training.budget import Budget
@@ -40,7 +40,7 @@ def seconds_of_a_draw() -> list[tuple[float, float, float]]:
     found = []
     for seed in range(REPEATS):
         marks = [time.perf_counter()]
-        tagger = chosen.adapt(base, draw(target.split("train"), SIZE, seed), seed=seed)
+        tagger = chosen.adapt(base, draw_sentences(target.split("train"), SIZE, seed), seed=seed)
         marks.append(time.perf_counter())
         predicted = tagger.predict_sentences(test)
         marks.append(time.perf_counter())

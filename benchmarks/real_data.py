@@ -16,7 +16,7 @@ from pathlib import Path
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
-from adaptner.evaluation.protocol import few_shot
+from adaptner.evaluation.protocol import evaluate_few_shot
 from adaptner.files import atomic_file
 from adaptner.methods import method
 from adaptner.metrics.significance import mean_sd, paired_t_test
@@ -43,7 +43,7 @@ def rows_of(
     for label, steps in (("pretrained", iterations), ("without", 0)):
         base = chosen.fit(sources, Budget(steps), vectors=vectors, seed=0)
         found[label] = []
-        for row in few_shot(chosen, base, target, [size], range(draws), limit=limit):
+        for row in evaluate_few_shot(chosen, base, target, [size], range(draws), limit=limit):
             found[label].append(row.as_dict())
             keep(found)
     return found

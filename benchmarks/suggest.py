@@ -17,10 +17,10 @@ import random
 from pathlib import Path
 from statistics import mean, stdev
 
-from adaptner.adaptation.suggestion import suggest
+from adaptner.adaptation.suggestion import select_sentences
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.methods.configuration import for_base
+from adaptner.methods.configuration import method_for_base
 from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
@@ -41,9 +41,9 @@ def grown(arm: str, base: Base, corpus: Corpus, seed: int, pool_size: int) -> li
     if arm == "random":
         return marked + rng.sample(pool, ROUND * ROUNDS)
     for _ in range(ROUNDS):
-        tagger = for_base(None, base).adapt(base, marked, labels=corpus.labels)
+        tagger = method_for_base(None, base).adapt(base, marked, labels=corpus.labels)
         by_text = {s.text: s for s in pool}
-        found = suggest(tagger, [s.bare() for s in pool], ROUND, marked)
+        found = select_sentences(tagger, [s.without_entities() for s in pool], ROUND, marked)
         chosen = [by_text[one.sentence.text] for one in found]
         marked = marked + chosen
         pool = [s for s in pool if s.text not in {c.text for c in chosen}]
@@ -82,7 +82,7 @@ def main() -> None:
         corpus = corpora.setdefault(name, load_corpus(SHARED / "data/bio8" / name))
         base = whole.of_domains(d for d in whole.model.domains if d != corpus.domain)
         marked = grown(arm, base, corpus, seed, options.pool)
-        tagger = for_base(None, base).adapt(base, marked, labels=corpus.labels)
+        tagger = method_for_base(None, base).adapt(base, marked, labels=corpus.labels)
         test = [s for s in corpus.split(options.split) if len(s)][: options.limit]
         f1 = score_entities([s.entities for s in test], tagger.predict_sentences(test)).overall.f1
         row = {"corpus": name, "arm": arm, "seed": seed, "f1": round(f1, 4)}

@@ -32,7 +32,7 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.own import own_corpus
-from adaptner.methods.configuration import for_base
+from adaptner.methods.configuration import method_for_base
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
 from adaptner.models.installed import load_base
@@ -110,7 +110,7 @@ def main() -> None:
     train, test = corpus.split("train")[: given.sentences], corpus.split("test")[: given.limit]
     if given.base:
         base = load_base(given.base)
-        tagger = for_base(None, base).adapt(base, train)
+        tagger = method_for_base(None, base).adapt(base, train)
     else:
         config = FineTuneConfig(steps=1, epochs=given.epochs)
         tagger = fine_tune(our_base(train), train, config)

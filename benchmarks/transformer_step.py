@@ -23,7 +23,7 @@ from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import source_domains
-from adaptner.episodes import draw
+from adaptner.episodes import draw_sentences
 from adaptner.methods import method
 from adaptner.methods.base import Method
 from adaptner.methods.transformer_settings import transformer_settings
@@ -63,12 +63,12 @@ def meta_step(encoder: str, steps: int) -> None:
     chosen.fit(sources, Budget(0))
     begun = used()[0]
 
-    from adaptner.training.loop import Run
+    from adaptner.training.loop import TrainingRun
 
     def watch(done: int, total: int, remark: str = "") -> None:
         seconds.append(used()[0])
 
-    chosen.fit(sources, Budget(steps), run=Run(watch=watch))
+    chosen.fit(sources, Budget(steps), run=TrainingRun(watch=watch))
     each = (seconds[-1] - seconds[0]) / (steps - 1) if steps > 1 else seconds[-1] - begun
     print(f"{used()[1]:.0f} {each:.2f}")
 
@@ -77,7 +77,7 @@ def fine_tuning(encoder: str, steps: int) -> None:
     target = corpora()[0]
     chosen = made("in-domain", encoder)
     base = chosen.fit(source_domains(group_by_domain([target])), Budget(0))
-    support = draw(target.split("train"), min(50, len(target.split("train"))), 0)
+    support = draw_sentences(target.split("train"), min(50, len(target.split("train"))), 0)
     begun = used()[0]
     chosen.adapt(base, support, budget=Budget(steps))
     print(f"{used()[0] - begun:.1f} {used()[1]:.0f}")

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import load_corpus
-from adaptner.episodes import draw
-from adaptner.evaluation.calibration.fit import Observation, fit_trust, observe
-from adaptner.evaluation.calibration.report import judged, report
-from adaptner.methods.configuration import for_base
+from adaptner.episodes import draw_sentences
+from adaptner.evaluation.calibration.fit import Observation, fit_calibration, observe
+from adaptner.evaluation.calibration.report import check_calibration, report
+from adaptner.methods.configuration import method_for_base
 from adaptner.models.installed import DEFAULT, base_folder, load_base
 from adaptner.reproduce.report.reliability import reliability
 
@@ -79,8 +79,8 @@ def main() -> None:
         never = base
         if not options.known:
             never = base.of_domains(d for d in base.model.domains if d != target.domain)
-        support = draw(target.split("train"), size, seed)
-        row = observe(for_base(None, never), never, target, support, test, seed)
+        support = draw_sentences(target.split("train"), size, seed)
+        row = observe(method_for_base(None, never), never, target, support, test, seed)
         if options.known:  # left out in turn is what was marked by other people
             row = row.model_copy(update={"domain": row.corpus})
         rows.append(row)
@@ -90,12 +90,12 @@ def main() -> None:
             left = (time.perf_counter() - begun) / number * (len(wanted) - number)
             print(f"{number} of {len(wanted)}, {left / 60:.0f} minutes left", flush=True)
     rows = [r for r in rows if r.size in options.sizes and r.seed < options.draws]
-    draws = judged(rows)
+    draws = check_calibration(rows)
     print(report(draws))
     if options.plot:
         options.plot.write_text(reliability(draws), encoding="utf-8")
     if options.fit:
-        fit_trust(rows).save(base_folder(options.fit), known=options.known)
+        fit_calibration(rows).save(base_folder(options.fit), known=options.known)
         print(f"constants of {len(rows)} rows -> {base_folder(options.fit)}")
 
 

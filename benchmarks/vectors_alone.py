@@ -19,7 +19,7 @@ import torch
 
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.episodes import draw
+from adaptner.episodes import draw_sentences
 from adaptner.metrics.spans import score_tags
 from adaptner.nn.batching.word_shapes import shape_of
 from adaptner.nn.decoders.crf import CRF
@@ -103,7 +103,9 @@ def main() -> None:
             for size in options.sizes:
                 scores = []
                 for seed in range(options.draws):
-                    support = [s for s in draw(target.split("train"), size, seed) if len(s)]
+                    support = [
+                        s for s in draw_sentences(target.split("train"), size, seed) if len(s)
+                    ]
                     score = score_tags(gold, predicted(fitted(vectors, support, target), rows))
                     scores.append(score.overall.f1)
                     facts = {"corpus": target.name, "size": size, "seed": seed}

@@ -13,7 +13,7 @@ import adaptner as an
 from adaptner import errors
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
-from adaptner.methods.configuration import for_base
+from adaptner.methods.configuration import method_for_base
 from adaptner.models.base import Base
 from adaptner.types import Document, Entity, Sentence
 
@@ -180,7 +180,7 @@ def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
     from adaptner.methods import method
 
     domains = source_domains(group_by_domain([own_corpus("drug")]))
-    chosen = for_base(name, Base.load(base))
+    chosen = method_for_base(name, Base.load(base))
     taggers = [
         an.adapt([LABELLED], base, method=name, sources=[str(DRUG)]),
         an.adapt([LABELLED], base, method=name, sources=DRUG),  # one needs no list
@@ -304,7 +304,7 @@ def made_by(name: str, **settings: Any) -> Base:
 def test_the_bases_own_method_keeps_all_its_settings() -> None:
     base = made_by("hgda", k=7, adaptation={"steps": 3, "optimiser": {"rate": 0.5}})
     for name in (None, "hgda"):
-        chosen = for_base(name, base)
+        chosen = method_for_base(name, base)
         assert chosen.name == "hgda"
         assert chosen.config.model_dump(mode="json") == base.config
 
@@ -312,10 +312,10 @@ def test_the_bases_own_method_keeps_all_its_settings() -> None:
 def test_another_method_has_its_own_settings_but_adapts_as_the_base_does() -> None:
     told = {"steps": 3, "batch": 4, "decoder": "mean", "optimiser": {"rate": 0.5}}
     base = made_by("hgda", k=7, tasks=9, adaptation=told)
-    chosen = for_base("metaner", base)
+    chosen = method_for_base("metaner", base)
     assert type(chosen)(adaptation=base.config["adaptation"]).config == chosen.config
     assert chosen.config.k == 10  # its own
-    joint = for_base("dann", base).config.adaptation
+    joint = method_for_base("dann", base).config.adaptation
     assert (joint.steps, joint.batch, joint.decoder) == (3, 4, "fresh")  # it cannot but
     assert joint.optimiser.rate == 0.5
     assert (joint.source_tasks, joint.aux_weight) == (3, 0.8)  # its own, which a base has not
@@ -323,13 +323,16 @@ def test_another_method_has_its_own_settings_but_adapts_as_the_base_does() -> No
 
 def test_what_makes_a_joint_method_is_not_taken_from_another() -> None:
     """DANN's λ would make a DANN of MultiTask, and MultiTask's 0 would leave DANN without one."""
-    assert for_base("multitask", made_by("dann")).config.adaptation.aux_weight == 0
-    assert for_base("dann", made_by("multitask")).config.adaptation.aux_weight == 0.8
-    assert for_base("finetuning", made_by("dann", adaptation=SHORT)).config.adaptation.steps == 2
+    assert method_for_base("multitask", made_by("dann")).config.adaptation.aux_weight == 0
+    assert method_for_base("dann", made_by("multitask")).config.adaptation.aux_weight == 0.8
+    assert (
+        method_for_base("finetuning", made_by("dann", adaptation=SHORT)).config.adaptation.steps
+        == 2
+    )
 
 
 def test_a_base_that_says_nothing_of_adaptation() -> None:
-    assert for_base("agg", Base(None, None, "maml")).name == "agg"  # type: ignore[arg-type]
+    assert method_for_base("agg", Base(None, None, "maml")).name == "agg"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", [None, "dann"])
@@ -337,7 +340,7 @@ def test_a_file_overrides_base_and_method(tmp_path: Path, name: str | None) -> N
     file = tmp_path / "settings.toml"
     file.write_text("adaptation = {steps = 9, optimiser = {rate = 0.25}}")
     base = made_by("hgda", adaptation={"steps": 3, "batch": 4, "optimiser": {"momentum": 0.5}})
-    told = for_base(name, base, file).config.adaptation
+    told = method_for_base(name, base, file).config.adaptation
     assert (told.steps, told.optimiser.rate) == (9, 0.25)
     assert (told.batch, told.optimiser.momentum) == (4, 0.5)  # the rest stays
 
@@ -357,7 +360,7 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)
     with pytest.raises(errors.BadConfiguration) as raised:
-        for_base("finetuning", made_by("dann"), file)
+        method_for_base("finetuning", made_by("dann"), file)
     assert str(raised.value).startswith(f"{file}: {says}")
 
 

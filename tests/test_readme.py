@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from adaptner.cli.common import spread
+from adaptner.cli.common import expand_list_options
 from adaptner.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -143,7 +143,7 @@ def verb_command(words: list[str]) -> tuple[typer.core.TyperCommand, list[str]]:
 def accept(call: str) -> None:
     """``call`` is one that the command line takes: verb, options, number of arguments."""
     command, arguments = verb_command(shlex.split(call, comments=True)[1:])
-    command.make_context(command.name, spread(arguments))
+    command.make_context(command.name, expand_list_options(arguments))
 
 
 def calls(text: str) -> list[str]:

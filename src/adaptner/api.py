@@ -8,35 +8,35 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from adaptner import formats
-from adaptner.adaptation.confidence.calibration import Trust
-from adaptner.adaptation.confidence.estimate import trusted
-from adaptner.adaptation.plain_training import MANY, train
+from adaptner.adaptation.confidence.calibration import CalibrationConstants
+from adaptner.adaptation.confidence.estimate import with_estimate
+from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.adaptation.suggestion import Suggestion
-from adaptner.adaptation.suggestion import suggest as choose
+from adaptner.adaptation.suggestion import select_sentences as choose
 from adaptner.compute_settings import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.raw_text import ENDINGS, text_files
-from adaptner.corpora.sentence_stream import Chained, TextFiles
+from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.episodes.mention_replacement import augmented
+from adaptner.episodes.mention_replacement import augment_sentences
 from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.base import Method
-from adaptner.methods.configuration import for_base, without_labels
-from adaptner.methods.families.joint import named_domains
-from adaptner.methods.named.algorithm import FEW
+from adaptner.methods.configuration import method_for_base, without_labels
+from adaptner.methods.families.joint import domain_names
+from adaptner.methods.named.algorithm import MAX_FEW_SHOT
 from adaptner.methods.pretrained_transformer import transformer_base
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base, default_domains, load_base
 from adaptner.models.tagger import Tagger
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.text.alignment import sentences_of
 from adaptner.types import Document, LabelSet, Sentence
 
 __all__ = ["Tagger", "adapt", "load", "read", "suggest"]
 
-Source = str | Path | SourceDomain
+SourceSpec = str | Path | SourceDomain
 Unlabelled = str | Path | Sentence
 
 
@@ -58,14 +58,14 @@ def adapt(
     *,
     method: str | Method | None = None,
     labels: Iterable[str] = (),
-    sources: Source | Iterable[Source] = (),
+    sources: SourceSpec | Iterable[SourceSpec] = (),
     unlabelled: Unlabelled | Iterable[Unlabelled] = (),
     zero_shot: bool = False,
     encoder: str | None = None,
     estimate: bool = True,
     augment: int = 0,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
     one, from the base the package brings.
@@ -120,7 +120,7 @@ def adapt(
             problem=f"{augment} copies of every labelled sentence" + " of none" * zero_shot,
             remedy="leave out --augment" if zero_shot else "give a number from 0 on",
         )
-    specs: Sequence[Source] = _listed(sources, SourceDomain)
+    specs: Sequence[SourceSpec] = _listed(sources, SourceDomain)
     texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
     if base is not None and not isinstance(base, Base):
         base = load_base(base)
@@ -139,16 +139,16 @@ def adapt(
             refuse_labelled()
     if base is None:
         base = default_base()
-    chosen = method if isinstance(method, Method) else for_base(method, base)
+    chosen = method if isinstance(method, Method) else method_for_base(method, base)
     if zero_shot:
         chosen = without_labels(chosen)
     check_given(chosen, base, specs, texts, augment)
     chosen.check(base)
     wanted = LabelSet(tuple(labels))
-    if len(given) >= MANY and chosen.tunes:
+    if len(given) >= EARLY_STOPPING_FROM and chosen.tunes:
         if augment:
             raise BadUsage(
-                problem=f"--augment has no use with {len(given):,} sentences: from {MANY:,} on, some are "
+                problem=f"--augment has no use with {len(given):,} sentences: from {EARLY_STOPPING_FROM:,} on, some are "
                 "held out to see how good the tagger is",
                 remedy="leave it out",
             )
@@ -157,12 +157,14 @@ def adapt(
                 problem=f"--unlabelled has no use with {len(given):,} labelled sentences",
                 remedy="leave it out",
             )
-        tagger = train(base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch)
+        tagger = train_with_early_stopping(
+            base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch
+        )
         tagger.method = chosen.name
         return tagger
     domains = sources_for(specs)
     others = [s for domain in domains for s in domain.sentences]
-    copies = augmented(given, others, augment, random.Random(seed)) if augment else []
+    copies = augment_sentences(given, others, augment, random.Random(seed)) if augment else []
     tagger = chosen.adapt(
         base,
         [*given, *copies],
@@ -213,18 +215,20 @@ def assess(
     *,
     estimate: bool = True,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """Calibrate a tagger's scores and tell, from the ``sentences`` it was made from, how good it will
     be. Left as it is: what another method made, or many sentences, of which the constants of trust
     know nothing."""
-    if not method.calibrated or len(sentences) > FEW:
+    if not method.calibrated or len(sentences) > MAX_FEW_SHOT:
         return tagger
     left_out = None
     if estimate:
         left_out = method.left_out(base, sentences, labels=tagger.labels, seed=seed, watch=watch)
     known = tagger.facts.get("known", {}).keys() >= set(tagger.labels.labels)
-    return trusted(tagger, sentences, left_out, Trust.of(base.folder, known=known))
+    return with_estimate(
+        tagger, sentences, left_out, CalibrationConstants.of(base.folder, known=known)
+    )
 
 
 # --- shared with the command line -----------------------------------------------------------------
@@ -247,7 +251,7 @@ def check_given(
         )
     if method.joint and not len(sources) and not (method.alone and (base is None or base.raw)):
         domains = base.model.domains if base else default_domains()
-        raise SourcesNeeded(method=method.name, given="none", domains=named_domains(domains))
+        raise SourcesNeeded(method=method.name, given="none", domains=domain_names(domains))
     for option, given, use in (
         ("--sources", sources, "joint"),
         ("--unlabelled", unlabelled, "unlabelled"),
@@ -267,7 +271,9 @@ def refuse_labelled() -> NoReturn:
     )
 
 
-def sources_for(sources: Iterable[Source], held_out: Iterable[Sentence] = ()) -> list[SourceDomain]:
+def sources_for(
+    sources: Iterable[SourceSpec], held_out: Iterable[Sentence] = ()
+) -> list[SourceDomain]:
     """Corpora as domains, less the sentences of ``held_out``."""
     given = list(sources)
     corpora = [load_corpus(spec) for spec in given if not isinstance(spec, SourceDomain)]
@@ -293,13 +299,13 @@ def _streamed(texts: Sequence[Unlabelled]) -> Iterable[Sentence]:
     parts: list[Iterable[Sentence]] = []
     for item, raw in zip(texts, files, strict=True):
         if raw:
-            text = TextFiles(tuple(text_files([Path(str(item))])))
+            text = RawTextFiles(tuple(text_files([Path(str(item))])))
             if next(iter(text), None) is None:
                 raise EmptyFile(file=str(item), unit="sentence")
             parts.append(text)
         else:
             parts.append(_text_of(item))
-    return Chained(tuple(parts))
+    return ChainedSentences(tuple(parts))
 
 
 def _text_of(item: Unlabelled) -> list[Sentence]:
@@ -310,7 +316,7 @@ def _text_of(item: Unlabelled) -> list[Sentence]:
     if isinstance(item, str) and not item.lower().endswith((*endings, *ENDINGS)):
         return sentences_of(Document(item))
     if str(item).lower().endswith((".gz", ".xz")):
-        return list(TextFiles(tuple(text_files([Path(item)]))))
+        return list(RawTextFiles(tuple(text_files([Path(item)]))))
     # Labels go first: those that stand on no token border are no fault here.
     documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
     return [sentence for document in documents for sentence in sentences_of(document)]

@@ -17,24 +17,24 @@ from rich.progress import (
 )
 
 
-class Watch(Protocol):
+class ProgressCallback(Protocol):
     """Told of every step: how many of ``total`` are done and what there is to say of it."""
 
     def __call__(self, done: int, total: int, remark: str = "") -> None: ...
 
 
-Shown = Callable[[str], AbstractContextManager[Watch]]  # a title to a bar
+Shown = Callable[[str], AbstractContextManager[ProgressCallback]]  # a title to a bar
 
 
-def silent(done: int, total: int, remark: str = "") -> None:
+def no_progress(done: int, total: int, remark: str = "") -> None:
     """Nobody is watching."""
 
 
 @contextmanager
-def bar(title: str, quiet: bool = False) -> Iterator[Watch]:
+def progress_bar(title: str, quiet: bool = False) -> Iterator[ProgressCallback]:
     """A bar on standard error; silent when quiet."""
     if quiet:
-        yield silent
+        yield no_progress
         return
     columns = (
         TextColumn("{task.description}"),

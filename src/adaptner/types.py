@@ -64,7 +64,7 @@ class Sentence:
     def __len__(self) -> int:
         return len(self.token_spans)
 
-    def bare(self) -> Sentence:
+    def without_entities(self) -> Sentence:
         """The same sentence with no entity marked."""
         return Sentence(self.text, self.token_spans, (), self.start)
 
@@ -148,7 +148,7 @@ class LabelSet:
         """These labels instead, in the same scheme."""
         return LabelSet(tuple(labels), self.scheme)
 
-    def covers(self, other: LabelSet) -> bool:
+    def includes(self, other: LabelSet) -> bool:
         """Every label of ``other`` is one of these, whatever the schemes."""
         return set(other.labels) <= set(self.labels)
 

@@ -24,7 +24,7 @@ from naive_tagger import (
 
 import adaptner.adaptation.joint_training as joint_tune
 import adaptner.nn.heads.attention_head as attention_head
-from adaptner.adaptation.joint_training import ramp
+from adaptner.adaptation.joint_training import adversary_ramp
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import SourcesNeeded
 from adaptner.methods.agg import AGG
@@ -287,10 +287,10 @@ def test_joint_steps_are_the_ones_written_out(case: str, spy: Spy) -> None:
 
 
 def test_the_ramp() -> None:
-    assert ramp(0) == 0
-    assert ramp(0.1) == pytest.approx(math.tanh(0.5))
-    assert ramp(0.5) == pytest.approx(math.tanh(2.5))
-    assert 0.9999 < ramp(1) < 1
+    assert adversary_ramp(0) == 0
+    assert adversary_ramp(0.1) == pytest.approx(math.tanh(0.5))
+    assert adversary_ramp(0.5) == pytest.approx(math.tanh(2.5))
+    assert 0.9999 < adversary_ramp(1) < 1
 
 
 @pytest.mark.usefixtures("_double")

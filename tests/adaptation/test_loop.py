@@ -11,9 +11,9 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adaptner.adaptation.descent import POOL, Batches, descend
+from adaptner.adaptation.descent import POOL, SentenceBatches, take_steps
 from adaptner.errors import TrainingDiverged
-from adaptner.progress import silent
+from adaptner.progress import no_progress
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import Sentence
@@ -39,7 +39,7 @@ def sentences(count: int, seed: int, longest: int = 40) -> list[Sentence]:
 @example(POOL * 4 + 3, 4, 0)
 def test_every_sentence_once_before_any_comes_again(count: int, size: int, seed: int) -> None:
     given_ = sentences(count, seed)
-    batches = Batches(given_, size, random.Random(seed))
+    batches = SentenceBatches(given_, size, random.Random(seed))
     expected = min(size, count)
     drawn: list[Sentence] = []
     while len(drawn) < 3 * count:
@@ -55,7 +55,7 @@ def test_turns_differ_and_the_seed_decides() -> None:
         given_ = sentences(count, 0)
 
         def turns(seed: int, given_=given_, size=size) -> list[list[Sentence]]:
-            batches = Batches(given_, size, random.Random(seed))
+            batches = SentenceBatches(given_, size, random.Random(seed))
             return [batches.next() for _ in range(2 * len(given_) // size)]
 
         first = turns(1)
@@ -67,13 +67,13 @@ def test_turns_differ_and_the_seed_decides() -> None:
 
 def test_a_sentence_given_twice_comes_twice() -> None:
     one, two = sentences(2, 0)
-    batches = Batches([one, two, one], 3, random.Random(0))
+    batches = SentenceBatches([one, two, one], 3, random.Random(0))
     assert Counter(batches.next()) == {one: 2, two: 1}
 
 
 def padded_share(count: int, size: int, turns: int = 3) -> float:
     """Tokens with padding over tokens without: what the recurrent layer pays for unlike lengths."""
-    batches = Batches(sentences(count, 0), size, random.Random(1))
+    batches = SentenceBatches(sentences(count, 0), size, random.Random(1))
     real = padded = 0
     for _ in range(turns * count // size):
         lengths = list(map(len, batches.next()))
@@ -92,7 +92,7 @@ def test_batches_are_of_like_length_when_there_are_many(count: int, size: int) -
 
 def test_like_length_does_not_mean_short_ones_first() -> None:
     """Nor the same neighbours in every turn."""
-    batches = Batches(sentences(400, 0), 10, random.Random(1))
+    batches = SentenceBatches(sentences(400, 0), 10, random.Random(1))
     turns = [[batches.next() for _ in range(40)] for _ in range(2)]
     means = [sum(map(len, batch)) / 10 for batch in turns[0]]
     rises = sum(a < b for a, b in pairwise(means))
@@ -119,7 +119,7 @@ def test_a_step_for_each_of_the_budget_and_the_schedule_by_it() -> None:
     def watch(done: int, total: int, remark: str = "") -> None:
         told.append((done, total, remark))
 
-    assert descend(fill, optimiser, Budget(4), watch) == 4
+    assert take_steps(fill, optimiser, Budget(4), watch) == 4
     assert seen == [0.0, -1.0, -1.75, -2.25]  # full rate, then 3/4, 2/4
     assert parameter.item() == -2.5
     assert told == [(i, 4, "loss 7.00") for i in (1, 2, 3, 4)]
@@ -132,7 +132,7 @@ def test_no_step_without_a_budget() -> None:
     def fill() -> float:
         raise AssertionError
 
-    assert descend(fill, optimiser, Budget(0), silent) == 0
+    assert take_steps(fill, optimiser, Budget(0), no_progress) == 0
 
 
 @pytest.mark.parametrize(
@@ -150,5 +150,5 @@ def test_no_model_comes_of_numbers_that_are_none(loss: float, slope: float) -> N
         return loss if taken == 2 else 1.0
 
     with pytest.raises(TrainingDiverged, match="no model was written"):
-        descend(fill, optimiser, Budget(5), silent)
+        take_steps(fill, optimiser, Budget(5), no_progress)
     assert taken == 2

@@ -9,7 +9,7 @@ import pytest
 from adaptner import api
 from adaptner.adaptation import plain_training
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.adaptation.plain_training import MANY, train
+from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.corpora.own import own_corpus
 from adaptner.models.base import Base
 from adaptner.types import Entity, Sentence
@@ -64,14 +64,16 @@ def test_the_best_epoch_is_kept(base, quick, monkeypatch):
     monkeypatch.setattr(plain_training, "score_entities", scored)
     monkeypatch.setattr(plain_training, "_Best", Watched)
     config = quick.model_copy(update={"steps": 1, "epochs": 6})
-    tagger = train(base, many(200), config)
+    tagger = train_with_early_stopping(base, many(200), config)
     assert tagger.facts["held_out_f1"] == round(max(scores), 4)
     again = real([s.entities for s in seen], tagger.predict_sentences(seen))
     assert again.overall.f1 == pytest.approx(max(scores))
 
 
 def test_a_budget_within_the_first_epoch(base, quick):
-    tagger = train(base, many(200), quick.model_copy(update={"steps": 3, "epochs": 0}))
+    tagger = train_with_early_stopping(
+        base, many(200), quick.model_copy(update={"steps": 3, "epochs": 0})
+    )
     assert tagger.facts["steps"] == 3
     assert 0 <= tagger.facts["held_out_f1"] <= 1
 
@@ -79,7 +81,7 @@ def test_a_budget_within_the_first_epoch(base, quick):
 def test_fewer_than_many_are_fine_tuned_as_ever(base, quick, monkeypatch):
     monkeypatch.setattr(api, "train", None)  # would fail if it were called
     start = told_of(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
-    assert "held_out" not in api.adapt(many(MANY - 1), start).facts
+    assert "held_out" not in api.adapt(many(EARLY_STOPPING_FROM - 1), start).facts
 
 
 def test_fifty_types(base, quick):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from adaptner.adaptation.batch_encoding import read
-from adaptner.adaptation.source_target_steps import Side
+from adaptner.adaptation.batch_encoding import encode_lists
+from adaptner.adaptation.source_target_steps import EncodedSide
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import MethodDoesNotFit, TooFewSentences
@@ -20,7 +20,7 @@ from adaptner.methods.multi_cell.algorithm import LanguageModels
 from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.losses.mmd import label_aware_mmd
-from adaptner.nn.losses.sampled_softmax import EDGE, UNKNOWN, Negatives
+from adaptner.nn.losses.sampled_softmax import EDGE, UNKNOWN, NegativeSampler
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet
 
@@ -46,15 +46,15 @@ def base(source: SourceDomain) -> Base:
     return LaDTL(encoder=TINY, k=3, tasks=2).fit([source], Budget(3))
 
 
-def sides(base: Base) -> tuple[Side, Side]:
+def sides(base: Base) -> tuple[EncodedSide, EncodedSide]:
     """A source that knows genes, a target that knows genes and cell lines."""
     both = LabelSet(("CellLine", "Gene"))
     generator = torch.Generator().manual_seed(4)
     decoders = [CRF(base.model.encoder.width, LabelSet(("Gene",)), generator)]
     decoders.append(CRF(base.model.encoder.width, both, generator))
     lists = [TRAIN[:3], [*TRAIN[5:7], *LINES[:2]]]
-    parts = read(base.model.encoder, base.batcher, both, lists)
-    first, second = (Side(p, d, both) for p, d in zip(parts, decoders, strict=True))
+    parts = encode_lists(base.model.encoder, base.batcher, both, lists)
+    first, second = (EncodedSide(p, d, both) for p, d in zip(parts, decoders, strict=True))
     return first, second
 
 
@@ -193,8 +193,10 @@ def test_multi_cell_adds_up(cells):
     both = LabelSet(("CellLine", "Gene"))
     decoders = [CRF(encoder.width, labels, generator) for labels in (LabelSet(("Gene",)), both)]
     lists = [TRAIN[:3], [*TRAIN[5:7], *LINES[:2]]]
-    parts = read(bound.encode, cells.batcher, both, lists)
-    found = bound(lambda: tuple(Side(p, d, both) for p, d in zip(parts, decoders, strict=True)))
+    parts = encode_lists(bound.encode, cells.batcher, both, lists)
+    found = bound(
+        lambda: tuple(EncodedSide(p, d, both) for p, d in zip(parts, decoders, strict=True))
+    )
     want = 0.0
     for share, own, decoder in zip((0.3, 0.7), lists, decoders, strict=True):
         want += share * naive_loss(cells, decoder, own)
@@ -213,7 +215,7 @@ def test_multi_cell_adds_up(cells):
                 count += 1
         want += share * (2.0 * said + 0.5 * looked) / count
     assert float(found.detach()) == pytest.approx(want, rel=1e-4)
-    second = Side(parts[1], decoders[1], both)
+    second = EncodedSide(parts[1], decoders[1], both)
     assert NO_CELL in bound.types_of(second).tolist()
 
 
@@ -234,16 +236,16 @@ def test_every_loss_of_multi_cell_counts(cells, source):
 
 def test_language_models_read_both_sides(cells):
     """Against the loss of Jia2019's eq. 8, sentence by sentence."""
-    encoder, text = cells.model.encoder, [s.bare() for s in LINES[:6]]
+    encoder, text = cells.model.encoder, [s.without_entities() for s in LINES[:6]]
     generator = torch.Generator().manual_seed(1)
     config = MultiCell(adaptation={"negatives": 7}).config.adaptation
     language = LanguageModels([TRAIN[:8], text], encoder.width, config, generator)
     lists = [TRAIN[:3], text[:2]]
-    parts = read(encoder, cells.batcher, LabelSet(("Gene",)), lists)
+    parts = encode_lists(encoder, cells.batcher, LabelSet(("Gene",)), lists)
     generator.manual_seed(5)
     found = float(language(parts, lists).detach())
     generator.manual_seed(5)
-    draws = [Negatives(c).draw(7, generator) for c in language.known.counts]
+    draws = [NegativeSampler(c).draw(7, generator) for c in language.known.counts]
     want, half = 0.0, encoder.width // 2
     table = language.words.table.detach().double()
     for own, negatives in zip(lists, draws, strict=True):
@@ -274,7 +276,7 @@ def test_multi_cell_without_labels_reads_the_text_alone(cells, source):
         return sum(float(p.detach().double().abs().sum()) for p in tagger.parameters())
 
     text = TRAIN[30:40]
-    bare = [s.bare() for s in text]
+    bare = [s.without_entities() for s in text]
     assert learnt(text) == learnt(bare)
     assert len({learnt(bare), learnt(bare, lm_weight=0), learnt(bare, type_weight=0)}) == 3
     with pytest.raises(TooFewSentences, match="raw text"):

@@ -8,14 +8,14 @@ import pytest
 
 from adaptner import api
 from adaptner.adaptation import suggestion as module
-from adaptner.adaptation.suggestion import SHOWN, suggest
-from adaptner.adaptation.uncertainty import unsure
+from adaptner.adaptation.suggestion import SHOWN, select_sentences
+from adaptner.adaptation.uncertainty import token_entropies
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import BadUsage
 from adaptner.models.tagger import WINDOW, Tagger
 from adaptner.types import Sentence
 
-POOL = [s.bare() for s in own_corpus("species").split("test")]
+POOL = [s.without_entities() for s in own_corpus("species").split("test")]
 
 
 def sentence(text: str) -> Sentence:
@@ -39,36 +39,36 @@ def texts(found) -> list[str]:
 
 def test_the_most_unsure_comes_first(by_word, tagger: Tagger) -> None:
     pool = [sentence(t) for t in ("a1 b1", "c5 d2", "e3", "f0 g0 h0")]
-    found = suggest(tagger, pool, 3)
+    found = select_sentences(tagger, pool, 3)
     assert texts(found) == ["c5 d2", "e3", "a1 b1"]
     assert [one.gain for one in found] == [7.0, 3.0, 2.0]
 
 
 def test_what_has_been_shown_counts_less(by_word, tagger: Tagger) -> None:
     pool = [sentence(t) for t in ("a5 b4", "a5 c3 d0", "e4 f1")]
-    assert texts(suggest(tagger, pool, 3)) == ["a5 b4", "e4 f1", "a5 c3 d0"]
+    assert texts(select_sentences(tagger, pool, 3)) == ["a5 b4", "e4 f1", "a5 c3 d0"]
     known = [sentence("some A5 and E4 here")]
-    found = suggest(tagger, pool, 3, known)
+    found = select_sentences(tagger, pool, 3, known)
     assert texts(found) == ["a5 b4", "a5 c3 d0", "e4 f1"]
     assert found[0].gain == pytest.approx(4 + SHOWN * 5)
 
 
 def test_no_near_duplicates(by_word, tagger: Tagger) -> None:
     pool = [sentence(t) for t in ("a9 b c d e", "a9 b c d f", "A9 B C D E", "g1 h i")]
-    assert texts(suggest(tagger, pool, 4)) == ["a9 b c d e", "g1 h i"]
-    assert texts(suggest(tagger, pool, 4, [sentence("a9 b c d x")])) == ["g1 h i"]
-    assert suggest(tagger, [], 4) == []
+    assert texts(select_sentences(tagger, pool, 4)) == ["a9 b c d e", "g1 h i"]
+    assert texts(select_sentences(tagger, pool, 4, [sentence("a9 b c d x")])) == ["g1 h i"]
+    assert select_sentences(tagger, [], 4) == []
 
 
 def test_of_much_text_the_best_are_kept(by_word, tagger: Tagger, monkeypatch) -> None:
     monkeypatch.setattr(module, "KEPT", 5)
     pool = (sentence(f"w{i} u{i}") for i in range(300))
-    assert texts(suggest(tagger, pool, 2)) == ["w299 u299", "w298 u298"]
+    assert texts(select_sentences(tagger, pool, 2)) == ["w299 u299", "w298 u298"]
 
 
 def test_uncertainty_is_the_entropy_of_the_marginals(tagger: Tagger) -> None:
     empty, endless = Sentence("", ()), Sentence.from_tokens(["x"] * (WINDOW + 1))
-    found = list(unsure(tagger, [*POOL, empty, endless]))
+    found = list(token_entropies(tagger, [*POOL, empty, endless]))
     assert [s for s, _ in found] == POOL  # in order, without what nobody could mark
     one, nats = found[7]
     batch = tagger.batcher([[one]])

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from adaptner.bilevel import Objective
+from adaptner.bilevel import LossFunction
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
-Case = tuple[Objective, Objective, Parameters]  # support, query, start
+Case = tuple[LossFunction, LossFunction, Parameters]  # support, query, start
 
 
 def random(*shape: int, seed: int) -> Tensor:
@@ -27,7 +27,7 @@ def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) 
     """Labelling depends on θ and φ, classification on θ and ω, both through softplus; each task has
     its own data. ``curvature`` adds a quadratic bowl, so that the losses are strongly convex."""
 
-    def objective(seed: int) -> Objective:
+    def objective(seed: int) -> LossFunction:
         by_theta, by_phi = random(tasks, 6, 3, seed=seed), random(tasks, 6, 2, seed=seed + 1)
         by_omega, centre = random(tasks, 6, 2, seed=seed + 2), random(tasks, 3, seed=seed + 3)
 
@@ -87,7 +87,7 @@ def tagger(aux_weight: float = 0.4, recurrent: str = "lstm") -> Case:
     model = TaggingModel(encoder, labels, g, ModelShape(head="mean")).double()
     domains = [0, 1]
 
-    def objective(tasks: list[list[Sentence]]) -> Objective:
+    def objective(tasks: list[list[Sentence]]) -> LossFunction:
         batch = batcher(tasks, list(labels.values()))
         return lambda p: model.losses(p, batch, domains, aux_weight=aux_weight)
 
@@ -103,7 +103,7 @@ def own_loss(losses: Losses, name: str) -> Tensor:
 
 
 def descended(
-    support: Objective, start: Parameters, steps: int, rate: float, proximal: float = 0.0
+    support: LossFunction, start: Parameters, steps: int, rate: float, proximal: float = 0.0
 ) -> Parameters:
     """Algorithm 2, lines 2 to 9, one group after the other."""
     current = dict(start)

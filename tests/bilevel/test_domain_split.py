@@ -24,10 +24,10 @@ from naive_tagger import (
     values_of,
 )
 
-from adaptner.bilevel import Chosen, DomainSplit, Objective, SplitStep
+from adaptner.bilevel import DomainBatch, DomainSplit, DomainSplitStep, LossFunction
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.families.source_pretrained import Scene, build_model
+from adaptner.methods.families.source_pretrained import FitContext, build_model
 from adaptner.methods.metaner import MetaNER
 from adaptner.nn.losses.gradient_reversal import reverse_gradient
 from adaptner.nn.model import Losses, Parameters, TaggingModel
@@ -44,7 +44,7 @@ variants = pytest.mark.parametrize(
 with_and_without = pytest.mark.parametrize("adversary", [True, False])
 
 
-def assert_found(step: SplitStep, chains: Sequence[Found], theta_moves: float = 1e-3) -> None:
+def assert_found(step: DomainSplitStep, chains: Sequence[Found], theta_moves: float = 1e-3) -> None:
     """``step`` is what each chain alone finds. ``theta_moves``: how much any of θ must, at least."""
     for g, alone in enumerate(chains):
         assert step.losses.label[g].item() == pytest.approx(alone.label, abs=1e-9)
@@ -72,7 +72,7 @@ def assert_found(step: SplitStep, chains: Sequence[Found], theta_moves: float = 
 CHAINS = 3
 
 
-def reversed_(plain: Objective) -> Objective:
+def reversed_(plain: LossFunction) -> LossFunction:
     """θ reaches the toy's second loss through the reversal only, as states reach a discriminator."""
 
     def losses(p: Parameters) -> Losses:
@@ -84,7 +84,7 @@ def reversed_(plain: Objective) -> Objective:
     return losses
 
 
-def toy_tasks(adversary: bool, count: int) -> list[tuple[Objective, Parameters]]:
+def toy_tasks(adversary: bool, count: int) -> list[tuple[LossFunction, Parameters]]:
     """Plain objectives of ``count`` tasks a chain, each with its own φ and γ to be told apart by."""
     found = []
     for number in range(count):
@@ -96,7 +96,7 @@ def toy_tasks(adversary: bool, count: int) -> list[tuple[Objective, Parameters]]
     return found
 
 
-def toy_task_of(g: int, plain: Objective, fixed: Parameters) -> Task:
+def toy_task_of(g: int, plain: LossFunction, fixed: Parameters) -> Task:
     """The g-th chain's task alone: the other chains' places hold numbers that must not matter."""
 
     def alone(p: Values) -> Losses:
@@ -125,7 +125,7 @@ def test_the_smooth_toy(steps: int, adversary: bool, new_only: bool, maml: bool)
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
     rate, weight = 0.3, 0.7
     split = DomainSplit(rate, weight, new_only, maml)
-    chosen = [Chosen(reversed_(f) if adversary else f, fixed) for f, fixed in tasks]
+    chosen = [DomainBatch(reversed_(f) if adversary else f, fixed) for f, fixed in tasks]
     found = split(chosen[1:], chosen[0], theta)
     chains = []
     for g in range(CHAINS):
@@ -138,9 +138,9 @@ def test_the_smooth_toy(steps: int, adversary: bool, new_only: bool, maml: bool)
 def test_the_variants_and_the_number_of_steps_differ_on_the_toy() -> None:
     """Else the tests above would hold for one and the same update."""
     tasks = toy_tasks(True, 4)
-    chosen = [Chosen(reversed_(f), fixed) for f, fixed in tasks]
+    chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
-    seen: list[SplitStep] = []
+    seen: list[DomainSplitStep] = []
     for new_only, maml, count in (
         (False, False, 1),
         (True, False, 1),
@@ -170,7 +170,7 @@ def test_the_variants_and_the_number_of_steps_differ_on_the_toy() -> None:
 def test_nothing_given_is_changed() -> None:
     tasks = toy_tasks(True, 3)
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
-    chosen = [Chosen(reversed_(f), fixed) for f, fixed in tasks]
+    chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
     before = [{n: v.clone() for n, v in p.items()} for p in (theta, *(fixed for _, fixed in tasks))]
     found = DomainSplit(0.3, 0.7)(chosen[1:], chosen[0], theta)
     after = (theta, *(fixed for _, fixed in tasks))
@@ -235,13 +235,13 @@ SOURCES = [
 ]
 
 
-def set_up(method: MetaNER, seed: int) -> tuple[Scene, Lexicon]:
+def set_up(method: MetaNER, seed: int) -> tuple[FitContext, Lexicon]:
     config = method.config
     generator = torch.Generator().manual_seed(seed)
     model, batcher = build_model(SOURCES, config, VECTORS, seed, generator)
     optimiser = Optimiser(model.double().parameters(), config.outer_optimiser())
     state = TrainingState(model, optimiser, random.Random(seed), generator)
-    return Scene(model, batcher, SOURCES, state), Lexicon(WORDS, TABLE, batcher.alphabet)
+    return FitContext(model, batcher, SOURCES, state), Lexicon(WORDS, TABLE, batcher.alphabet)
 
 
 class NaiveModel:
@@ -336,10 +336,10 @@ def test_a_tagging_model(steps: int, adversary: bool, new_only: bool, maml: bool
     domains[0] = [1, 0, 2]
     groups = [[rng.sample(SOURCES[d].sentences, 2) for d in own] for own in domains]
 
-    def chosen(sentences: list[list[Sentence]], own: list[int]) -> Chosen:
+    def chosen(sentences: list[list[Sentence]], own: list[int]) -> DomainBatch:
         batch = scene.batcher(sentences, [model.labels_of(d) for d in own])
         fixed = {n: p for n, p in model.stacked(own).items() if not n.startswith("encoder.")}
-        return Chosen(lambda p: model.losses(p, batch, own), fixed)
+        return DomainBatch(lambda p: model.losses(p, batch, own), fixed)
 
     tasks = [chosen(s, d) for s, d in zip(groups, domains, strict=True)]
     theta = {n: p for n, p in model.stacked([0, 0, 0]).items() if n.startswith("encoder.")}

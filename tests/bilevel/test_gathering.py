@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.bilevel import Gathered, Step, hardness, uniform
+from adaptner.bilevel import GradientAccumulator, Step, equal_weights, hardness_weights
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
 from adaptner.methods import method
-from adaptner.methods.families.source_pretrained import Scene, build_model
+from adaptner.methods.families.source_pretrained import FitContext, build_model
 from adaptner.nn.encoders.transformer.encoder import TransformerEncoder
 from adaptner.nn.model import Losses, TaggingModel, group_of
 from adaptner.training.checkpoint import TrainingState
@@ -52,7 +52,7 @@ def taken(
     model.double()
     optimiser = Optimiser(model.parameters(), OptimiserConfig())
     state = TrainingState(model, optimiser, random.Random(7), torch.Generator())
-    chosen.iteration(Scene(model, batcher, SOURCES, state))(1)
+    chosen.iteration(FitContext(model, batcher, SOURCES, state))(1)
     rng = random.Random(7)
     source = TaskSource([d.corpora for d in SOURCES], 2, getattr(chosen.config, "sampling", "all"))
     drawn = [source.sample(rng) for _ in range(4)]
@@ -130,7 +130,7 @@ def _losses(
     return {group: float(loss.detach()) for group, loss in by_group.items()}, gradients
 
 
-@pytest.mark.parametrize("weighting", [uniform, hardness])
+@pytest.mark.parametrize("weighting", [equal_weights, hardness_weights])
 @pytest.mark.parametrize("totals", [[1.0, 3.0, 2.0, 0.5], [0.0, 0.0, 2.0, 1.0]])
 @pytest.mark.filterwarnings("ignore:task losses are all zero")
 def test_parts_of_any_size_give_one_sum(
@@ -148,7 +148,7 @@ def test_parts_of_any_size_give_one_sum(
     def gathered(*parts: slice) -> list[Tensor | None]:
         for p in model.parameters():
             p.grad = None
-        sums = Gathered(model, weighting)
+        sums = GradientAccumulator(model, weighting)
         for own in parts:
             mine = {n: g[own] for n, g in gradients.items()}
             losses = Losses(label[own], None, label[own])

@@ -16,7 +16,7 @@ from naive_hgda import Algorithm1, Naive, Settings
 
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Task, TaskSource
-from adaptner.methods.configuration import configured
+from adaptner.methods.configuration import make_method
 from adaptner.methods.families.meta_learner import MetaLearner
 from adaptner.methods.families.source_pretrained import build_model
 from adaptner.methods.hgda import HGDA
@@ -192,7 +192,7 @@ def test_the_recipes_have_the_papers_values() -> None:
     """The defaults differ from them in the outer optimiser only (and say so)."""
     recipes = resources.files("adaptner.reproduce.tables") / "recipes"
     hgda, nes, maml = (
-        configured(name, Path(str(recipes / f"{name}.toml"))).config
+        make_method(name, Path(str(recipes / f"{name}.toml"))).config
         for name in ("hgda", "hgda-nes", "maml")
     )
     sgd = {"optimiser": hgda.optimiser}
@@ -225,9 +225,9 @@ def test_recorded_hardness_is_equation_2(tmp_path: Any) -> None:
     """Tables 1 and 4 are printed from these records."""
     import json
 
-    from adaptner.training.loop import Run
+    from adaptner.training.loop import TrainingRun
 
-    HGDA(**CONFIG).fit(sources(), Budget(1), vectors=VECTORS, run=Run(folder=tmp_path))
+    HGDA(**CONFIG).fit(sources(), Budget(1), vectors=VECTORS, run=TrainingRun(folder=tmp_path))
     lines = (tmp_path / "hardness.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     assert len(records) == CONFIG["tasks"]

@@ -17,8 +17,8 @@ from adaptner.bilevel import (
     InnerLoop,
     SecondOrder,
     bilevel_step,
-    hardness,
-    uniform,
+    equal_weights,
+    hardness_weights,
 )
 from adaptner.nn.model import Losses
 
@@ -33,7 +33,7 @@ def losses(label: list[float], aux: list[float] | None, weight: float = 1.0) -> 
 
 def test_hardness_by_hand() -> None:
     """θ by the total, φ by the labelling, ω by the classification loss."""
-    found = hardness(losses([6.0, 2.0, 0.0], [1.0, 1.0, 2.0], weight=0.5))
+    found = hardness_weights(losses([6.0, 2.0, 0.0], [1.0, 1.0, 2.0], weight=0.5))
     assert found["encoder"].tolist() == pytest.approx([6.5 / 10, 2.5 / 10, 1.0 / 10])
     assert found["decoder"].tolist() == pytest.approx([6 / 8, 2 / 8, 0])
     assert found["head"].tolist() == pytest.approx([1 / 4, 1 / 4, 2 / 4])
@@ -41,7 +41,7 @@ def test_hardness_by_hand() -> None:
 
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=6))
 def test_hardness_is_a_share_of_the_losses(values: list[float]) -> None:
-    found = hardness(losses(values, None))
+    found = hardness_weights(losses(values, None))
     for weights in found.values():
         assert weights.sum().item() == pytest.approx(1)
         shares = [v / sum(values) for v in values]
@@ -50,7 +50,7 @@ def test_hardness_is_a_share_of_the_losses(values: list[float]) -> None:
 
 def test_uniform_is_one_over_m() -> None:
     for m in (1, 4):
-        found = uniform(losses([3.0] * m, [1.0] * m))
+        found = equal_weights(losses([3.0] * m, [1.0] * m))
         assert set(found) == {"encoder", "decoder", "head"}
         for weights in found.values():
             assert weights.tolist() == [1 / m] * m
@@ -61,14 +61,14 @@ def test_uniform_is_one_over_m() -> None:
 )
 def test_no_share_to_speak_of_means_uniform_and_a_warning(bad: list[float]) -> None:
     with pytest.warns(RuntimeWarning, match="equally"):
-        found = hardness(losses(bad, None))
+        found = hardness_weights(losses(bad, None))
     for weights in found.values():
         assert weights.tolist() == [0.5, 0.5]
 
 
 def test_only_the_group_without_an_answer_turns_uniform() -> None:
     with pytest.warns(RuntimeWarning):
-        found = hardness(losses([3.0, 1.0], [0.0, 0.0]))
+        found = hardness_weights(losses([3.0, 1.0], [0.0, 0.0]))
     assert found["head"].tolist() == [0.5, 0.5]
     assert found["decoder"].tolist() == [0.75, 0.25]
     assert found["encoder"].tolist() == [0.75, 0.25]
@@ -79,14 +79,14 @@ def test_the_warning_comes_once_under_the_usual_filter() -> None:
         warnings.resetwarnings()
         warnings.simplefilter("default")
         for _ in range(5):
-            hardness(losses([0.0, 0.0], None))
+            hardness_weights(losses([0.0, 0.0], None))
     assert len(caught) == 1
 
 
 def test_no_warning_for_sound_losses() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        hardness(losses([0.0, 1.0], [1e-30, 0.0]))
+        hardness_weights(losses([0.0, 1.0], [1e-30, 0.0]))
 
 
 @pytest.mark.parametrize("name", WEIGHTING)
@@ -103,12 +103,12 @@ def test_step_weighs_query_losses_and_leaves_gradients_unweighted(
 ) -> None:
     support, query, start = tagger()
     inner = InnerLoop(2, 0.2)
-    step = bilevel_step(support, query, start, inner, outer, hardness)
+    step = bilevel_step(support, query, start, inner, outer, hardness_weights)
     adapted = inner.adapt(support, start)
-    expected = hardness(query(adapted))
+    expected = hardness_weights(query(adapted))
     for group, weights in step.weights.items():
         torch.testing.assert_close(weights, expected[group])
-        assert not torch.allclose(weights, hardness(support(start))[group])
-    plain = bilevel_step(support, query, start, inner, outer, uniform)
+        assert not torch.allclose(weights, hardness_weights(support(start))[group])
+    plain = bilevel_step(support, query, start, inner, outer, equal_weights)
     for name, gradient in step.gradients.items():
         assert torch.equal(gradient, plain.gradients[name])

@@ -13,7 +13,7 @@ import pytest
 import typer
 from cli_kit import OWN, Call
 
-from adaptner.cli.common import spread
+from adaptner.cli.common import expand_list_options
 from adaptner.cli.main import app
 
 VERBS = (
@@ -219,4 +219,4 @@ def test_a_closed_pipe_is_no_stack_trace(tmp_path: Path) -> None:
     ],
 )
 def test_several_values_after_one_option(given: str, read: str) -> None:
-    assert spread(given.split()) == read.split()
+    assert expand_list_options(given.split()) == read.split()

@@ -409,11 +409,11 @@ def test_a_joint_method_adapts_a_base(call: Call, base: Path, tmp_path: Path, na
     sound_entities(tagged[0])
 
     import adaptner as an
-    from adaptner.methods.configuration import for_base
+    from adaptner.methods.configuration import method_for_base
     from adaptner.models.base import Base
 
     start = Base.load(base)
-    chosen = for_base(name, start, tmp_path / "c.toml")
+    chosen = method_for_base(name, start, tmp_path / "c.toml")
     sources = [str(source) for source in SOURCES]
     an.adapt(CELLS / "dev.jsonl", start, method=chosen, sources=sources).save(tmp_path / "python")
     assert contents(tmp_path / "python") == contents(model)

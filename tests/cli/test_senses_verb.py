@@ -8,16 +8,16 @@ import numpy as np
 from typer.testing import CliRunner
 
 from adaptner.cli.main import app
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 
 def test_names_are_learnt_and_other_vectors_refused(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     words = ("disease", *(f"illness{c}" for c in "abcdefghijklmnopqrstuvwxyz"))
-    grams = Grams(FourBit.of(rng.normal(size=(4, 8))), 3, 4, lower=True)
-    table = FourBit.of(rng.normal(size=(len(words), 8)))
+    grams = NgramVectors(FourBitTable.of(rng.normal(size=(4, 8))), 3, 4, lower=True)
+    table = FourBitTable.of(rng.normal(size=(len(words), 8)))
     write_vectors(WordVectors(words, table, grams), tmp_path / "own.safetensors")
     text = tmp_path / "text.txt"
     text.write_text("".join(f"Diseases such as {w} occur .\n" for w in words[1:]))

@@ -13,10 +13,10 @@ import pytest
 from cli_kit import OWN, Answer, Call, contents, listing, refused
 
 from adaptner.formats import lines
-from adaptner.tagging import Tagged, tag_files
+from adaptner.tagging import TaggingSummary, tag_files
 from adaptner.tagging import folder as folder_module
 from adaptner.tagging import run as run_module
-from adaptner.tagging.processes import Alone
+from adaptner.tagging.processes import SerialExecutor
 
 
 def sound(answer: Answer) -> Answer:
@@ -373,17 +373,19 @@ def test_tag_loads_no_more_than_it_needs(child, eager_model: Path) -> None:
 
 def test_from_python(eager_model: Path, abstracts: Path, tmp_path: Path) -> None:
     output = tmp_path / "tagged.jsonl"
-    assert tag_files(eager_model, abstracts, output) == Tagged(9)
+    assert tag_files(eager_model, abstracts, output) == TaggingSummary(9)
     assert len(output.read_text().splitlines()) == 9
-    assert tag_files(eager_model, [abstracts / "0.txt"], f"{tmp_path}/each/") == Tagged(1)
-    assert tag_files(eager_model, [abstracts / "0.txt"], tmp_path / "each") == Tagged(0, before=1)
+    assert tag_files(eager_model, [abstracts / "0.txt"], f"{tmp_path}/each/") == TaggingSummary(1)
+    assert tag_files(eager_model, [abstracts / "0.txt"], tmp_path / "each") == TaggingSummary(
+        0, before=1
+    )
 
 
 def test_a_crew_reads_no_further_ahead_than_it_must(eager_model: Path) -> None:
     """An endless source is tagged as it comes."""
     from itertools import count, islice
 
-    from adaptner.formats.chunks import Part
+    from adaptner.formats.chunks import DocumentChunk
     from adaptner.models.tagger import Tagger
     from adaptner.types import Document
 
@@ -392,8 +394,8 @@ def test_a_crew_reads_no_further_ahead_than_it_must(eager_model: Path) -> None:
     def endless():
         for number in count():
             taken.append(number)
-            yield Part(Document("The HeLa line is old. " * 2000))
+            yield DocumentChunk(Document("The HeLa line is old. " * 2000))
 
-    parts = run_module.tagged(Alone(Tagger.load(eager_model)), endless())
+    parts = run_module.tagged(SerialExecutor(Tagger.load(eager_model)), endless())
     assert all(part.document.entities for part in islice(parts, 8))
     assert len(taken) < 20

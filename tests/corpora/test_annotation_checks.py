@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptner.corpora.annotation_checks import contradictions, duplicates
+from adaptner.corpora.annotation_checks import find_contradictions, find_duplicates
 from adaptner.types import Sentence
 
 
@@ -18,7 +18,7 @@ def test_contradictions() -> None:
         sentence("IL/B-G -/I-G 2/I-G IL/O"),
         sentence("IL/O -/O 2/O and/O p53/B-D P53/O"),
     ]
-    found = {c.mention: c for c in contradictions(sentences)}
+    found = {c.mention: c for c in find_contradictions(sentences)}
     assert sorted(found) == ["IL - 2", "p53"]
     assert (found["p53"].labels, found["p53"].unmarked) == ({"G": 1, "D": 1}, 1)
     assert (found["p53"].first_marked, found["p53"].first_other) == (0, 0)
@@ -28,4 +28,4 @@ def test_contradictions() -> None:
 
 def test_duplicates() -> None:
     texts = [sentence(t) for t in ("a/O", "b/O", "a/O", "a/B-X")]
-    assert duplicates(texts) == {2: 0, 3: 0}
+    assert find_duplicates(texts) == {2: 0, 3: 0}

@@ -14,7 +14,15 @@ import pytest
 from web_kit import SPLITS, entry, mirrored
 
 from adaptner.corpora import catalogue as module
-from adaptner.corpora.catalogue import ACCESS, Entry, catalogue, find, presence, select, state
+from adaptner.corpora.catalogue import (
+    ACCESS,
+    CatalogueEntry,
+    catalogue,
+    find,
+    presence,
+    select,
+    state,
+)
 from adaptner.corpora.converters import FOLDERS, LAYOUTS
 from adaptner.errors import UnknownName
 from adaptner.reproduce.tables.published import papers
@@ -65,7 +73,7 @@ def test_every_corpus_of_the_papers_is_there() -> None:
 
 
 @pytest.mark.parametrize("known", catalogue(), ids=lambda e: e.name)
-def test_entries_are_sound(known: Entry) -> None:
+def test_entries_are_sound(known: CatalogueEntry) -> None:
     assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", known.name)
     assert known.access in ACCESS
     assert known.licence
@@ -88,7 +96,7 @@ def test_entries_are_sound(known: Entry) -> None:
 
 
 @pytest.mark.parametrize("known", [e for e in catalogue() if e.conversion], ids=lambda e: e.name)
-def test_conversions_are_ones_that_converters_take(known: Entry) -> None:
+def test_conversions_are_ones_that_converters_take(known: CatalogueEntry) -> None:
     settings = dict(known.conversion)
     layout = settings.pop("layout")
     if layout in FOLDERS:
@@ -118,7 +126,9 @@ def test_every_folder_at_hand_is_in_the_catalogue(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("known", [e for e in catalogue() if e.sha256], ids=lambda e: e.name)
-def test_checksums_sentences_and_types_are_those_at_hand(shared_data: Path, known: Entry) -> None:
+def test_checksums_sentences_and_types_are_those_at_hand(
+    shared_data: Path, known: CatalogueEntry
+) -> None:
     assert presence(known, shared_data).same == tuple(known.sha256)
     assert state(known, shared_data) == "here"
     there = {p.name.removesuffix(".conll") for p in known.folder(shared_data).iterdir()}

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptner.corpora.catalogue import Entry, find
+from adaptner.corpora.catalogue import CatalogueEntry, find
 from adaptner.corpora.conversion import convert_folder
 from adaptner.corpora.converters import convert_files
 from adaptner.corpora.converters.columns import convert_columns, read_columns
 from adaptner.corpora.converters.sentences import (
     Splits,
-    Tagged,
+    TaggedTokens,
     drawn_80_10_10,
     in_bio,
     in_parts,
@@ -143,7 +143,7 @@ def test_other_encodings_are_refused(tmp_path: Path) -> None:
     )
 )
 def test_the_result_is_well_formed_whatever_the_tags(sequences: list[list[str]]) -> None:
-    sentences = [Tagged(tuple("w" * len(tags)), tuple(tags)) for tags in sequences]
+    sentences = [TaggedTokens(tuple("w" * len(tags)), tuple(tags)) for tags in sequences]
     result = in_bio(sentences, "ENTITY")
     for before, after in zip(sentences, result, strict=True):
         previous = "O"
@@ -157,11 +157,11 @@ def test_the_result_is_well_formed_whatever_the_tags(sequences: list[list[str]])
 # --- splits -----------------------------------------------------------------------------------------
 
 
-def numbered(count: int) -> list[Tagged]:
-    return [Tagged((str(i),), ("O",)) for i in range(count)]
+def numbered(count: int) -> list[TaggedTokens]:
+    return [TaggedTokens((str(i),), ("O",)) for i in range(count)]
 
 
-def numbers(sentences: list[Tagged]) -> list[int]:
+def numbers(sentences: list[TaggedTokens]) -> list[int]:
     return [int(s.tokens[0]) for s in sentences]
 
 
@@ -197,7 +197,7 @@ def test_parts_and_shares() -> None:
 # --- BOND -------------------------------------------------------------------------------------------
 
 
-def bond(path: Path, sentences: list[Tagged], numbers: dict[str, int]) -> Path:
+def bond(path: Path, sentences: list[TaggedTokens], numbers: dict[str, int]) -> Path:
     items = [{"str_words": s.tokens, "tags": [numbers[t] for t in s.tags]} for s in sentences]
     path.write_text(json.dumps(items), encoding="utf-8")
     return path
@@ -206,7 +206,7 @@ def bond(path: Path, sentences: list[Tagged], numbers: dict[str, int]) -> Path:
 def test_numbers_for_tags(tmp_path: Path) -> None:
     numbers = {"O": 0, "B-PER": 3, "I-PER": 1}
     (tmp_path / "tags").write_text(json.dumps(numbers))
-    sentences = [Tagged(("John", "Beale", "'s"), ("B-PER", "I-PER", "O"))]
+    sentences = [TaggedTokens(("John", "Beale", "'s"), ("B-PER", "I-PER", "O"))]
     files = {"tags": tmp_path / "tags", "dev": bond(tmp_path / "dev", sentences, numbers)}
     assert convert_files({"layout": "bond"}, files) == {"dev": sentences}
     for content, reason in (
@@ -227,11 +227,11 @@ BOND_TAGS = {f"{p}-{t}": i for i, (p, t) in enumerate((p, t) for p in "BI" for t
 BOND_TAGS["O"] = 99
 
 
-def at_hand(known: Entry, data: Path) -> Splits:
+def at_hand(known: CatalogueEntry, data: Path) -> Splits:
     return {split: read_columns(known.file(data, split)) for split in known.sha256}
 
 
-def as_published(known: Entry, data: Path, folder: Path) -> dict[str, Path]:
+def as_published(known: CatalogueEntry, data: Path, folder: Path) -> dict[str, Path]:
     """The raw files from which ``known`` would be made: the conversion backwards."""
     splits, settings = at_hand(known, data), known.conversion
     if settings.get("types"):  # here the file before the mapping is at hand too
@@ -257,13 +257,13 @@ def as_published(known: Entry, data: Path, folder: Path) -> dict[str, Path]:
     return files
 
 
-def shuffled_together(splits: Splits) -> list[Tagged]:
+def shuffled_together(splits: Splits) -> list[TaggedTokens]:
     """One text in which each split keeps its order, and its sentences are spread evenly."""
     placed = [((i + 0.5) / len(x), s) for x in splits.values() for i, s in enumerate(x)]
     return [sentence for _, sentence in sorted(placed, key=lambda pair: pair[0])]
 
 
-def in_columns(known: Entry, sentences: list[Tagged]) -> str:
+def in_columns(known: CatalogueEntry, sentences: list[TaggedTokens]) -> str:
     scheme = {"news/scitech": Scheme.BIOES, "general/sec": Scheme.IOB1, "general/wikigold": Scheme.IOB1}  # fmt: skip
     lines = []
     for number, sentence in enumerate(sentences):
@@ -305,8 +305,8 @@ def test_real_corpora_come_back_byte_for_byte(shared_data: Path, tmp_path: Path,
 def test_sentences_of_several_splits_keep_their_places(tmp_path: Path) -> None:
     """WikiGold has "3 ." early in train and late in test."""
 
-    def sentence(text: str) -> Tagged:
-        return Tagged(tuple(text.split()), ("O",) * len(text.split()))
+    def sentence(text: str) -> TaggedTokens:
+        return TaggedTokens(tuple(text.split()), ("O",) * len(text.split()))
 
     random = Random(0)
     train = [sentence(f"train {i}") for i in range(40)]

@@ -13,9 +13,9 @@ import pytest
 from web_kit import SPLITS, Server, entry, mirrored, plain, serving
 
 from adaptner.corpora import catalogue
-from adaptner.corpora.catalogue import Entry
+from adaptner.corpora.catalogue import CatalogueEntry
 from adaptner.corpora.corpus import load_corpus
-from adaptner.corpora.download import Web
+from adaptner.corpora.download import Downloader
 from adaptner.corpora.fetch import Fetcher
 from adaptner.errors import (
     BadUsage,
@@ -61,7 +61,7 @@ def pauses() -> Pauses:
 def fetcher(tmp_path: Path, pauses: Pauses) -> Callable[..., Fetcher]:
     def make(**settings: object) -> Fetcher:
         patience = {"attempts": 5, "timeout": 60.0, **settings.pop("patience", {})}  # type: ignore[dict-item]
-        web = Web(pause=1.0, sleep=pauses, **patience)  # type: ignore[arg-type]
+        web = Downloader(pause=1.0, sleep=pauses, **patience)  # type: ignore[arg-type]
         return Fetcher(tmp_path / "data", web, **settings)  # type: ignore[arg-type]
 
     return make
@@ -244,13 +244,13 @@ def test_no_redirection_leads_out_of_http(
 
 
 @pytest.fixture
-def published(server: Server) -> Entry:
+def published(server: Server) -> CatalogueEntry:
     server.files |= {f"raw/{s}.tsv": plain(content) for s, content in SPLITS.items()}
     return entry(published=server.url("raw"))
 
 
 def test_published_files_are_converted(
-    server: Server, fetcher, published: Entry, tmp_path: Path
+    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
     server.faults["raw/train.tsv"] = [5000]
     outcome = fetcher().fetch(published)
@@ -260,7 +260,7 @@ def test_published_files_are_converted(
 
 
 def test_raw_files_that_are_here_are_not_downloaded_again(
-    server: Server, fetcher, published: Entry, tmp_path: Path
+    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
     server.faults["raw/test.tsv"] = ["404"]
     with pytest.raises(DownloadFailed):
@@ -272,7 +272,7 @@ def test_raw_files_that_are_here_are_not_downloaded_again(
 
 
 def test_another_result_is_kept_aside(
-    server: Server, fetcher, published: Entry, tmp_path: Path
+    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
     right = server.files["raw/test.tsv"]
     server.files["raw/test.tsv"] = right.replace(b"CDK0\tB", b"CDK0\tO")
@@ -290,7 +290,7 @@ def test_another_result_is_kept_aside(
 
 
 def test_another_result_can_be_accepted(
-    server: Server, fetcher, published: Entry, tmp_path: Path
+    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
     server.files["raw/test.tsv"] += b"more\tO\n"
     outcome = fetcher(verify=False).fetch(published)
@@ -299,7 +299,7 @@ def test_another_result_can_be_accepted(
 
 
 def test_raw_files_that_cannot_be_read(
-    server: Server, fetcher, published: Entry, tmp_path: Path
+    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
     server.files["raw/dev.tsv"] = b"<html>\n<p>not here</p> any more\n"
     with pytest.raises(RawFileUnusable, match=r"(?s)raw/dev-dev\.tsv:1: .*remove it"):

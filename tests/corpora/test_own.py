@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptner.corpora.annotation_checks import contradictions
+from adaptner.corpora.annotation_checks import find_contradictions
 from adaptner.corpora.own import OWN, own_corpus
 from adaptner.errors import UnknownName
 
@@ -62,7 +62,7 @@ def test_annotation_is_even(name: str) -> None:
     """What is marked in one sentence is marked in all."""
     corpus = own_corpus(name)
     sentences = [s for split in corpus.splits for s in corpus.split(split)]
-    assert [c.mention for c in contradictions(sentences)] == []
+    assert [c.mention for c in find_contradictions(sentences)] == []
 
 
 def test_other_names_are_refused() -> None:

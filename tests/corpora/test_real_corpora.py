@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
-from adaptner.corpora.overlap import fingerprint, without_overlap
-from adaptner.corpora.statistics import statistics
+from adaptner.corpora.overlap import fingerprint, remove_overlap
+from adaptner.corpora.statistics import corpus_statistics
 from adaptner.types import Sentence
 
 BIO8 = {
@@ -54,7 +54,7 @@ def published(data: Path, where: str) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("where", ROWS)
 def test_published_figures(shared_data: Path, where: str) -> None:
-    figures = statistics(corpus_at(shared_data / where))
+    figures = corpus_statistics(corpus_at(shared_data / where))
     assert published(shared_data, where) == {
         "sentences": list(figures.sentences.values()),
         "mentions": list(figures.mentions.values()),
@@ -110,10 +110,10 @@ def test_published_overlaps(shared_data: Path, tested: str, held: str, count: in
 def test_overlap_is_removed(shared_data: Path) -> None:
     corpus = corpus_at(shared_data / "bio8" / "jnlpba")
     sentences, test = learning(corpus), corpus.split("test")
-    kept, removed = without_overlap(sentences, test)
+    kept, removed = remove_overlap(sentences, test)
     assert removed == 101
     assert len(kept) == len(sentences) - removed
-    assert without_overlap(kept, test) == (kept, 0)
+    assert remove_overlap(kept, test) == (kept, 0)
 
 
 def test_what_counts_as_the_same() -> None:
@@ -123,7 +123,7 @@ def test_what_counts_as_the_same() -> None:
     long = "Loss of TP53 in early passages accelerated the emergence of clones ."
     other = long.replace("TP53", "TP 53").upper()
     short = "The results are shown in Table 1 ."
-    kept, removed = without_overlap(
+    kept, removed = remove_overlap(
         [sentence(long), sentence(short), sentence(long + " x")], [sentence(other), sentence(short)]
     )
     assert removed == 1

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from adaptner.corpora.sentence_stream import Chained, Text, TextFiles, endless_batches
+from adaptner.corpora.sentence_stream import (
+    ChainedSentences,
+    RawTextFiles,
+    SentenceStream,
+    endless_batches,
+)
 from adaptner.errors import TooFewSentences
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.losses.sampled_softmax import EDGE, UNKNOWN
@@ -35,7 +40,7 @@ def test_files_are_read_again_and_again(tmp_path: Path, ending: str) -> None:
     opened = {".txt": open, ".gz": gzip.open, ".xz": lzma.open}[ending]
     with opened(file, "wb") as out:
         out.write(b"One cell. Two cells.\n\n \nThree cells\n")
-    text = TextFiles((file, file))
+    text = RawTextFiles((file, file))
     once = ["One cell .", "Two cells .", "Three cells"]
     assert words(text) == once * 2
     assert words(text) == once * 2
@@ -53,7 +58,7 @@ def test_a_stream_is_not_held_in_memory() -> None:
                 yield sentence(f"word {self.read}")
 
     source = Endless()
-    found = list(islice(endless_batches(Text((source,)), 4, random.Random(0)), 60))
+    found = list(islice(endless_batches(SentenceStream((source,)), 4, random.Random(0)), 60))
     assert len(found) == 60
     assert source.read <= 2 * 50 * 4  # two pools of fifty batches
 
@@ -61,11 +66,11 @@ def test_a_stream_is_not_held_in_memory() -> None:
 def test_parts_take_turns_without_their_labels() -> None:
     one = [sentence("a b", "B-X", "O"), Sentence("", ()), sentence("c d e f")]
     other = [sentence("g"), sentence("h"), sentence("i")]
-    text = Text((one, other), longest=3)
+    text = SentenceStream((one, other), longest=3)
     assert words(text) == ["a b", "g", "c d e", "h", "i"]
     assert all(not s.entities for s in text)
-    assert words(Text((one, other), most=1)) == ["a b", "g"]
-    assert words(Chained((one[:1], other))) == ["a b", "g", "h", "i"]
+    assert words(SentenceStream((one, other), most=1)) == ["a b", "g"]
+    assert words(ChainedSentences((one[:1], other))) == ["a b", "g", "h", "i"]
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 20])
@@ -81,7 +86,8 @@ def test_every_sentence_once_before_any_comes_again(size: int) -> None:
 def test_batches_repeat_with_their_seed() -> None:
     given = [sentence(f"w{i}") for i in range(40)]
     one, two, other = (
-        list(islice(endless_batches(Text((given,)), 6, random.Random(s)), 20)) for s in (1, 1, 2)
+        list(islice(endless_batches(SentenceStream((given,)), 6, random.Random(s)), 20))
+        for s in (1, 1, 2)
     )
     assert one == two
     assert one != other

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from adaptner.corpora.catalogue import Entry
+from adaptner.corpora.catalogue import CatalogueEntry
 
 STALLED_FOR_AT_MOST = 120  # seconds; the test ends a stall long before
 
@@ -127,7 +127,7 @@ def plain(content: bytes) -> bytes:
     return content.replace(b"-Gene", b"")
 
 
-def entry(name: str = "tiny/gene", **facts: object) -> Entry:
+def entry(name: str = "tiny/gene", **facts: object) -> CatalogueEntry:
     """A corpus of ``SPLITS``, whose raw files are at ``published`` where that is given."""
     published = facts.pop("published", None)
     raw = {s: f"{published}/{s}.tsv" for s in SPLITS} if published else {}
@@ -139,7 +139,7 @@ def entry(name: str = "tiny/gene", **facts: object) -> Entry:
         "raw": raw,
         "conversion": {"layout": "columns", "label": "Gene"} if raw else {},
     }
-    return Entry(name=name, **{**known, **facts})  # type: ignore[arg-type]
+    return CatalogueEntry(name=name, **{**known, **facts})  # type: ignore[arg-type]
 
 
 def mirrored(name: str = "tiny/gene") -> dict[str, bytes]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptner.episodes import draw, draw_share
+from adaptner.episodes import draw_sentences, draw_share
 from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
 
@@ -19,31 +19,31 @@ TRAIN = [Sentence.from_tokens([str(i)]) for i in range(60)]
 def test_the_ruling_word_for_word(size: int) -> None:
     for seed in range(20):
         expected = random.Random(seed).sample(range(len(TRAIN)), size)
-        assert [int(s.text) for s in draw(TRAIN, size, seed)] == expected
+        assert [int(s.text) for s in draw_sentences(TRAIN, size, seed)] == expected
 
 
 def test_draws_known_by_number() -> None:
     """Fixed for good: a draw named in a table must be the same on every machine."""
-    assert [int(s.text) for s in draw(TRAIN, 5, 0)] == [54, 24, 48, 56, 26]
-    assert [int(s.text) for s in draw(TRAIN, 5, 19)] == [43, 2, 50, 57, 33]
+    assert [int(s.text) for s in draw_sentences(TRAIN, 5, 0)] == [54, 24, 48, 56, 26]
+    assert [int(s.text) for s in draw_sentences(TRAIN, 5, 19)] == [43, 2, 50, 57, 33]
 
 
 @given(st.integers(0, 60), st.integers(0, 2**40))
 def test_draws_are_distinct_and_repeatable(size: int, seed: int) -> None:
-    found = draw(TRAIN, size, seed)
+    found = draw_sentences(TRAIN, size, seed)
     assert len(found) == len({s.text for s in found}) == size
-    assert draw(TRAIN, size, seed) == found
+    assert draw_sentences(TRAIN, size, seed) == found
 
 
 def test_twenty_seeds_give_twenty_draws() -> None:
-    assert len({tuple(draw(TRAIN, 10, seed)) for seed in range(20)}) == 20
+    assert len({tuple(draw_sentences(TRAIN, 10, seed)) for seed in range(20)}) == 20
 
 
 def test_asking_for_more_than_there_is() -> None:
     with pytest.raises(TooFewSentences) as caught:
-        draw(TRAIN, 61, 0)
+        draw_sentences(TRAIN, 61, 0)
     assert (caught.value.facts["found"], caught.value.facts["needed"]) == (60, 61)
-    assert len(draw(TRAIN, 60, 0)) == 60
+    assert len(draw_sentences(TRAIN, 60, 0)) == 60
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_asking_for_more_than_there_is() -> None:
 def test_shares(percent: float, size: int) -> None:
     found = draw_share(TRAIN, percent, 3)
     assert len(found) == size
-    assert found == draw(TRAIN, size, 3)
+    assert found == draw_sentences(TRAIN, size, 3)
 
 
 def test_the_whole_is_everything_once() -> None:

@@ -10,8 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.corpora.own import own_corpus
-from adaptner.episodes.mention_replacement import Mention, mentions, replaced, with_replacements
-from adaptner.methods.pdaln.augmentation import adaptive_data
+from adaptner.episodes.mention_replacement import (
+    MentionText,
+    mentions_by_label,
+    replace_mentions,
+    with_replacements,
+)
+from adaptner.methods.pdaln.augmentation import mixed_domain_data
 from adaptner.types import Entity, Sentence
 
 LABELS = ("LOC", "PER", "ORG")
@@ -55,7 +60,7 @@ def test_a_replacement_keeps_everything_else(sentence, other, data):
     if not pairs:
         return
     entity, stranger = data.draw(st.sampled_from(pairs))
-    changed = replaced(sentence, entity, Mention.of(other, stranger))
+    changed = replace_mentions(sentence, entity, MentionText.of(other, stranger))
     sound(changed)
     place = sentence.entities.index(entity)
     assert [e.label for e in changed.entities] == [e.label for e in sentence.entities]
@@ -80,20 +85,20 @@ def test_a_replacement_keeps_everything_else(sentence, other, data):
 @settings(max_examples=40)
 @given(st.lists(sentences(), max_size=5), st.lists(sentences(), max_size=6), st.integers(1, 4))
 def test_any_adaptive_data(source, target, ratio):
-    made = adaptive_data(source, target, random.Random(3), ratio=ratio)
+    made = mixed_domain_data(source, target, random.Random(3), ratio=ratio)
     for sentence in made:
         sound(sentence)
-    known = mentions([*source, *target])
+    known = mentions_by_label([*source, *target])
     for sentence in made:
         for entity in sentence.entities:
-            assert Mention.of(sentence, entity) in known[entity.label]
+            assert MentionText.of(sentence, entity) in known[entity.label]
     assert len(made) <= 4 * len(target) + 2 * ratio * len(target)
 
 
 @settings(max_examples=40)
 @given(st.lists(sentences(), max_size=4), st.lists(sentences(), max_size=4), st.integers(0, 5))
 def test_as_many_copies_as_there_can_be(plain, strangers, each):
-    known = mentions(strangers)
+    known = mentions_by_label(strangers)
     made = with_replacements(plain, known, each, random.Random(0))
     possible = sum(
         mention.text != e.text_in(s.text)
@@ -109,7 +114,7 @@ def corpus(name: str, size: int, bare: int = 0) -> list[Sentence]:
     made = [
         Sentence.from_tokens([f"{name}{i}", f"went-{name}{i}"], ["B-PER", "O"]) for i in range(size)
     ]
-    return [s.bare() for s in made[:bare]] + made[bare:]
+    return [s.without_entities() for s in made[:bare]] + made[bare:]
 
 
 @pytest.mark.parametrize(("target", "ratio", "size"), [(100, 5, 1400), (10, 10, 240)])
@@ -118,7 +123,7 @@ def test_the_counts_of_the_paper(target, ratio, size, bare):
     """100 · 4 + 500 · 2 and, for Webpage, 10 / 100 / 240 (5.3); also where some target sentences
     have no mention to replace."""
     ours, theirs = corpus("t", target, bare), corpus("s", 2000, bare)
-    made = adaptive_data(theirs, ours, random.Random(1), ratio=ratio)
+    made = mixed_domain_data(theirs, ours, random.Random(1), ratio=ratio)
     assert len(made) == size
     assert sum(s.tokens[0].startswith("t") for s in made) == 2 * ratio * target  # into source text
     assert len(set(made)) == size
@@ -126,7 +131,7 @@ def test_the_counts_of_the_paper(target, ratio, size, bare):
 
 @pytest.mark.parametrize("ratio", [1, 3, 5, 7])
 def test_the_ratios_of_table_4(ratio):
-    made = adaptive_data(corpus("s", 900), corpus("t", 100), random.Random(1), ratio=ratio)
+    made = mixed_domain_data(corpus("s", 900), corpus("t", 100), random.Random(1), ratio=ratio)
     assert len(made) == 100 * 4 + ratio * 100 * 2
 
 
@@ -134,20 +139,20 @@ def test_both_directions_cross_the_domains():
     """The paper's own example: each mention moves into the other's sentence."""
     source = [Sentence.from_tokens(["Oslo", "will", "play"], ["B-LOC", "O", "O"])]
     target = [Sentence.from_tokens(["The", "Cape", "Town", "firm"], ["O", "B-LOC", "I-LOC", "O"])]
-    made = adaptive_data(source, target, random.Random(0))
+    made = mixed_domain_data(source, target, random.Random(0))
     assert [s.text for s in made] == ["The Oslo firm", "Cape Town will play"]
     assert made[1].tags == ("B-LOC", "I-LOC", "O", "O")
 
 
 def test_without_a_type_in_common_there_is_none():
     source, target = own_corpus("drug").split("train"), own_corpus("gene").split("train")
-    assert adaptive_data(source, target[:5], random.Random(0)) == []
+    assert mixed_domain_data(source, target[:5], random.Random(0)) == []
 
 
 def test_it_is_named_by_its_seed():
     train = own_corpus("gene").split("train")
     one, two, other = (
-        adaptive_data(train[20:], train[:10], random.Random(seed)) for seed in (1, 1, 2)
+        mixed_domain_data(train[20:], train[:10], random.Random(seed)) for seed in (1, 1, 2)
     )
     assert one == two != other
     assert len(one) == 140

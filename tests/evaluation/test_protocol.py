@@ -12,8 +12,8 @@ import torch
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.episodes import draw, draw_share
-from adaptner.evaluation.protocol import PROTOCOL, few_shot
+from adaptner.episodes import draw_sentences, draw_share
+from adaptner.evaluation.protocol import PROTOCOL, evaluate_few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
 from adaptner.methods.base import Method
@@ -53,7 +53,7 @@ BASE = SimpleNamespace(method="maker")
 
 
 def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[Any]:
-    return list(few_shot(recorder, BASE, TARGET, sizes, seeds, **options))  # type: ignore[arg-type]
+    return list(evaluate_few_shot(recorder, BASE, TARGET, sizes, seeds, **options))  # type: ignore[arg-type]
 
 
 def test_of_one_set_the_rest_is_scored() -> None:
@@ -66,8 +66,8 @@ def test_of_one_set_the_rest_is_scored() -> None:
             seen.append(sentences)
             return super().predict_sentences(sentences)
 
-    (row,) = few_shot(Watching(), BASE, whole, [10], [0])  # type: ignore[arg-type]
-    drawn = draw(TRAIN, 10, 0)
+    (row,) = evaluate_few_shot(Watching(), BASE, whole, [10], [0])  # type: ignore[arg-type]
+    drawn = draw_sentences(TRAIN, 10, 0)
     assert row.sentences == 120
     assert [s for s in TRAIN if s in seen[0]] == list(seen[0])
     assert not [s for s in drawn if s in seen[0]]
@@ -80,7 +80,7 @@ def test_sizes_then_shares_each_with_all_seeds() -> None:
     sizes = [(3, None, 0), (3, None, 1), (5, None, 0), (5, None, 1)]
     assert drawn == [*sizes, (6, 5, 0), (6, 5, 1), (3, 2.5, 0), (3, 2.5, 1)]  # of 130 sentences
     support = [call["support"] for call in recorder.calls]
-    assert support[:2] == [draw(TRAIN, 3, 0), draw(TRAIN, 3, 1)]
+    assert support[:2] == [draw_sentences(TRAIN, 3, 0), draw_sentences(TRAIN, 3, 1)]
     assert support[4:6] == [draw_share(TRAIN, 5, 0), draw_share(TRAIN, 5, 1)]
     assert [call["seed"] for call in recorder.calls] == [0, 1] * 4
     assert [r.entities for r in rows] == [sum(len(s.entities) for s in own) for own in support]
@@ -169,7 +169,9 @@ def test_rows_say_how_much_unlabelled_text_was_used(
     base: Base, sources: list[SourceDomain], name: str, text: int
 ) -> None:
     chosen = method(name)(**QUICK)
-    rows = list(few_shot(chosen, base, TARGET, [3], [0], shares=[5], sources=sources, limit=3))
+    rows = list(
+        evaluate_few_shot(chosen, base, TARGET, [3], [0], shares=[5], sources=sources, limit=3)
+    )
     assert [r.unlabelled for r in rows] == [text, text]
     assert {(r.method, r.base, r.steps) for r in rows} == {(name, "finetuning", 2)}
     summary = summarise([r.as_dict() for r in rows])
@@ -178,7 +180,7 @@ def test_rows_say_how_much_unlabelled_text_was_used(
 
 def test_a_dann_without_its_adversary_uses_no_text(base: Base, sources: list[SourceDomain]) -> None:
     chosen = method("dann")(adaptation={"steps": 1, "epochs": 0, "aux_weight": 0})
-    (row,) = few_shot(chosen, base, TARGET, [3], [0], sources=sources, limit=3)
+    (row,) = evaluate_few_shot(chosen, base, TARGET, [3], [0], sources=sources, limit=3)
     assert row.unlabelled == 0
 
 
@@ -186,5 +188,5 @@ def test_a_dann_without_its_adversary_uses_no_text(base: Base, sources: list[Sou
 def test_size_zero_is_zero_shot(base: Base, sources: list[SourceDomain], name: str) -> None:
     """No sentence is drawn; the text of the train split is all there is of the target."""
     chosen = without_labels(method(name)(**QUICK))
-    (row,) = few_shot(chosen, base, own_corpus("drug"), [0], [0], sources=sources, limit=3)
+    (row,) = evaluate_few_shot(chosen, base, own_corpus("drug"), [0], [0], sources=sources, limit=3)
     assert (row.size, row.entities, row.unlabelled, row.steps) == (0, 0, 130, 2)

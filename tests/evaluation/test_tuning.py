@@ -15,7 +15,7 @@ import torch
 from adaptner import api
 from adaptner.corpora.corpus import Corpus
 from adaptner.corpora.own import own_corpus
-from adaptner.episodes import draw
+from adaptner.episodes import draw_sentences
 from adaptner.errors import (
     AdaptnerError,
     BadConfiguration,
@@ -260,7 +260,7 @@ def test_draws_come_from_train_scores_from_dev_and_the_test_split_is_never_read(
     ]
     for row, (base, support, given, scored) in zip(rows, method.adapts, strict=True):
         played = next(c for c in WORLD if c.domain == row["validation_domain"])
-        assert support == draw(played.split("train"), row["size"], row["seed"])
+        assert support == draw_sentences(played.split("train"), row["size"], row["seed"])
         assert scored == list(played.split("dev")[:40])
         assert row["sentences"] == 40
         assert row["f1"] == f1(10, 40)

@@ -21,10 +21,10 @@ from adaptner.errors import (
     WrongEncoding,
 )
 from adaptner.formats import conll, lines
-from adaptner.formats.chunks import CHUNK, Part, chunks_of, parts_of
-from adaptner.formats.jsonl import Jsonl
-from adaptner.formats.text import Text
-from adaptner.text.chunks import STRETCH
+from adaptner.formats.chunks import CHUNK, DocumentChunk, chunks_of, chunks_of_document
+from adaptner.formats.jsonl import JsonLinesFormat
+from adaptner.formats.text import PlainTextFormat
+from adaptner.text.chunks import CHUNK_CHARACTERS
 from adaptner.types import Document, Entity
 
 AWKWARD = 'Quotes " and \\ and\ttabs\r\n, \x07\x1f, µ, 漢字, 🧬, \u2028. '
@@ -39,7 +39,7 @@ def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
     entity = Entity(0, 4, "Cell", 0.5)
     parts = [
-        Part(
+        DocumentChunk(
             Document(piece, (entity,) if len(piece) > 4 else (), "PMID 1"),
             start,
             piece == "the end",
@@ -47,21 +47,22 @@ def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
         for piece, start in zip(pieces, starts, strict=True)
     ]
     whole = Document(text, tuple(entity.shifted(s) for s in (0, starts[1], starts[3])), "PMID 1")
-    Jsonl().write_parts(
-        [Part(Document("Before.")), *parts, Part(Document("After."))], tmp_path / "a.jsonl"
+    JsonLinesFormat().write_parts(
+        [DocumentChunk(Document("Before.")), *parts, DocumentChunk(Document("After."))],
+        tmp_path / "a.jsonl",
     )
-    Jsonl().write([Document("Before."), whole, Document("After.")], tmp_path / "b.jsonl")
+    JsonLinesFormat().write([Document("Before."), whole, Document("After.")], tmp_path / "b.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     assert list(formats.read(tmp_path / "a.jsonl"))[1] == whole
 
 
 def test_nothing_is_there_if_a_part_fails(tmp_path: Path) -> None:
     def parts():
-        yield Part(Document("Half of it. "), last=False)
+        yield DocumentChunk(Document("Half of it. "), last=False)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Jsonl().write_parts(parts(), tmp_path / "a.jsonl")
+        JsonLinesFormat().write_parts(parts(), tmp_path / "a.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,17 +70,17 @@ def test_nothing_is_there_if_a_part_fails(tmp_path: Path) -> None:
 
 
 def test_a_tokenised_document_stays_whole() -> None:
-    text = "word. " * STRETCH
+    text = "word. " * CHUNK_CHARACTERS
     spans = tuple((at, at + 5) for at in range(0, len(text), 6))
-    assert list(parts_of(Document(text, token_spans=spans))) == [
-        Part(Document(text, token_spans=spans))
+    assert list(chunks_of_document(Document(text, token_spans=spans))) == [
+        DocumentChunk(Document(text, token_spans=spans))
     ]
 
 
 def test_chunks_are_bounded_by_characters_and_by_documents() -> None:
-    many = [Part(Document("")) for _ in range(5000)]
+    many = [DocumentChunk(Document("")) for _ in range(5000)]
     assert max(map(len, chunks_of(many))) <= 1000
-    long = list(parts_of(Document("A sentence of six words or so. " * 40_000)))
+    long = list(chunks_of_document(Document("A sentence of six words or so. " * 40_000)))
     chunks = list(chunks_of(long))
     assert [part for chunk in chunks for part in chunk] == long
     assert max(sum(len(p.document.text) for p in chunk) for chunk in chunks) < 2 * CHUNK
@@ -92,7 +93,7 @@ def test_the_parts_of_a_text_file_are_the_file(tmp_path: Path) -> None:
     text = "  " + (AWKWARD + "A sentence. Another one.\n") * 10_000
     file = tmp_path / "a.txt"
     file.write_bytes(text.encode())
-    parts = list(Text().parts(file))
+    parts = list(PlainTextFormat().parts(file))
     assert len(parts) > 5
     assert "".join(part.document.text for part in parts) == text
     at = 0
@@ -133,7 +134,7 @@ def test_a_fault_deep_in_a_long_line_has_its_place_and_no_part_comes(
     file = tmp_path / "a.txt"
     file.write_bytes(content)
     problems: list[AdaptnerError] = []
-    assert list(Text().parts(file, problems.append)) == []
+    assert list(PlainTextFormat().parts(file, problems.append)) == []
     (problem,) = problems
     assert isinstance(problem, error)
     assert problem.facts.get("position") == position
@@ -177,5 +178,5 @@ def test_a_conll_file_without_blank_lines_is_refused(
 
 def test_a_part_can_be_replaced() -> None:
     """Parts are values: what is tagged is a new one."""
-    part = Part(Document("HeLa."))
+    part = DocumentChunk(Document("HeLa."))
     assert replace(part, document=Document("HeLa.", (Entity(0, 4, "Cell"),))) != part

@@ -20,9 +20,9 @@ from adaptner.errors import (
     TooFewColumns,
     UnknownTag,
 )
-from adaptner.formats.conll import Conll
+from adaptner.formats.conll import ConllFormat
 from adaptner.text.alignment import sentences_of
-from adaptner.text.schemes import Repair, Scheme
+from adaptner.text.schemes import Scheme, TagRepair
 from adaptner.types import Document, Entity, Sentence
 
 in_one_folder = settings(
@@ -69,9 +69,9 @@ def file(tmp_path: Path) -> Path:
 @given(st.lists(tagged(), min_size=1, max_size=5), st.sampled_from(Scheme))
 def test_every_scheme_reads_back(file: Path, sentences: list[Sentence], scheme: Scheme) -> None:
     documents = [document_of(s) for s in sentences]
-    heard: list[Repair] = []
-    Conll().write(documents, file, scheme)
-    assert list(Conll().read(file, lambda line, r: heard.append(r))) == documents
+    heard: list[TagRepair] = []
+    ConllFormat().write(documents, file, scheme)
+    assert list(ConllFormat().read(file, lambda line, r: heard.append(r))) == documents
     assert heard == []
 
 
@@ -108,7 +108,7 @@ def test_token_with_a_space_in_a_tabbed_file(file: Path) -> None:
 
 def test_repairs_are_reported_with_their_lines(file: Path) -> None:
     file.write_text("a O\nb I-X\n\nc B-X\nd I-Y\n")
-    heard: list[tuple[int, Repair]] = []
+    heard: list[tuple[int, TagRepair]] = []
     documents = list(formats.read(file, report=lambda line, r: heard.append((line, r))))
     assert [tags for _, tags in tokens_and_tags(documents)] == [("O", "B-X"), ("B-X", "B-Y")]
     assert [(line, r.was, r.now) for line, r in heard] == [(2, "I-X", "B-X"), (5, "I-Y", "B-Y")]
@@ -147,7 +147,7 @@ def test_faults(file: Path, content: str, error: type[AdaptnerError], line: int 
 def test_all_faults_are_heard_and_the_rest_is_read(file: Path) -> None:
     file.write_bytes(b"a O\n\nb Q\nc\n\nd O\ne\xff O\n\nf O\n")
     heard: list[AdaptnerError] = []
-    documents = [p.document.text for p in Conll().placed(file, problems=heard.append)]
+    documents = [p.document.text for p in ConllFormat().placed(file, problems=heard.append)]
     assert documents == ["a", "f"]
     assert [e.line for e in heard] == [3, 4, 7]
 

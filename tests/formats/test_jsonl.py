@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adaptner import formats
 from adaptner.errors import AdaptnerError, BadEntity, BadJson
-from adaptner.formats.jsonl import Jsonl
+from adaptner.formats.jsonl import JsonLinesFormat
 from adaptner.text.tokenizer import tokenize
 from adaptner.types import Document, Entity
 
@@ -118,7 +118,7 @@ def test_all_faults_are_heard(file: Path) -> None:
     bad = '{"text": "a", "entities": [{}, {"start": 0, "end": 1, "label": "G"}, 3]}'
     file.write_text(f'oops\n{bad}\n{{"text": "fine"}}\n')
     heard: list[AdaptnerError] = []
-    assert [p.line for p in Jsonl().placed(file, problems=heard.append)] == [3]
+    assert [p.line for p in JsonLinesFormat().placed(file, problems=heard.append)] == [3]
     assert [(type(e), e.line) for e in heard] == [(BadJson, 1), (BadEntity, 2), (BadEntity, 2)]
 
 

@@ -63,8 +63,8 @@ def test_the_scheme_makes_a_difference_and_goes_with_other_labels() -> None:
 
 def test_covers_looks_at_labels_only() -> None:
     one, two = LabelSet(("X",)), LabelSet(("X", "Y"), "bioes")
-    assert two.covers(one)
-    assert not one.covers(two)
-    assert one.covers(LabelSet(("X",), "bioes"))
-    assert one.covers(LabelSet(()))
-    assert not LabelSet(()).covers(one)
+    assert two.includes(one)
+    assert not one.includes(two)
+    assert one.includes(LabelSet(("X",), "bioes"))
+    assert one.includes(LabelSet(()))
+    assert not LabelSet(()).includes(one)

@@ -14,9 +14,9 @@ from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method, methods
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 
 SMALL = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
 
@@ -56,10 +56,10 @@ def run(name: str) -> Golden:
         losses.append(float(remark.split()[1].rstrip(",")))
 
     chosen = method(name)(k=4, tasks=3, encoder=SMALL)
-    base = chosen.fit(sources, Budget(4), seed=3, run=Run(watch=watch))
+    base = chosen.fit(sources, Budget(4), seed=3, run=TrainingRun(watch=watch))
     first, fourth = (losses[0], losses[3]) if losses else (None, None)
     # D-Shift, MetaNER-Zero and SELF-TRAIN take a target of the sources' own labels only.
-    target = own_corpus("gene" if chosen.supports == Unadapted.supports else "cellline")
+    target = own_corpus("gene" if chosen.supports == UnadaptedMethod.supports else "cellline")
     tagger = chosen.adapt(
         base, target.split("train")[:12], sources=sources, budget=Budget(3), seed=5
     )

@@ -13,7 +13,7 @@ import torch
 import typer
 
 import adaptner
-from adaptner.cli.common import spread
+from adaptner.cli.common import expand_list_options
 from adaptner.cli.main import app
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.own import own_corpus
@@ -30,13 +30,13 @@ from adaptner.errors import (
 )
 from adaptner.methods import method, methods
 from adaptner.methods.base import Method
-from adaptner.methods.configuration import configured, without_labels
-from adaptner.methods.families.joint import Joint
+from adaptner.methods.configuration import make_method, without_labels
+from adaptner.methods.families.joint import JointMethod
 from adaptner.methods.families.meta_learner import MetaLearner
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.methods.metaner import MetaNER
-from adaptner.methods.named import Named
-from adaptner.methods.self_train import surest
+from adaptner.methods.named import NamedMethod
+from adaptner.methods.self_train import most_confident
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig
@@ -85,8 +85,8 @@ def those(kind: type[Method]) -> pytest.MarkDecorator:
 
 every_meta_learner = those(MetaLearner)
 every_metaner = those(MetaNER)
-every_joint = those(Joint)
-every_unadapted = those(Unadapted)
+every_joint = those(JointMethod)
+every_unadapted = those(UnadaptedMethod)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,7 +101,7 @@ def sources() -> list[SourceDomain]:
 
 def target_of(chosen: Method) -> Corpus:
     """A target that the method takes: one of the sources' labels where it must be."""
-    return own_corpus("gene" if chosen.supports == Unadapted.supports else "cellline")
+    return own_corpus("gene" if chosen.supports == UnadaptedMethod.supports else "cellline")
 
 
 def adapted(
@@ -321,14 +321,16 @@ def test_fits_and_adapts(name, sources):
     assert tagger.method == name
     labels = target_of(chosen).labels.labels
     # one decoder over the labels of all
-    if chosen.supports == Unadapted.supports or name == "agg":
+    if chosen.supports == UnadaptedMethod.supports or name == "agg":
         assert set(tagger.labels.labels) == {"Disease", "Drug", "Gene", *labels}
     else:
         assert tagger.labels.labels == labels
     assert tagger.labels.scheme == chosen.config.scheme
-    if not isinstance(chosen, Named):  # five sentences: φ alone, by steps of its own
-        assert tagger.facts["steps"] == (0 if isinstance(chosen, Unadapted) else 3)
-    assert same(tagger.encoder, base.model.encoder) == isinstance(chosen, (Unadapted, Named))
+    if not isinstance(chosen, NamedMethod):  # five sentences: φ alone, by steps of its own
+        assert tagger.facts["steps"] == (0 if isinstance(chosen, UnadaptedMethod) else 3)
+    assert same(tagger.encoder, base.model.encoder) == isinstance(
+        chosen, (UnadaptedMethod, NamedMethod)
+    )
     assert len(tagger.predict(["HeLa cells grew.", ""])) == 2
 
 
@@ -340,7 +342,9 @@ def test_the_same_seed_gives_the_same(name, sources):
     assert not same(one.model, other.model)
     first, again, third = (adapted(chosen, one, sources, seed=s) for s in (4, 4, 5))
     assert same(first, again)
-    assert same(first, third) == isinstance(chosen, (Unadapted, Named))  # nothing is drawn
+    assert same(first, third) == isinstance(
+        chosen, (UnadaptedMethod, NamedMethod)
+    )  # nothing is drawn
 
 
 @every_method
@@ -455,7 +459,7 @@ def test_a_target_without_a_sentence(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
     given = {"labels": own_corpus("gene").labels, "sources": sources if chosen.joint else ()}
-    if isinstance(chosen, Unadapted):
+    if isinstance(chosen, UnadaptedMethod):
         assert chosen.adapt(base, [], **given).facts["sentences"] == 0
         return
     with pytest.raises(TooFewSentences):
@@ -586,11 +590,11 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
     given = {"labels": own_corpus("gene").labels, "sources": sources if chosen.joint else ()}
     labelled, bare = (
         chosen.adapt(base, [], unlabelled=own if chosen.unlabelled else (), **given, seed=1)
-        for own in (text, [s.bare() for s in text])
+        for own in (text, [s.without_entities() for s in text])
     )
     assert same(labelled, bare)
     assert set(labelled.labels.labels) == {"Disease", "Drug", "Gene"}
-    assert same(labelled.encoder, base.model.encoder) == isinstance(chosen, Unadapted)
+    assert same(labelled.encoder, base.model.encoder) == isinstance(chosen, UnadaptedMethod)
 
 
 def test_methods_that_need_labels_say_so():
@@ -609,12 +613,12 @@ def test_self_training_takes_the_surest_sentences():
     text = [Sentence.from_tokens(["a", "b"]) for _ in range(5)]
     sure, less, unsure = (Entity(0, 1, "X", score) for score in (0.9, 0.8, 0.3))
     found = [[unsure], [], [sure, less], [sure], [sure, unsure]]
-    chosen = surest(text, found, 0.5)
+    chosen = most_confident(text, found, 0.5)
     assert [s.entities for s in chosen] == [
         (Entity(0, 1, "X"), Entity(0, 1, "X")),
         (Entity(0, 1, "X"),),
     ]
-    assert surest(text, [[] for _ in text], 0.5) == text
+    assert most_confident(text, [[] for _ in text], 0.5) == text
 
 
 def test_wpz_without_retraining_takes_means_only(sources):
@@ -701,13 +705,15 @@ def test_its_recipe(name):
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
 def test_a_recipe_opens_with_its_command_and_is_taken(recipe):
     name = method_of(recipe)
-    assert configured(name, recipe).name == name
+    assert make_method(name, recipe).name == name
     opening = recipe.read_text(encoding="utf-8").splitlines()[0]
     assert opening.startswith(f"# adaptner pretrain --method {name} --config {recipe.name} ")
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for call in commands(recipe):
         verb, *arguments = shlex.split(call)[1:]
-        verbs[verb].make_context(verb, spread(arguments))  # refuses options it does not know
+        verbs[verb].make_context(
+            verb, expand_list_options(arguments)
+        )  # refuses options it does not know
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
@@ -724,7 +730,7 @@ def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
 @every_metaner
 def test_the_recipe_of_metaner_has_its_defaults(name):
     recipe = PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}.toml"
-    assert configured(name, recipe).config == method(name)().config
+    assert make_method(name, recipe).config == method(name)().config
 
 
 def test_an_encoder_of_no_known_kind():
@@ -748,13 +754,13 @@ def test_another_kind_of_encoder_takes_the_place_of_all_settings_of_the_first():
 
 def test_the_recipes_of_transformers_have_the_papers_values():
     for name in ("hgda", "hgda-nes", "in-domain"):
-        config = configured(
+        config = make_method(
             name, PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}-bert.toml"
         ).config
         encoder = config.encoder
         assert (encoder.kind, encoder.max_length, encoder.dropout) == ("transformer", 256, 0.2)
         assert config.tag_head == "softmax"
-        assert config.adaptation == configured(name, encoder="minilm").config.adaptation
+        assert config.adaptation == make_method(name, encoder="minilm").config.adaptation
         o = config.optimiser
         assert (o.name, o.momentum, o.weight_decay, o.clip) == ("sgd", 0.9, 1e-6, 5.0)
         if name != "in-domain":
@@ -767,8 +773,8 @@ def test_the_recipes_of_transformers_have_the_papers_values():
 def test_the_recipes_of_pdaln_with_bert_are_one_system():
     """All rows have one encoder, one rate and as many target steps; values of the paper's 5.3."""
     folder = PACKAGE / "reproduce" / "tables" / "recipes"
-    rows = [configured(n, folder / f"{n}-bert.toml").config for n in ("pdaln", "finetuning")]
-    base = configured("d-shift", folder / "d-shift-bert.toml").config
+    rows = [make_method(n, folder / f"{n}-bert.toml").config for n in ("pdaln", "finetuning")]
+    base = make_method("d-shift", folder / "d-shift-bert.toml").config
     for config in rows:
         assert config.encoder == base.encoder
         assert config.optimiser == base.optimiser

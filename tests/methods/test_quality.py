@@ -17,7 +17,7 @@ from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods import method, methods
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.metrics.spans import score_entities
 from adaptner.models.installed import default_base
 from adaptner.training.budget import Budget
@@ -54,7 +54,7 @@ def _one_thread() -> None:
 def f1(name: str) -> float:
     target = own_corpus("cellline")
     support = target.split("train")
-    if method(name).supports == Unadapted.supports:
+    if method(name).supports == UnadaptedMethod.supports:
         own = {"pdaln": {"adaptation": {"batch": 16, "steps": 24, "epochs": 0}}}
         chosen, iterations = method(name)(**SOURCES_ALONE, **own.get(name, {})), 80
         sources = [

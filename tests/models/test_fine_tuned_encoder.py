@@ -13,9 +13,9 @@ from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import BadUsage, ModelUnreadable
 from adaptner.methods import method
-from adaptner.methods.named.algorithm import named_tune
+from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import LinearFitConfig
-from adaptner.methods.named.encoder_choice import suited
+from adaptner.methods.named.encoder_choice import choose_encoder
 from adaptner.models.base import Base
 from adaptner.models.fine_tuned_encoder import FILE
 from adaptner.models.installed import base_folder, default_base
@@ -89,7 +89,7 @@ def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
     mine, theirs = base.taught.state_dict(), again.taught.state_dict()
     assert mine.keys() == theirs.keys()
     assert all(torch.equal(p, theirs[n]) for n, p in mine.items())
-    made = [named_tune(b, support("gene"), CONFIG) for b in (base, again)]
+    made = [adapt_named(b, support("gene"), CONFIG) for b in (base, again)]
     assert all(
         torch.equal(p, q)
         for p, q in zip(made[0].decoder.parameters(), made[1].decoder.parameters(), strict=True)
@@ -98,12 +98,12 @@ def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
 
 def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None:
     assert base.taught is not None
-    gene = named_tune(base, support("gene"), CONFIG)
+    gene = adapt_named(base, support("gene"), CONFIG)
     assert gene.encoder is base.taught.encoder
     assert gene.facts["known"] == {"Gene": "Gene"}
-    cells = named_tune(base, support("cellline"), CONFIG)
+    cells = adapt_named(base, support("cellline"), CONFIG)
     assert cells.encoder is base.model.encoder
-    without = named_tune(replace(base, taught=None), support("cellline"), CONFIG)
+    without = adapt_named(replace(base, taught=None), support("cellline"), CONFIG)
     assert all(
         torch.equal(p, q)
         for p, q in zip(cells.decoder.parameters(), without.decoder.parameters(), strict=True)
@@ -113,7 +113,7 @@ def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None
 def test_most_of_the_mentions_decide(base: Base) -> None:
     def of(*given: tuple[str, int], labels: tuple[str, ...] = ("Gene", "CellLine")) -> bool:
         drawn = [s for name, count in given for s in one_mention(name)[:count]]
-        return suited(base, drawn, LabelSet(labels), CONFIG) is not base
+        return choose_encoder(base, drawn, LabelSet(labels), CONFIG) is not base
 
     assert of(("gene", 6), labels=("Gene",))
     assert of(("gene", 8), ("cellline", 4))
@@ -122,14 +122,14 @@ def test_most_of_the_mentions_decide(base: Base) -> None:
 
 
 def test_without_a_mention_the_labels_decide(base: Base) -> None:
-    bare = [s.bare() for s in support("gene")]
-    assert suited(base, bare, LabelSet(("Gene",)), CONFIG) is not base
-    assert suited(base, bare, LabelSet(("Gene", "CellLine")), CONFIG) is base
+    bare = [s.without_entities() for s in support("gene")]
+    assert choose_encoder(base, bare, LabelSet(("Gene",)), CONFIG) is not base
+    assert choose_encoder(base, bare, LabelSet(("Gene", "CellLine")), CONFIG) is base
 
 
 def test_who_asks_for_no_sources_gets_none(base: Base) -> None:
     untold = CONFIG.model_copy(update={"sources": False})
-    assert suited(base, support("gene"), LabelSet(("Gene",)), untold) is base
+    assert choose_encoder(base, support("gene"), LabelSet(("Gene",)), untold) is base
 
 
 def test_without_one_of_its_domains_it_is_not_kept(base: Base) -> None:

@@ -27,7 +27,7 @@ from adaptner.files import digest
 from adaptner.models.base import Base
 from adaptner.models.storage import FORMAT
 from adaptner.models.tagger import Tagger
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.vectors.word_vectors import WordVectors
 
@@ -340,7 +340,7 @@ def test_a_tagger_where_a_base_is_wanted(saved):
 
 def test_an_unfinished_run(fit, tmp_path):
     folder = tmp_path / "run-base"
-    fit(2, Run(folder, "x"))
+    fit(2, TrainingRun(folder, "x"))
     refuse(folder, ModelUnreadable, "not finished .*--resume")
 
 
@@ -348,7 +348,7 @@ def test_an_unfinished_run(fit, tmp_path):
 
 
 def test_no_saved_file_is_a_pickle(fit, saved, tmp_path):
-    fit(2, Run(tmp_path / "run", "x")).save(tmp_path / "run")
+    fit(2, TrainingRun(tmp_path / "run", "x")).save(tmp_path / "run")
     files = [p for folder in [*saved.values(), tmp_path / "run"] for p in folder.iterdir()]
     assert {p.suffix for p in files} == {".json", ".jsonl", ".npy", ".safetensors", ".txt"}
     for path in files:

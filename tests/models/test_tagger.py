@@ -194,9 +194,9 @@ def test_a_score_is_the_calibrated_probability_of_the_whole_mention(tagger):
     batch = tagger.batcher([[sentence]])
     states = tagger.encoder(batch).detach()
     best = tagger.decoder.decode(states, batch.mask)
-    right, on, stop = tagger.decoder.sure(tagger.decoder.tag_scores(states), batch.mask, best)[
-        :, 0, 0
-    ]
+    right, on, stop = tagger.decoder.path_confidence(
+        tagger.decoder.tag_scores(states), batch.mask, best
+    )[:, 0, 0]
     for entity, mention in zip(found, mentions, strict=True):
         chance = right[mention.first] + on[mention.first : mention.end - 1].sum()
         chance = float((chance + stop[mention.end - 1]).exp())

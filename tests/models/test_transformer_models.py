@@ -19,7 +19,7 @@ from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.types import Sentence
 
 TEXTS = ["HeLa cells express the p53 gene.", "Ω-3 of mutated MCF-7 " * 30]
@@ -110,11 +110,13 @@ def test_an_interrupted_run_ends_in_the_same_bytes(
             raise Interrupted
 
     chosen = method("hgda")(**settings(tiny_transformer))
-    chosen.fit(sources, Budget(4), run=Run(tmp_path / "whole", "same")).save(tmp_path / "whole")
-    first = Run(tmp_path / "parts", "same", checkpoint_seconds=0, watch=stop)
+    chosen.fit(sources, Budget(4), run=TrainingRun(tmp_path / "whole", "same")).save(
+        tmp_path / "whole"
+    )
+    first = TrainingRun(tmp_path / "parts", "same", checkpoint_seconds=0, watch=stop)
     with pytest.raises(Interrupted):
         chosen.fit(sources, Budget(4), run=first)
-    again = chosen.fit(sources, Budget(4), run=Run(tmp_path / "parts", "same", resume=True))
+    again = chosen.fit(sources, Budget(4), run=TrainingRun(tmp_path / "parts", "same", resume=True))
     again.save(tmp_path / "parts")
     whole, parts = ((tmp_path / n / "weights.safetensors").read_bytes() for n in ("whole", "parts"))
     assert whole == parts
@@ -168,7 +170,7 @@ def test_methods_that_read_the_sources_learn_with_it(
     }
     chosen = kind(**{**given, "tag_head": "crf"})
     base = chosen.fit(sources, Budget(1))
-    own, text = sources[0].sentences[:6], [s.bare() for s in sources[0].sentences[6:12]]
+    own, text = sources[0].sentences[:6], [s.without_entities() for s in sources[0].sentences[6:12]]
     without = {"adaptation": {"zero_shot": True}}
     for told in (chosen, kind(chosen.config, **without)) if chosen.zero_shot else (chosen,):
         tagger = told.adapt(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adaptner.pretraining.gazetteer import LEAST, Gazetteer
 from adaptner.pretraining.objectives import weak_labels
-from adaptner.text.hearst_patterns import Instances
+from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.types import Sentence
 
 WORDS = ["a", "b", "c", "-"]
@@ -47,7 +47,7 @@ def test_what_counts_as_a_thing() -> None:
     frequency.update({**many, "asthma": 9, "provide": 5000, "flu": 5, "il": 3, "-": 9, "6": 4})
     frequency.update({"age": 9000, "common7": 5})
     said["common7"] = 50
-    instances = Instances(
+    instances = InstanceCounts(
         {"disease": said, "few": Counter({"asthma": 5}), "of": Counter(many)},
         {"disease": Counter({"als1": 8, "once1": 1}), "nobody": Counter({"x1": 9})},
         frequency,

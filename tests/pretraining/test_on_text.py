@@ -18,14 +18,14 @@ from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.installed import load_base
 from adaptner.nn.encoders.recurrent import EncoderConfig
-from adaptner.pretraining.on_text import ContextConfig, learn_context
-from adaptner.progress import Watch, silent
+from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
 TINY = EncoderConfig(char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
-CONFIG = ContextConfig(encoder=TINY, batch=8, guesses=100)
+CONFIG = TextPretrainingConfig(encoder=TINY, batch=8, guesses=100)
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +47,20 @@ def weights(base: Base) -> dict[str, torch.Tensor]:
 
 
 def test_it_learns_to_guess(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
-    learn_context([text], vectors, CONFIG, Budget(150), tmp_path / "run")
+    pretrain_on_text([text], vectors, CONFIG, Budget(150), tmp_path / "run")
     found = losses(tmp_path / "run")
     assert sum(found[-20:]) < 0.85 * sum(found[:20])
 
 
 def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
-    whole = learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "whole")
+    whole = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "whole")
 
     def stop(done: int, total: int, remark: str = "") -> None:
         if done == 17:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learn_context(
+        pretrain_on_text(
             [text],
             vectors,
             CONFIG,
@@ -70,39 +70,39 @@ def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_
             shown=lambda title: nullcontext(stop),
         )
     with pytest.raises(BadUsage):  # not by accident
-        learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut")
-    resumed = learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
+        pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "cut")
+    resumed = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
     for name, value in weights(whole).items():
         assert torch.equal(value, weights(resumed)[name])
-    again = learn_context([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
+    again = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
     assert torch.equal(weights(again)["recurrent.bias"], weights(whole)["recurrent.bias"])
 
 
 def test_other_text_does_not_go_on(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
-    learn_context([text], vectors, CONFIG, Budget(2), tmp_path / "run")
+    pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path / "run")
     other = tmp_path / "own.txt"
     other.write_text("another text here\n" * 20)
     with pytest.raises(RunNotResumable):
-        learn_context([other], vectors, CONFIG, Budget(2), tmp_path / "run", resume=True)
+        pretrain_on_text([other], vectors, CONFIG, Budget(2), tmp_path / "run", resume=True)
 
 
 def test_compressed_text_is_the_same_text(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     packed = tmp_path / "own.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
-    plain = learn_context([text], vectors, CONFIG, Budget(5), tmp_path / "plain")
-    other = learn_context([packed], vectors, CONFIG, Budget(5), tmp_path / "packed")
+    plain = pretrain_on_text([text], vectors, CONFIG, Budget(5), tmp_path / "plain")
+    other = pretrain_on_text([packed], vectors, CONFIG, Budget(5), tmp_path / "packed")
     assert torch.equal(weights(plain)["recurrent.bias"], weights(other)["recurrent.bias"])
 
 
 def test_text_of_lone_words_is_refused(vectors: WordVectors, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("word\n" * 50)
     with pytest.raises(EmptyFile, match="two words"):
-        learn_context([tmp_path / "words.txt"], vectors, CONFIG, Budget(2), tmp_path / "run")
+        pretrain_on_text([tmp_path / "words.txt"], vectors, CONFIG, Budget(2), tmp_path / "run")
 
 
 def test_the_base_is_adapted_as_it_is(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
-    learn_context([text], vectors, CONFIG, Budget(20), tmp_path / "context")
+    pretrain_on_text([text], vectors, CONFIG, Budget(20), tmp_path / "context")
     base = load_base(tmp_path / "context")
     assert base.model.domains == ()
     tagger = adaptner.adapt(own_corpus("cellline").split("train")[:10], base)
@@ -114,7 +114,7 @@ def test_the_base_is_adapted_as_it_is(text: Path, vectors: WordVectors, tmp_path
 def test_learning_from_sources_starts_there(
     text: Path, vectors: WordVectors, sources: list[SourceDomain], tmp_path: Path
 ) -> None:
-    start = learn_context([text], vectors, CONFIG, Budget(5), tmp_path / "context")
+    start = pretrain_on_text([text], vectors, CONFIG, Budget(5), tmp_path / "context")
     before = {name: value.clone() for name, value in weights(start).items()}
     method = HGDA(k=3, tasks=2)
     untouched = method.fit(sources, Budget(0), start=start)
@@ -150,7 +150,7 @@ def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
         update={"names": True, "teacher": str(tiny_transformer), "teacher_layers": 1}
         | {"forgotten": 0.3, "followed": 4, "guesses": 20}
     )
-    whole = learn_context([naming_text], vectors, config, Budget(120), tmp_path / "whole")
+    whole = pretrain_on_text([naming_text], vectors, config, Budget(120), tmp_path / "whole")
     lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
     told = [json.loads(line) for line in lines]
     for lesson in ("naming", "following", "guessing"):
@@ -163,8 +163,8 @@ def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
 
     options = {"checkpoint_seconds": 0, "shown": lambda title: nullcontext(stop)}
     with pytest.raises(KeyboardInterrupt):
-        learn_context([naming_text], vectors, config, Budget(120), tmp_path / "cut", **options)
-    learn_context([naming_text], vectors, config, Budget(120), tmp_path / "cut", resume=True)
+        pretrain_on_text([naming_text], vectors, config, Budget(120), tmp_path / "cut", **options)
+    pretrain_on_text([naming_text], vectors, config, Budget(120), tmp_path / "cut", resume=True)
     again = Base.load(tmp_path / "cut")
     assert whole.names is not None
     assert again.names is not None
@@ -178,7 +178,7 @@ def test_what_the_text_names_is_told_by_the_states(
     naming_text: Path, vectors: WordVectors, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"names": True, "guesses": 0})
-    base = learn_context([naming_text], vectors, config, Budget(600), tmp_path / "run")
+    base = pretrain_on_text([naming_text], vectors, config, Budget(600), tmp_path / "run")
     words = ["The", "patient", "suffers", "from", "ill7itis", "today", "."]
     batch = base.batcher([[Sentence.from_tokens(words)]])
     assert base.names is not None
@@ -199,7 +199,7 @@ def test_text_that_names_nothing_is_refused(
     (tmp_path / "plain.txt").write_text("nothing is called by a name here .\n" * 30)
     config = CONFIG.model_copy(update={"names": True})
     with pytest.raises(BadUsage, match="said of"):
-        learn_context([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
+        pretrain_on_text([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
 
 
 def test_a_missing_teacher_is_told_before_anything_is_read(
@@ -208,10 +208,10 @@ def test_a_missing_teacher_is_told_before_anything_is_read(
     config = CONFIG.model_copy(update={"names": True, "teacher": str(tmp_path / "nobody")})
     titles: list[str] = []
 
-    def shown(title: str) -> nullcontext[Watch]:
+    def shown(title: str) -> nullcontext[ProgressCallback]:
         titles.append(title)
-        return nullcontext(silent)
+        return nullcontext(no_progress)
 
     with pytest.raises(EncoderMissing):
-        learn_context([text], vectors, config, Budget(2), tmp_path / "run", shown=shown)
+        pretrain_on_text([text], vectors, config, Budget(2), tmp_path / "run", shown=shown)
     assert titles == []

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from adaptner.pretraining.teacher import Teacher
+from adaptner.pretraining.teacher import TransformerTeacher
 from adaptner.types import Sentence
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
-from adaptner.vectors.word_dropout import ForgetfulVectors
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
+from adaptner.vectors.word_dropout import WordDropoutVectors
 from adaptner.vectors.word_vectors import WordVectors
 
 TEXTS = ("the gene", "mutation of p53 is the cell mutated", "Ω")
@@ -22,7 +22,7 @@ def test_states_are_those_of_the_library_after_so_many_layers(tiny_transformer: 
 
     network = AutoModel.from_pretrained(tiny_transformer, output_hidden_states=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(tiny_transformer)
-    found = Teacher(str(tiny_transformer), 1).states(
+    found = TransformerTeacher(str(tiny_transformer), 1).states(
         [Sentence.from_tokens(t.split()) for t in TEXTS]
     )
     assert network.config.num_hidden_layers > 1
@@ -40,9 +40,9 @@ def test_states_are_those_of_the_library_after_so_many_layers(tiny_transformer: 
 def test_a_share_of_the_words_is_forgotten_others_each_time() -> None:
     rng = np.random.default_rng(0)
     words = tuple(f"word{i}" for i in range(2000))
-    grams = Grams(FourBit.of(rng.normal(size=(50, 4))), 3, 4)
-    vectors = WordVectors(words, FourBit.of(rng.normal(size=(2000, 4))), grams)
-    one, other = (ForgetfulVectors.of(vectors, 0.3, salt) for salt in ("0 1", "0 2"))
+    grams = NgramVectors(FourBitTable.of(rng.normal(size=(50, 4))), 3, 4)
+    vectors = WordVectors(words, FourBitTable.of(rng.normal(size=(2000, 4))), grams)
+    one, other = (WordDropoutVectors.of(vectors, 0.3, salt) for salt in ("0 1", "0 2"))
     gone = [{w for w in words if v.row(w) == len(words)} for v in (one, other)]
     assert all(500 < len(g) < 700 for g in gone)
     assert 120 < len(gone[0] & gone[1]) < 240

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.request import ReportRequest
 
 BIO8 = {
@@ -26,7 +26,9 @@ TARGETS5 = {
 }
 
 
-def result(method="hgda", target="ncbi-disease", size=5, seed=0, f1=0.3, **facts: Any) -> Result:
+def result(
+    method="hgda", target="ncbi-disease", size=5, seed=0, f1=0.3, **facts: Any
+) -> StoredResult:
     given: dict[str, Any] = {
         "key": f"{method}/{target}/{size}/{seed}/{sorted(facts.items())}",
         "method": method,
@@ -55,10 +57,10 @@ def result(method="hgda", target="ncbi-disease", size=5, seed=0, f1=0.3, **facts
         "code": "0.1.0+abc",
         "finished": "2026-11-17T12:00:00Z",
     }
-    return Result(**{**given, **facts})
+    return StoredResult(**{**given, **facts})
 
 
-def draws(values, method="hgda", target="ncbi-disease", size=5, **facts: Any) -> list[Result]:
+def draws(values, method="hgda", target="ncbi-disease", size=5, **facts: Any) -> list[StoredResult]:
     """One result per value, seeds from 0."""
     return [result(method, target, size, seed, value, **facts) for seed, value in enumerate(values)]
 

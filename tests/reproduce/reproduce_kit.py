@@ -9,8 +9,8 @@ from typing import Any
 
 import adaptner.corpora
 from adaptner.compute_settings import prepare_process
-from adaptner.reproduce.run.runner import Ended, Request, run
-from adaptner.reproduce.tables.protocol import Group, Protocol, Target, find_table
+from adaptner.reproduce.run.runner import RunRequest, RunSummary, run
+from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGroup, find_table
 
 prepare_process()  # one thread, as in the workers
 OWN = Path(adaptner.corpora.__file__).parent / "own"
@@ -32,8 +32,12 @@ SMALL: dict[str, Any] = {
 TINY = Protocol(
     "hgda/3",
     (
-        Group("CellLine", (Target("cellline", "NCBI"),), ("disease", "drug")),
-        Group("Gene", (Target("gene", "JNLPBA"), Target("species", "S800")), ("disease", "drug")),
+        TargetGroup("CellLine", (TargetCorpus("cellline", "NCBI"),), ("disease", "drug")),
+        TargetGroup(
+            "Gene",
+            (TargetCorpus("gene", "JNLPBA"), TargetCorpus("species", "S800")),
+            ("disease", "drug"),
+        ),
     ),
     sizes=(5,),
     settings=SMALL,
@@ -41,7 +45,7 @@ TINY = Protocol(
 ONE = replace(TINY, groups=TINY.groups[:1])
 
 
-def request(output: Path, **changes: Any) -> Request:
+def request(output: Path, **changes: Any) -> RunRequest:
     told: dict[str, Any] = {
         "data": OWN,
         "output": output,
@@ -51,10 +55,10 @@ def request(output: Path, **changes: Any) -> Request:
         "limit": 15,
         "jobs": 1,
     }
-    return Request(**{**told, **changes})
+    return RunRequest(**{**told, **changes})
 
 
-def ran(protocol: Protocol, asked: Request) -> tuple[Ended, list[str]]:
+def ran(protocol: Protocol, asked: RunRequest) -> tuple[RunSummary, list[str]]:
     """Run, and what was told."""
     told: list[str] = []
     return run(protocol, TABLE, asked, told.append, quiet=True), told

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from adaptner.reproduce.jobs.job import Job
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.store import Claim, Store
 from adaptner.reproduce.run.worker_identity import WorkerIdentity
 
@@ -25,8 +25,8 @@ def jobs(bases: int, draws: int) -> list[Job]:
     return found
 
 
-def result(key: str, **changes: object) -> Result:
-    facts = Result(
+def result(key: str, **changes: object) -> StoredResult:
+    facts = StoredResult(
         key=key,
         method="hgda",
         variant="",

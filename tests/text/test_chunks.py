@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from adaptner.corpora.own import own_corpus
 from adaptner.text import chunks as module
-from adaptner.text.chunks import LONGEST, STRETCH, blocks_of, stretches
+from adaptner.text.chunks import CHUNK_CHARACTERS, LONGEST, blocks_of, split_into_chunks
 from adaptner.text.sentences import split_sentences
 
 
 def cut(text: str) -> list[str]:
-    found = list(stretches(blocks_of(text)))
+    found = list(split_into_chunks(blocks_of(text)))
     assert [last for _, last in found] == [False] * (len(found) - 1) + [True]
     return [stretch for stretch, _ in found]
 
@@ -55,26 +55,26 @@ def test_a_short_text_is_one_stretch() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_prose_has_the_sentences_of_the_whole(seed: int) -> None:
-    text = prose(5 * STRETCH, seed)
+    text = prose(5 * CHUNK_CHARACTERS, seed)
     pieces = cut(text)
     assert "".join(pieces) == text
     assert len(pieces) >= 5
-    assert all(len(piece) < 1.2 * STRETCH for piece in pieces)
+    assert all(len(piece) < 1.2 * CHUNK_CHARACTERS for piece in pieces)
     assert sentences_in(pieces) == split_sentences(text)
 
 
 @pytest.mark.parametrize("size", [1, 7, 65_536, 10**6])
 def test_how_the_blocks_come_does_not_matter(size: int) -> None:
-    text = prose(3 * STRETCH)
+    text = prose(3 * CHUNK_CHARACTERS)
     blocks = (text[at : at + size] for at in range(0, len(text), size))
-    assert "".join(stretch for stretch, _ in stretches(blocks)) == text
+    assert "".join(stretch for stretch, _ in split_into_chunks(blocks)) == text
 
 
 def test_a_text_without_a_sentence_end_is_cut_between_words() -> None:
     text = "word " * 200_000
     pieces = cut(text)
     assert "".join(pieces) == text
-    assert all(len(piece) <= LONGEST + STRETCH for piece in pieces)
+    assert all(len(piece) <= LONGEST + CHUNK_CHARACTERS for piece in pieces)
     assert all(piece.endswith("word ") for piece in pieces if piece)
 
 
@@ -83,15 +83,15 @@ def test_a_million_of_one_character(character: str) -> None:
     text = character * 1_000_000
     pieces = cut(text)
     assert "".join(pieces) == text
-    assert max(map(len, pieces)) <= LONGEST + STRETCH
+    assert max(map(len, pieces)) <= LONGEST + CHUNK_CHARACTERS
 
 
 def test_an_endless_stream_is_never_held() -> None:
     """Neither prose without end nor a line without end."""
     for block in ("A sentence. " * 100, "x" * 1000):
         endless = chain.from_iterable([block] for _ in iter(int, 1))
-        for stretch, last in islice(stretches(endless), 20):
-            assert len(stretch) <= LONGEST + STRETCH
+        for stretch, last in islice(split_into_chunks(endless), 20):
+            assert len(stretch) <= LONGEST + CHUNK_CHARACTERS
             assert not last
 
 
@@ -99,7 +99,7 @@ def test_an_endless_stream_is_never_held() -> None:
 @settings(max_examples=200)
 def test_no_text_loses_a_character(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "STRETCH", 60)
+        patch.setattr(module, "CHUNK_CHARACTERS", 60)
         patch.setattr(module, "LONGEST", 150)
         patch.setattr(module, "_LOOKED_AT", 50)
         patch.setattr(module, "_SURE", 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptner.text.hearst_patterns import Instances, compounds_in, named_in
+from adaptner.text.hearst_patterns import InstanceCounts, find_compounds, find_instances
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from adaptner.text.hearst_patterns import Instances, compounds_in, named_in
     ],
 )
 def test_pairs_of_a_sentence(sentence: str, pairs: set[tuple[str, str]]) -> None:
-    assert set(named_in(sentence.split())) == pairs
+    assert set(find_instances(sentence.split())) == pairs
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_pairs_of_a_sentence(sentence: str, pairs: set[tuple[str, str]]) -> None
     ],
 )
 def test_what_stands_before_a_name(sentence: str, pairs: set[tuple[str, str]]) -> None:
-    assert set(compounds_in(sentence.split())) == pairs
+    assert set(find_compounds(sentence.split())) == pairs
 
 
 def test_counts_are_of_lower_cased_words() -> None:
     text = ["Diseases such as Asthma .", "DISEASES such as asthma and Gout .", "a BRCA1 gene"]
-    found = Instances.of(text)
+    found = InstanceCounts.of(text)
     assert found.named["disease"] == {"asthma": 2, "gout": 1}
     assert found.compounds["gene"] == {"brca1": 1}
     assert found.frequency["diseases"] == 2

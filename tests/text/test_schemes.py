@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.errors import MixedSchemes, UnknownTag
-from adaptner.text.schemes import Repair, Scheme, detect, from_bio, repair, to_bio
+from adaptner.text.schemes import Scheme, TagRepair, detect, from_bio, repair, to_bio
 
 
 @st.composite
@@ -99,9 +99,9 @@ def test_repairs_of_bio_follow_conlleval() -> None:
     fixed, repairs = repair(["O", "I-X", "I-X", "B-Y", "I-X", "O", "I-Y"], Scheme.BIO)
     assert fixed == ["O", "B-X", "I-X", "B-Y", "B-X", "O", "B-Y"]
     assert repairs == [
-        Repair(1, "I-X", "B-X", "I opens a mention"),
-        Repair(4, "I-X", "B-X", "I after another type opens a mention"),
-        Repair(6, "I-Y", "B-Y", "I opens a mention"),
+        TagRepair(1, "I-X", "B-X", "I opens a mention"),
+        TagRepair(4, "I-X", "B-X", "I after another type opens a mention"),
+        TagRepair(6, "I-Y", "B-Y", "I opens a mention"),
     ]
 
 

@@ -16,7 +16,7 @@ from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.vectors.word_vectors import WordVectors
 
 TINY = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
@@ -46,7 +46,7 @@ def fit(sources: list[SourceDomain]) -> Fit:
 
     def run_it(
         steps: int,
-        run: Run | None = None,
+        run: TrainingRun | None = None,
         seed: int = 0,
         vectors: WordVectors | None = None,
         **overrides: object,

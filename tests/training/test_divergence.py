@@ -13,7 +13,7 @@ from torch import nn
 from adaptner.errors import TrainingDiverged
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import FILE, TrainingState, restore_checkpoint
-from adaptner.training.loop import METRICS, Report, Run, train
+from adaptner.training.loop import METRICS, StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 
 
@@ -25,10 +25,10 @@ def fresh_state() -> TrainingState:
 
 
 def good_until(state: TrainingState, last: int, loss: float, gradient: float):
-    def iterate(iteration: int) -> Report:
+    def iterate(iteration: int) -> StepMetrics:
         bad = iteration > last
         state.model.weight.grad = torch.full((1, 2), gradient if bad else 1.0)
-        return Report(loss if bad else 1.0)
+        return StepMetrics(loss if bad else 1.0)
 
     return iterate
 
@@ -37,7 +37,7 @@ def good_until(state: TrainingState, last: int, loss: float, gradient: float):
 def test_bad_loss_stops_before_the_step(tmp_path, loss):
     state = fresh_state()
     with pytest.raises(TrainingDiverged) as error:
-        train(state, good_until(state, 3, loss, 1.0), Budget(10), Run(tmp_path, "x"))
+        run_training(state, good_until(state, 3, loss, 1.0), Budget(10), TrainingRun(tmp_path, "x"))
     assert "iteration 4" in str(error.value)
     assert "0.1" in str(error.value)  # the rate to lower
     assert str(tmp_path / FILE) in str(error.value)
@@ -54,9 +54,9 @@ def test_bad_loss_stops_before_the_step(tmp_path, loss):
 @pytest.mark.parametrize("gradient", [float("nan"), float("inf")])
 def test_bad_gradient_under_a_good_loss_is_not_taken(tmp_path, gradient, checkpoint_seconds):
     state = fresh_state()
-    run = Run(tmp_path, "x", checkpoint_seconds=checkpoint_seconds)
+    run = TrainingRun(tmp_path, "x", checkpoint_seconds=checkpoint_seconds)
     with pytest.raises(TrainingDiverged, match="iteration 4"):
-        train(state, good_until(state, 3, 1.0, gradient), Budget(4), run)
+        run_training(state, good_until(state, 3, 1.0, gradient), Budget(4), run)
     kept = fresh_state()
     restore_checkpoint(kept, tmp_path, "x")
     assert kept.done == 3
@@ -66,7 +66,7 @@ def test_bad_gradient_under_a_good_loss_is_not_taken(tmp_path, gradient, checkpo
 def test_without_a_folder_nothing_is_claimed_to_be_kept():
     state = fresh_state()
     with pytest.raises(TrainingDiverged, match="nothing had been written"):
-        train(state, good_until(state, 3, float("nan"), 1.0), Budget(10), Run())
+        run_training(state, good_until(state, 3, float("nan"), 1.0), Budget(10), TrainingRun())
 
 
 def test_no_checkpoint_is_promised_that_is_not_there(tmp_path):
@@ -75,28 +75,30 @@ def test_no_checkpoint_is_promised_that_is_not_there(tmp_path):
     with torch.no_grad():
         state.model.weight.fill_(float("nan"))
     with pytest.raises(TrainingDiverged, match="nothing had been written"):
-        train(state, good_until(state, 0, float("nan"), 1.0), Budget(10), Run(tmp_path, "x"))
+        run_training(
+            state, good_until(state, 0, float("nan"), 1.0), Budget(10), TrainingRun(tmp_path, "x")
+        )
     assert not (tmp_path / FILE).exists()
 
 
 def test_ruined_parameters_do_not_replace_a_good_checkpoint(tmp_path):
     state = fresh_state()
-    train(state, good_until(state, 9, 1.0, 1.0), Budget(2), Run(tmp_path, "x"))
+    run_training(state, good_until(state, 9, 1.0, 1.0), Budget(2), TrainingRun(tmp_path, "x"))
     before = (tmp_path / FILE).read_bytes()
 
-    def iterate(iteration: int) -> Report:
+    def iterate(iteration: int) -> StepMetrics:
         with torch.no_grad():
             state.model.weight.fill_(float("nan"))
-        return Report(float("nan"))
+        return StepMetrics(float("nan"))
 
     with pytest.raises(TrainingDiverged, match="are kept in"):
-        train(state, iterate, Budget(5), Run(tmp_path, "x", resume=True))
+        run_training(state, iterate, Budget(5), TrainingRun(tmp_path, "x", resume=True))
     assert (tmp_path / FILE).read_bytes() == before
 
 
 @pytest.mark.filterwarnings("ignore:task losses are all zero or not finite")
 def test_a_method_with_a_huge_rate(fit, tmp_path):
-    run = Run(tmp_path, "x", checkpoint_seconds=0)
+    run = TrainingRun(tmp_path, "x", checkpoint_seconds=0)
     with pytest.raises(TrainingDiverged) as error:
         fit(60, run, base_rate=1e30)
     assert str(tmp_path / FILE) in str(error.value)

@@ -13,7 +13,7 @@ from torch import nn
 from adaptner.errors import BudgetTooSmall
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import TrainingState
-from adaptner.training.loop import Report, Run, train
+from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig, sparse_rows
 
 
@@ -38,16 +38,16 @@ class Counted:
         self.seen: list[int] = []
         self._seconds_each = seconds_each
 
-    def iterate(self, iteration: int) -> Report:
+    def iterate(self, iteration: int) -> StepMetrics:
         self.seen.append(iteration)
         time.sleep(self._seconds_each)
-        return Report(1.0)
+        return StepMetrics(1.0)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
 def test_budget_in_steps(steps):
     run = Counted()
-    train(run.state, run.iterate, Budget(steps), Run())
+    run_training(run.state, run.iterate, Budget(steps), TrainingRun())
     assert run.seen == list(range(1, steps + 1))
     assert run.state.done == steps
 
@@ -55,16 +55,18 @@ def test_budget_in_steps(steps):
 def test_budget_in_seconds():
     run = Counted(0.02)
     begun = time.monotonic()
-    train(run.state, run.iterate, Budget(10**6, 0.2), Run())
+    run_training(run.state, run.iterate, Budget(10**6, 0.2), TrainingRun())
     assert time.monotonic() - begun >= 0.2
     assert 1 <= len(run.seen) <= 10
 
 
 def test_seconds_spent_before_an_interruption_count(tmp_path):
     first = Counted(0.02)
-    train(first.state, first.iterate, Budget(10**6, 0.2), Run(tmp_path, "x"))
+    run_training(first.state, first.iterate, Budget(10**6, 0.2), TrainingRun(tmp_path, "x"))
     second = Counted(0.02)
-    train(second.state, second.iterate, Budget(10**6, 0.2), Run(tmp_path, "x", resume=True))
+    run_training(
+        second.state, second.iterate, Budget(10**6, 0.2), TrainingRun(tmp_path, "x", resume=True)
+    )
     assert second.seen == []
     assert second.state.done == first.state.done
 
@@ -122,14 +124,14 @@ def test_the_loop_tells_the_schedule_what_is_spent():
     state = TrainingState(model, optimiser, random.Random(0), torch.Generator())
     places = [0.0]
 
-    def iterate(iteration: int) -> Report:
+    def iterate(iteration: int) -> StepMetrics:
         model.weight.grad = torch.ones(1, 1)
-        return Report(1.0)
+        return StepMetrics(1.0)
 
     def watch(done: int, total: int, remark: str = "") -> None:
         places.append(model.weight.item())
 
-    train(state, iterate, Budget(4), Run(watch=watch))
+    run_training(state, iterate, Budget(4), TrainingRun(watch=watch))
     moved = [a - b for a, b in pairwise(places)]
     assert moved == pytest.approx([1.0, 0.75, 0.5, 0.25])
 
@@ -235,7 +237,7 @@ def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optim
 
     monkeypatch.setattr(learner, "build_model", building)
     settings = {"name": optimiser, "weight_decay": 0.1, "schedule": "constant"}
-    fit(2 * begun, Run(watch=snapshot), optimiser=settings)
+    fit(2 * begun, TrainingRun(watch=snapshot), optimiser=settings)
     assert set(seen[: 2 * begun]) == {0, 1, 2}
     assert set(seen[2 * begun :]) == {0}
     first, last = kept[begun], kept[2 * begun]

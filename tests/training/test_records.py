@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from adaptner.training.records import Records, read_records
+from adaptner.training.records import MetricsFile, read_metrics
 
 
 def write(path, count: int) -> None:
-    records = Records(path)
+    records = MetricsFile(path)
     for number in range(1, count + 1):
         records.add(iteration=number, text="10 µg of naïve α-toxin 𝛼")
     records.close()
@@ -23,7 +23,7 @@ def test_a_torn_last_line_is_no_record(tmp_path, torn):
     write(path, 3)
     whole = path.read_bytes()
     path.write_bytes(whole[:-torn])
-    found = list(read_records(path))
+    found = list(read_metrics(path))
     assert [r["iteration"] for r in found] == [1, 2]
 
 
@@ -32,7 +32,7 @@ def test_a_torn_line_is_gone_after_resuming(tmp_path):
     write(path, 3)
     with open(path, "ab") as file:
         file.write(b'{"iteration": 4, "te')
-    records = Records(path, keep_until=3)
+    records = MetricsFile(path, keep_until=3)
     records.add(iteration=4, text="again")
     records.close()
     assert [json.loads(x)["iteration"] for x in path.read_text().splitlines()] == [1, 2, 3, 4]
@@ -42,15 +42,15 @@ def test_records_after_the_checkpoint_are_dropped(tmp_path):
     path = tmp_path / "m.jsonl"
     write(path, 5)
     kept = path.read_bytes().splitlines(keepends=True)[:3]
-    Records(path, keep_until=3).close()
+    MetricsFile(path, keep_until=3).close()
     assert path.read_bytes() == b"".join(kept)
 
 
 def test_a_fresh_start_drops_all(tmp_path):
     write(tmp_path / "m.jsonl", 5)
-    Records(tmp_path / "m.jsonl").close()
+    MetricsFile(tmp_path / "m.jsonl").close()
     assert (tmp_path / "m.jsonl").read_bytes() == b""
 
 
 def test_nothing_there(tmp_path):
-    assert list(read_records(tmp_path / "none.jsonl")) == []
+    assert list(read_metrics(tmp_path / "none.jsonl")) == []

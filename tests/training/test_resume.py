@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from adaptner.errors import RunNotResumable
 from adaptner.models.storage import WEIGHTS
 from adaptner.training.checkpoint import FILE
-from adaptner.training.loop import HARDNESS, METRICS, Run
+from adaptner.training.loop import HARDNESS, METRICS, TrainingRun
 
 STEPS = 12
 WRITTEN = (WEIGHTS, METRICS, HARDNESS, "manifest.json", "words.txt")
@@ -42,7 +42,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def uninterrupted(fit, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    fit(STEPS, Run(folder, "same")).save(folder)
+    fit(STEPS, TrainingRun(folder, "same")).save(folder)
     return folder
 
 
@@ -57,35 +57,38 @@ def test_uninterrupted_run_records_every_iteration(uninterrupted):
 @pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.05])
 @pytest.mark.parametrize("at", [1, 7])
 def test_resumed_after_an_exception(fit, uninterrupted, tmp_path, at, checkpoint_seconds):
-    run = Run(tmp_path, "same", checkpoint_seconds=checkpoint_seconds, watch=cut_off_at(at))
+    run = TrainingRun(tmp_path, "same", checkpoint_seconds=checkpoint_seconds, watch=cut_off_at(at))
     with pytest.raises(PowerCut):
         fit(STEPS, run)
-    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+    fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
 def test_resumed_twice(fit, uninterrupted, tmp_path):
     for at in (4, 9):
         with pytest.raises(PowerCut):
-            fit(STEPS, Run(tmp_path, "same", True, checkpoint_seconds=0, watch=cut_off_at(at)))
-    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+            fit(
+                STEPS,
+                TrainingRun(tmp_path, "same", True, checkpoint_seconds=0, watch=cut_off_at(at)),
+            )
+    fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
 def test_adamw_resumes_bit_equal_too(fit, tmp_path):
     adamw = {"optimiser": {"name": "adamw", "weight_decay": 0.01}}
-    fit(6, Run(tmp_path / "a", "x"), **adamw).save(tmp_path / "a")
-    run = Run(tmp_path / "b", "x", checkpoint_seconds=0, watch=cut_off_at(4))
+    fit(6, TrainingRun(tmp_path / "a", "x"), **adamw).save(tmp_path / "a")
+    run = TrainingRun(tmp_path / "b", "x", checkpoint_seconds=0, watch=cut_off_at(4))
     with pytest.raises(PowerCut):
         fit(6, run, **adamw)
-    fit(6, Run(tmp_path / "b", "x", resume=True), **adamw).save(tmp_path / "b")
+    fit(6, TrainingRun(tmp_path / "b", "x", resume=True), **adamw).save(tmp_path / "b")
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_a_finished_run_resumed_changes_nothing(fit, tmp_path):
-    fit(4, Run(tmp_path, "x")).save(tmp_path)
+    fit(4, TrainingRun(tmp_path, "x")).save(tmp_path)
     before = contents(tmp_path)
-    fit(4, Run(tmp_path, "x", resume=True)).save(tmp_path)
+    fit(4, TrainingRun(tmp_path, "x", resume=True)).save(tmp_path)
     assert contents(tmp_path) == before
 
 
@@ -140,12 +143,12 @@ def test_resumed_after_sigkill(fit, uninterrupted, tmp_path):
     # the kill may have torn the last record in the middle of a letter
     with open(tmp_path / HARDNESS, "ab") as file:
         file.write('{"iteration": 99, "sentences": ["µ'.encode()[:-1])
-    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+    fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
 def test_same_seed_same_bytes(fit, uninterrupted, tmp_path):
-    fit(STEPS, Run(tmp_path, "same")).save(tmp_path)
+    fit(STEPS, TrainingRun(tmp_path, "same")).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
@@ -155,16 +158,16 @@ def test_watching_and_checkpointing_do_not_touch_the_result(fit, uninterrupted, 
 
 
 def test_another_seed_gives_another_model(fit, uninterrupted, tmp_path):
-    fit(STEPS, Run(tmp_path, "same"), seed=1).save(tmp_path)
+    fit(STEPS, TrainingRun(tmp_path, "same"), seed=1).save(tmp_path)
     mine, other = load_file(tmp_path / WEIGHTS), load_file(uninterrupted / WEIGHTS)
     assert all(not torch.equal(mine[n], other[n]) for n in mine)
 
 
 def test_another_fingerprint_is_refused(fit, tmp_path):
-    fit(2, Run(tmp_path, "this configuration"))
+    fit(2, TrainingRun(tmp_path, "this configuration"))
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(RunNotResumable, match="configuration or sources differ") as error:
-        fit(4, Run(tmp_path, "that configuration", resume=True))
+        fit(4, TrainingRun(tmp_path, "that configuration", resume=True))
     assert str(tmp_path / FILE) in str(error.value)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
@@ -172,10 +175,10 @@ def test_another_fingerprint_is_refused(fit, tmp_path):
 def test_a_fresh_start_forgets_the_old_checkpoint(fit, uninterrupted, tmp_path):
     """Cut off before its first checkpoint, a run must not resume from the one before it, whose
     records are gone."""
-    fit(3, Run(tmp_path, "same"))
+    fit(3, TrainingRun(tmp_path, "same"))
     with pytest.raises(PowerCut):
-        fit(STEPS, Run(tmp_path, "same", watch=cut_off_at(1)))
-    fit(STEPS, Run(tmp_path, "same", resume=True)).save(tmp_path)
+        fit(STEPS, TrainingRun(tmp_path, "same", watch=cut_off_at(1)))
+    fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
@@ -229,9 +232,9 @@ def _with_another_shape(path: Path) -> None:
     ],
 )
 def test_damaged_checkpoint(fit, tmp_path, damage):
-    fit(2, Run(tmp_path, "x"))
+    fit(2, TrainingRun(tmp_path, "x"))
     damage(tmp_path / FILE)
     with pytest.raises(RunNotResumable) as error:
-        fit(4, Run(tmp_path, "x", resume=True))
+        fit(4, TrainingRun(tmp_path, "x", resume=True))
     assert str(tmp_path / FILE) in str(error.value)
     assert "without --resume" in str(error.value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from adaptner.corpora.own import own_corpus
-from adaptner.vectors.training import VectorSettings
+from adaptner.vectors.training import SkipgramSettings
 
-QUICK = VectorSettings(width=32, epochs=2, least=2, buckets=500, threads=1, seed=3)
+QUICK = SkipgramSettings(width=32, epochs=2, least=2, buckets=500, threads=1, seed=3)
 
 
 def lines() -> list[str]:

@@ -14,16 +14,16 @@ from vectors_kit import lines, write_text
 
 from adaptner.errors import BadUsage, EmptyFile, EmptyVocabulary, ExtraMissing
 from adaptner.vectors import cooccurrence
-from adaptner.vectors.cooccurrence import contexts, count
-from adaptner.vectors.counting import CountSettings, count_vectors
-from adaptner.vectors.factorisation import SEEN, leading, mutual_information
+from adaptner.vectors.cooccurrence import contexts, count_cooccurrences
+from adaptner.vectors.counting import CountingSettings, train_count_vectors
+from adaptner.vectors.factorisation import SEEN, leading_eigenvectors, shifted_mutual_information
 from adaptner.vectors.neighbours import nearest_words
-from adaptner.vectors.ngram_fit import RIDGE, fit_grams
+from adaptner.vectors.ngram_fit import RIDGE, fit_ngram_vectors
 from adaptner.vectors.word_vectors import read_vectors
 
 sparse = pytest.importorskip("scipy.sparse")
 
-QUICK = CountSettings(width=16, least=2, buckets=400, contexts=300)
+QUICK = CountingSettings(width=16, least=2, buckets=400, contexts=300)
 TEXTS = st.lists(
     st.lists(st.sampled_from("abcd"), min_size=1, max_size=8).map(" ".join), min_size=1, max_size=9
 )
@@ -33,7 +33,7 @@ TEXTS = st.lists(
 def test_pairs_are_those_of_loops(texts, window, least, at_once) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cooccurrence, "_AT_ONCE", at_once)  # sentences are never parted by it
-        found = count(lambda: iter(texts), window, least)
+        found = count_cooccurrences(lambda: iter(texts), window, least)
     seen = Counter(w for text in texts for w in text.split())
     assert set(found.words) == {w for w, n in seen.items() if n >= least}
     assert found.frequency.tolist() == [seen[w] for w in found.words]
@@ -51,7 +51,7 @@ def test_pairs_are_those_of_loops(texts, window, least, at_once) -> None:
 
 
 def test_blocks_keep_the_places_apart() -> None:
-    counts = count(lambda: iter(["a b c a b", "b c"]), 3, 1)
+    counts = count_cooccurrences(lambda: iter(["a b c a b", "b c"]), 3, 1)
     after1, before1, after2, before2, bag = (b.toarray() for b in contexts(counts, 2))
     places = [m.toarray() for m in counts.after]
     assert (after1 == places[0][:, :2]).all()
@@ -65,7 +65,7 @@ def test_blocks_keep_the_places_apart() -> None:
 def test_mutual_information_by_its_definition() -> None:
     rng = np.random.default_rng(0)
     counts = rng.poisson(1.2, (12, 7)).astype(np.float32)
-    found = mutual_information(sparse.csr_matrix(counts)).toarray()
+    found = shifted_mutual_information(sparse.csr_matrix(counts)).toarray()
     smoothed = [float(counts[:, c].sum()) ** 0.75 for c in range(7)]
     for v in range(12):
         for c in range(7):
@@ -80,7 +80,7 @@ def test_leading_vectors_are_those_of_a_full_svd() -> None:
     rng = np.random.default_rng(1)
     dense = rng.standard_normal((60, 8)) * 2.0 ** -np.arange(8) @ rng.standard_normal((8, 90))
     blocks = [sparse.csr_matrix(dense[:, :50]), sparse.csr_matrix(dense[:, 50:])]
-    vectors, values = leading(blocks, 5)
+    vectors, values = leading_eigenvectors(blocks, 5)
     theirs, sizes, _ = np.linalg.svd(dense, full_matrices=False)
     np.testing.assert_allclose(values, sizes[:5], rtol=1e-4)
     np.testing.assert_allclose(np.abs((vectors * theirs[:, :5]).sum(0)), 1, atol=1e-4)
@@ -90,7 +90,7 @@ def test_grams_solve_the_ridge_regression() -> None:
     rng = np.random.default_rng(2)
     words = ["kinase", "kinases", "phosphatase", "gene", "genes", "genome", "a"]
     table = rng.standard_normal((len(words), 4)).astype(np.float32)
-    found = fit_grams(words, table, least=3, most=4, buckets=40)
+    found = fit_ngram_vectors(words, table, least=3, most=4, buckets=40)
     means = np.zeros((len(words), 40))
     for i, word in enumerate(words):
         rows = found.rows(word)
@@ -108,8 +108,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_file(text: Path, tmp_path: Path) -> None:
-    made = count_vectors([text], tmp_path / "v.safetensors", QUICK)
-    again = count_vectors([text], tmp_path / "w.safetensors", QUICK)
+    made = train_count_vectors([text], tmp_path / "v.safetensors", QUICK)
+    again = train_count_vectors([text], tmp_path / "w.safetensors", QUICK)
     assert made == again
     assert (tmp_path / "v.safetensors").read_bytes() == (tmp_path / "w.safetensors").read_bytes()
     vectors = read_vectors(tmp_path / "v.safetensors")
@@ -136,8 +136,8 @@ def test_words_in_like_places_are_near(tmp_path: Path) -> None:
         for name in rng.choice(names[kind], 60)
     ]
     (tmp_path / "t.txt").write_text("\n".join(said))
-    settings = CountSettings(width=4, least=2, buckets=50, min_gram=4, max_gram=5)
-    count_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
+    settings = CountingSettings(width=4, least=2, buckets=50, min_gram=4, max_gram=5)
+    train_count_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
     vectors = read_vectors(tmp_path / "v.safetensors")
     for kind, own in names.items():
         near = nearest_words(vectors, own[:2], 5)
@@ -146,14 +146,14 @@ def test_words_in_like_places_are_near(tmp_path: Path) -> None:
 
 def test_what_can_go_wrong(text: Path, tmp_path: Path, monkeypatch) -> None:
     with pytest.raises(BadUsage, match="safetensors"):
-        count_vectors([text], tmp_path / "v.npy", QUICK)
+        train_count_vectors([text], tmp_path / "v.npy", QUICK)
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(EmptyFile):
-        count_vectors([tmp_path / "empty.txt"], tmp_path / "v.safetensors", QUICK)
+        train_count_vectors([tmp_path / "empty.txt"], tmp_path / "v.safetensors", QUICK)
     rare = QUICK.model_copy(update={"least": 10_000})
     with pytest.raises(EmptyVocabulary):
-        count_vectors([text], tmp_path / "v.safetensors", rare)
+        train_count_vectors([text], tmp_path / "v.safetensors", rare)
     monkeypatch.setitem(__import__("sys").modules, "scipy.sparse", None)
     with pytest.raises(ExtraMissing, match="scipy"):
-        count_vectors([text], tmp_path / "v.safetensors", QUICK)
+        train_count_vectors([text], tmp_path / "v.safetensors", QUICK)
     assert not (tmp_path / "v.safetensors").exists()

@@ -9,11 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptner.text.hearst_patterns import Instances
-from adaptner.vectors.direction_training import _AWAY, _CAP, _SHRINKAGE, LEAST, learn_senses
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.label_directions import Senses
-from adaptner.vectors.ngrams import Grams
+from adaptner.text.hearst_patterns import InstanceCounts
+from adaptner.vectors.direction_training import (
+    _AWAY,
+    _CAP,
+    _SHRINKAGE,
+    LEAST,
+    train_label_directions,
+)
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.label_directions import LabelDirections
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 WIDTH = 6
@@ -32,7 +38,7 @@ def vectors() -> WordVectors:
 
 
 @pytest.fixture(scope="module")
-def counts() -> Instances:
+def counts() -> InstanceCounts:
     rng = np.random.default_rng(1)
     named = {
         "disease": Counter({f"illness{i}": int(rng.integers(1, 9)) for i in range(30)}),
@@ -43,12 +49,12 @@ def counts() -> Instances:
     named["disease"].update({"diseases": 100, "disease": 100, "not in table": 7})
     frequency = Counter({f"other{i}": int(rng.integers(1, 99)) for i in range(200)})
     frequency.update({f"illness{i}": 3 for i in range(40)})
-    return Instances(named, frequency=frequency)
+    return InstanceCounts(named, frequency=frequency)
 
 
-def test_it_is_fishers_discriminant(vectors: WordVectors, counts: Instances) -> None:
+def test_it_is_fishers_discriminant(vectors: WordVectors, counts: InstanceCounts) -> None:
     named, frequency = counts.named, counts.frequency
-    found = learn_senses(vectors, counts)
+    found = train_label_directions(vectors, counts)
     assert found.names == ("animal", "disease")
     unit = np.array([v / np.linalg.norm(v) for v in np.asarray(vectors.table, dtype=np.float64)])
     share = np.array([frequency[w] ** 0.5 for w in vectors.words])
@@ -68,23 +74,27 @@ def test_it_is_fishers_discriminant(vectors: WordVectors, counts: Instances) -> 
 def test_words_of_the_kind_that_were_never_named_so_score_high(
     vectors: WordVectors, counts
 ) -> None:
-    found = learn_senses(vectors, counts)
+    found = train_label_directions(vectors, counts)
     unit = vectors.table / np.linalg.norm(vectors.table, axis=1, keepdims=True)
     scores = (unit - found.middle) @ found.direction("disease")
     assert scores[30:40].mean() > 1.0 > scores[40:80].mean()
     assert scores[30:40].mean() > scores[80:280].mean() + 1.0
 
 
-def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts: Instances) -> None:
+def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts: InstanceCounts) -> None:
     frequency = counts.frequency
     few = {"disease": Counter({f"illness{i}": 1 for i in range(LEAST - 1)})}
-    assert learn_senses(vectors, Instances(few, frequency=frequency)).names == ()
-    assert learn_senses(vectors, Instances(frequency=frequency)).directions.shape == (0, WIDTH)
+    assert train_label_directions(vectors, InstanceCounts(few, frequency=frequency)).names == ()
+    assert train_label_directions(
+        vectors, InstanceCounts(frequency=frequency)
+    ).directions.shape == (0, WIDTH)
 
 
 def test_which_name_a_label_finds() -> None:
     rows = np.arange(3 * WIDTH, dtype=np.float16).reshape(3, WIDTH)
-    senses = Senses(("cell line", "line", "disease"), rows, np.zeros(WIDTH, dtype=np.float32))
+    senses = LabelDirections(
+        ("cell line", "line", "disease"), rows, np.zeros(WIDTH, dtype=np.float32)
+    )
 
     def row(label: str) -> int | None:
         found = senses.direction(label)
@@ -96,12 +106,12 @@ def test_which_name_a_label_finds() -> None:
     assert row("X") is row("") is row("disease name") is None
 
 
-def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts: Instances) -> None:
+def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts: InstanceCounts) -> None:
     rng = np.random.default_rng(2)
-    grams = Grams(FourBit.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
+    grams = NgramVectors(FourBitTable.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
     words = tuple(counts.named["disease"])
-    plain = WordVectors(words, FourBit.of(rng.normal(size=(len(words), WIDTH))), grams)
-    senses = Senses(
+    plain = WordVectors(words, FourBitTable.of(rng.normal(size=(len(words), WIDTH))), grams)
+    senses = LabelDirections(
         ("disease", "größe"),
         rng.normal(size=(2, WIDTH)).astype(np.float16),
         rng.normal(size=WIDTH).astype(np.float32),

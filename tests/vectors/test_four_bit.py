@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from adaptner.vectors.four_bit import _AT_ONCE, _CUTS, FourBit
+from adaptner.vectors.four_bit import _AT_ONCE, _CUTS, FourBitTable
 
 
 def cosines(one: np.ndarray, two: np.ndarray) -> np.ndarray:
     return (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
 
 
-def unpacked(table: FourBit, row: int) -> list[float]:
+def unpacked(table: FourBitTable, row: int) -> list[float]:
     """One number after the other, as docs/vectors.md says it."""
     levels = [half for byte in table.packed[row].tolist() for half in (byte % 16, byte // 16)]
     return [(level - 7.5) * float(table.scale[row]) for level in levels]
@@ -24,7 +24,7 @@ def unpacked(table: FourBit, row: int) -> list[float]:
 @pytest.mark.parametrize("width", [2, 20, 200, 1000])
 def test_gaussian_rows_keep_their_direction_and_length(width: int) -> None:
     rows = np.random.default_rng(width).normal(size=(500, width)).astype(np.float32)
-    found = np.asarray(FourBit.of(rows))
+    found = np.asarray(FourBitTable.of(rows))
     assert found.dtype == np.float32
     assert cosines(rows, found).min() > 0.98
     assert cosines(rows, found).mean() > 0.993
@@ -33,23 +33,23 @@ def test_gaussian_rows_keep_their_direction_and_length(width: int) -> None:
 
 
 def test_against_a_plain_reading_of_the_bytes() -> None:
-    table = FourBit.of(np.random.default_rng(0).normal(size=(7, 6)))
+    table = FourBitTable.of(np.random.default_rng(0).normal(size=(7, 6)))
     for row in range(7):
         np.testing.assert_allclose(table[row], unpacked(table, row), rtol=1e-6)
 
 
 def test_a_large_table_is_packed_as_its_rows_are() -> None:
     rows = np.random.default_rng(1).normal(size=(_AT_ONCE + 3, 2)).astype(np.float32)
-    whole = FourBit.of(rows)
+    whole = FourBitTable.of(rows)
     for row in (0, _AT_ONCE - 1, _AT_ONCE, _AT_ONCE + 2):
-        np.testing.assert_array_equal(whole[row], FourBit.of(rows[row : row + 1])[0])
+        np.testing.assert_array_equal(whole[row], FourBitTable.of(rows[row : row + 1])[0])
 
 
 def test_no_cut_is_better_than_the_one_chosen() -> None:
     """Brute force: every cut, with its best scale, against what was chosen."""
     rng = np.random.default_rng(2)
     rows = rng.standard_t(3, size=(50, 30))  # with extremes, so that cutting matters
-    error = ((np.asarray(FourBit.of(rows)) - rows) ** 2).sum(1)
+    error = ((np.asarray(FourBitTable.of(rows)) - rows) ** 2).sum(1)
     for row in range(50):
         tried = []
         for cut in _CUTS.tolist():
@@ -61,12 +61,12 @@ def test_no_cut_is_better_than_the_one_chosen() -> None:
 
 
 def test_packing_again_changes_nothing_but_rounding() -> None:
-    once = np.asarray(FourBit.of(np.random.default_rng(3).normal(size=(200, 40))))
-    np.testing.assert_allclose(np.asarray(FourBit.of(once)), once, rtol=1e-5)
+    once = np.asarray(FourBitTable.of(np.random.default_rng(3).normal(size=(200, 40))))
+    np.testing.assert_allclose(np.asarray(FourBitTable.of(once)), once, rtol=1e-5)
 
 
 def test_rows_are_asked_for_as_of_an_array() -> None:
-    table = FourBit.of(np.random.default_rng(4).normal(size=(6, 4)))
+    table = FourBitTable.of(np.random.default_rng(4).normal(size=(6, 4)))
     every = np.asarray(table)
     assert table.shape == (6, 4)
     assert len(table) == 6
@@ -83,8 +83,8 @@ def test_rows_are_asked_for_as_of_an_array() -> None:
 def test_rows_of_zeros_and_empty_tables() -> None:
     rows = np.zeros((3, 4))
     rows[1] = [1, -1, 1, -1]
-    np.testing.assert_allclose(np.asarray(FourBit.of(rows)), rows, rtol=1e-6)
-    assert np.asarray(FourBit.of(np.zeros((0, 4)))).shape == (0, 4)
+    np.testing.assert_allclose(np.asarray(FourBitTable.of(rows)), rows, rtol=1e-6)
+    assert np.asarray(FourBitTable.of(np.zeros((0, 4)))).shape == (0, 4)
 
 
 finite = st.floats(-(2.0**100), 2.0**100, width=32)
@@ -93,7 +93,7 @@ finite = st.floats(-(2.0**100), 2.0**100, width=32)
 @settings(max_examples=100)
 @given(arrays.arrays(np.float32, st.tuples(st.integers(0, 4), st.sampled_from([2, 6])), elements=finite))  # fmt: skip
 def test_any_finite_rows_come_back_within_half_a_step_of_the_largest(rows: np.ndarray) -> None:
-    found = np.asarray(FourBit.of(rows)).astype(np.float64)
+    found = np.asarray(FourBitTable.of(rows)).astype(np.float64)
     assert np.isfinite(found).all()
     # what a plain division into 16 levels, from least to largest, would reach
     plain = len(rows[0]) * (abs(rows.astype(np.float64)).max(1) / 15) ** 2 if len(rows) else 0
@@ -105,7 +105,7 @@ def test_any_finite_rows_come_back_within_half_a_step_of_the_largest(rows: np.nd
 )
 def test_odd_widths_and_numbers_that_are_none_are_refused(bad: np.ndarray) -> None:
     with pytest.raises(ValueError):
-        FourBit.of(bad)
+        FourBitTable.of(bad)
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_odd_widths_and_numbers_that_are_none_are_refused(bad: np.ndarray) -> No
 )
 def test_parts_that_do_not_fit_are_refused(packed: np.ndarray, scale: np.ndarray) -> None:
     with pytest.raises(ValueError):
-        FourBit(packed, scale)
+        FourBitTable(packed, scale)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import LONGEST_READ, Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import LONGEST_READ, NgramVectors
 from adaptner.vectors.word_vectors import WordVectors
 
 WORDS = (
@@ -19,9 +19,9 @@ WORDS = (
 )  # fmt: skip
 
 
-def grams(buckets: int = 1000, least: int = 4, most: int = 5, lower: bool = False) -> Grams:
+def grams(buckets: int = 1000, least: int = 4, most: int = 5, lower: bool = False) -> NgramVectors:
     rng = np.random.default_rng(buckets)
-    return Grams(FourBit.of(rng.normal(size=(buckets, 4))), least, most, lower)
+    return NgramVectors(FourBitTable.of(rng.normal(size=(buckets, 4))), least, most, lower)
 
 
 def naive(word: str, buckets: int, least: int, most: int) -> list[int]:
@@ -47,7 +47,7 @@ def naive(word: str, buckets: int, least: int, most: int) -> list[int]:
     st.sampled_from([1, 7, 100_000]),
 )
 def test_against_the_plain_rule(word: str, least: int, more: int, buckets: int) -> None:
-    own = Grams(FourBit(np.zeros((buckets, 1), np.uint8), np.zeros(buckets, np.float32)), least, least + more, False)  # fmt: skip
+    own = NgramVectors(FourBitTable(np.zeros((buckets, 1), np.uint8), np.zeros(buckets, np.float32)), least, least + more, False)  # fmt: skip
     assert own.rows(word).tolist() == naive(word, buckets, least, least + more)
 
 
@@ -104,7 +104,7 @@ def test_impossible_grams_are_refused(buckets: int, least: int, most: int) -> No
 
 def test_a_word_is_its_row_or_its_grams_or_nothing() -> None:
     own = grams(lower=True)
-    table = FourBit.of(np.random.default_rng(1).normal(size=(2, 4)))
+    table = FourBitTable.of(np.random.default_rng(1).normal(size=(2, 4)))
     vectors = WordVectors(("the", "dna"), table, own)
     np.testing.assert_array_equal(vectors.vector("The"), table[0])
     np.testing.assert_array_equal(vectors.vector("DNA"), table[1])
@@ -117,7 +117,7 @@ def test_a_word_is_its_row_or_its_grams_or_nothing() -> None:
 
 
 def test_vectors_with_other_grams_have_another_digest(tmp_path: Path) -> None:
-    table = FourBit.of(np.random.default_rng(1).normal(size=(2, 4)))
+    table = FourBitTable.of(np.random.default_rng(1).normal(size=(2, 4)))
     plain = np.asarray(table)
     digests = {
         WordVectors(("a", "b"), t, g).digest()

@@ -11,9 +11,9 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from adaptner.errors import BadVectors
-from adaptner.nn.encoders.embeddings import TunedWords
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
+from adaptner.nn.encoders.embeddings import TrainableEmbeddings
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.subword_file import FORMAT_NAME
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
@@ -21,8 +21,8 @@ WORDS = ("the", "p53", "naïve", "日本", "β-catenin", "\x85", "a\u2028b")
 RNG = np.random.default_rng(0)
 VECTORS = WordVectors(
     WORDS,
-    FourBit.of(RNG.normal(size=(len(WORDS), 6))),
-    Grams(FourBit.of(RNG.normal(size=(50, 6))), 3, 5, lower=False),
+    FourBitTable.of(RNG.normal(size=(len(WORDS), 6))),
+    NgramVectors(FourBitTable.of(RNG.normal(size=(50, 6))), 3, 5, lower=False),
     {"epochs": "5", "made_by": "a test"},
 )
 
@@ -38,7 +38,7 @@ def test_there_and_back(path: Path) -> None:
     assert found.words == WORDS
     assert found.facts == VECTORS.facts
     assert found.digest() == VECTORS.digest()
-    assert isinstance(found.table, FourBit)
+    assert isinstance(found.table, FourBitTable)
     assert found.grams is not None
     assert (found.grams.least, found.grams.most, found.grams.lower) == (3, 5, False)
     for word in ("the", "unheard", "日本語"):
@@ -67,7 +67,7 @@ def test_the_table_can_be_unpacked(tmp_path: Path) -> None:
     write_vectors(VECTORS, tmp_path / "v.npy")
     found = read_vectors(tmp_path / "v.npy")
     np.testing.assert_array_equal(found.table, np.asarray(VECTORS.table))
-    layer = TunedWords(VECTORS)
+    layer = TrainableEmbeddings(VECTORS)
     assert layer.table.dtype == torch.float32
     np.testing.assert_array_equal(layer.table.detach()[0, :-1].numpy(), found.table)
     assert layer.table[0, -1].abs().sum() == 0

@@ -17,8 +17,8 @@ from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.reproduce.jobs.base_files import place_base, read_base
 from adaptner.training.optimiser import OptimiserConfig
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 QUICK = FineTuneConfig(
@@ -32,8 +32,8 @@ def subwords(vectors: WordVectors) -> WordVectors:
     """A third of the words have rows; the others are made up."""
     rng = np.random.default_rng(1)
     words = vectors.words[::3]
-    table = FourBit.of(rng.normal(0, 0.3, (len(words), 16)))
-    grams = Grams(FourBit.of(rng.normal(0, 0.3, (300, 16))), 3, 5)
+    table = FourBitTable.of(rng.normal(0, 0.3, (len(words), 16)))
+    grams = NgramVectors(FourBitTable.of(rng.normal(0, 0.3, (300, 16))), 3, 5)
     return WordVectors(words, table, grams, {"made_by": "a test"})
 
 

@@ -18,7 +18,7 @@ from adaptner.errors import (
 )
 from adaptner.vectors import training as word_vectors
 from adaptner.vectors.neighbours import nearest_words
-from adaptner.vectors.training import VectorSettings, train_vectors
+from adaptner.vectors.training import SkipgramSettings, train_skipgram_vectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors
 
 UNKNOWN = ("unheardly", "TGFβ2x", "日本語です", "😀😀😀😀", "x" * 80)
@@ -33,7 +33,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(text: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     output = tmp_path_factory.mktemp("made") / "deep" / "v.safetensors"
-    return output, train_vectors([text], output, QUICK)
+    return output, train_skipgram_vectors([text], output, QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +81,16 @@ def test_what_it_tells_and_leaves(made: tuple[Path, dict], vectors: WordVectors)
 def test_one_thread_and_the_same_seed_give_the_same_bytes(
     text: Path, made: tuple[Path, dict], tmp_path: Path
 ) -> None:
-    train_vectors([text], tmp_path / "again.safetensors", QUICK)
+    train_skipgram_vectors([text], tmp_path / "again.safetensors", QUICK)
     assert (tmp_path / "again.safetensors").read_bytes() == made[0].read_bytes()
     other = QUICK.model_copy(update={"seed": 4})
-    train_vectors([text], tmp_path / "other.safetensors", other)
+    train_skipgram_vectors([text], tmp_path / "other.safetensors", other)
     assert (tmp_path / "other.safetensors").read_bytes() != made[0].read_bytes()
 
 
 def test_case_is_kept_if_wanted(text: Path, tmp_path: Path) -> None:
     settings = QUICK.model_copy(update={"lower": False, "epochs": 1})
-    train_vectors([text], tmp_path / "v.safetensors", settings)
+    train_skipgram_vectors([text], tmp_path / "v.safetensors", settings)
     found = read_vectors(tmp_path / "v.safetensors")
     assert {"The", "the", "TGF"} <= set(found.words)
     assert found.grams is not None
@@ -107,7 +107,7 @@ def test_progress_is_shown_and_ends_near_the_end(text: Path, tmp_path: Path) -> 
         titles.append(title)
         yield lambda done, total, remark="": steps.append((titles[-1], done, total))
 
-    train_vectors([text], tmp_path / "v.safetensors", QUICK, shown=shown)
+    train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK, shown=shown)
     assert titles == ["reading text", "training word vectors"]
     assert all(0 <= done <= total == 100 for _, done, total in steps)
     assert steps[-1] == ("training word vectors", 100, 100)
@@ -140,14 +140,14 @@ def test_too_few_words_for_a_vocabulary(tmp_path: Path, content: str, least: int
     (tmp_path / "t.txt").write_text(content)
     settings = QUICK.model_copy(update={"least": least})
     with pytest.raises(EmptyVocabulary, match="--least"):
-        train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
+        train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
 def test_a_word_and_the_end_of_the_sentence_are_two(tmp_path: Path) -> None:
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text("one\n" * 9)
-    train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
+    train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
     assert read_vectors(tmp_path / "v.safetensors").words == ("one",)
 
 
@@ -156,7 +156,7 @@ def test_many_short_lines_of_rare_words(tmp_path: Path) -> None:
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text("".join(f"w{i}\n" for i in range(50)))
     with pytest.raises(EmptyVocabulary):
-        train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
+        train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
@@ -164,7 +164,7 @@ def test_no_text_at_all(tmp_path: Path) -> None:
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text(" \n\n")
     with pytest.raises(EmptyFile):
-        train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
+        train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
@@ -172,7 +172,7 @@ def test_no_text_at_all(tmp_path: Path) -> None:
 def test_a_full_disk(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "TEXT", "/dev/full")
     with pytest.raises(DiskFull):
-        train_vectors([text], tmp_path / "v.safetensors", QUICK)
+        train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -195,21 +195,21 @@ def test_what_the_child_may_answer(answer: bytes, code: int, error: type[Excepti
 def test_a_child_that_cannot_begin(text: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(word_vectors.sys, "executable", "/bin/false")
     with pytest.raises(VectorTrainingFailed):
-        train_vectors([text], tmp_path / "v.safetensors", QUICK)
+        train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_floret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "floret", None)
     with pytest.raises(ExtraMissing, match=r"pip install 'adaptner\[vectors\]'"):
-        train_vectors([tmp_path], tmp_path / "v.safetensors", QUICK)
+        train_skipgram_vectors([tmp_path], tmp_path / "v.safetensors", QUICK)
 
 
 @pytest.mark.parametrize("name", ["v", "v.npy", "folder.safetensors"])
 def test_other_outputs_are_refused(text: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.safetensors").mkdir()
     with pytest.raises(BadUsage):
-        train_vectors([text], tmp_path / name, QUICK)
+        train_skipgram_vectors([text], tmp_path / name, QUICK)
 
 
 def test_on_real_text(shared_data: Path, tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_on_real_text(shared_data: Path, tmp_path: Path) -> None:
     with lzma.open(source, "rt", encoding="utf-8") as given:
         slice_ = [next(given) for _ in range(2500)]
     (tmp_path / "t.txt").write_text("".join(slice_), encoding="utf-8")
-    settings = VectorSettings(width=50, least=3, buckets=5000)
-    train_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
+    settings = SkipgramSettings(width=50, least=3, buckets=5000)
+    train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
     found = read_vectors(tmp_path / "v.safetensors")
     assert len(found.words) > 2000
     # So little text leaves most of a vector to what all words share; beside that, an unseen form lies

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.errors import AdaptnerError, BadVectors, FileMissing
-from adaptner.nn.encoders.embeddings import FrozenWords, TunedWords
+from adaptner.nn.encoders.embeddings import FrozenEmbeddings, TrainableEmbeddings
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 WORDS = ("the", "p53", "naïve", "日本", "β-catenin")
@@ -224,7 +224,7 @@ def test_random_vectors_know_words_seen_twice_and_do_not_depend_on_order() -> No
 
 
 def test_frozen_words_have_no_parameters_and_copies_share_the_table() -> None:
-    layer = FrozenWords(WordVectors(WORDS, TABLE))
+    layer = FrozenEmbeddings(WordVectors(WORDS, TABLE))
     assert list(layer.parameters()) == []
     assert layer.state_dict() == {}
     assert copy.deepcopy(torch.nn.Sequential(layer))[0]._table is TABLE
@@ -233,7 +233,7 @@ def test_frozen_words_have_no_parameters_and_copies_share_the_table() -> None:
 def test_frozen_words_read_only_the_rows_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "v.npy"
     write_vectors(WordVectors(WORDS, TABLE), path)
-    layer = FrozenWords(read_vectors(path))
+    layer = FrozenEmbeddings(read_vectors(path))
     found = layer(torch.tensor([[4, 5], [0, 0]]))
     np.testing.assert_array_equal(found.numpy(), [[TABLE[4], [0, 0, 0]], [TABLE[0], TABLE[0]]])
     found.zero_()  # a copy: the mapped file is not written to
@@ -242,7 +242,7 @@ def test_frozen_words_read_only_the_rows_asked_for(tmp_path: Path) -> None:
 
 def test_tuned_words_start_as_the_table_with_a_zero_row_for_unknown_ones() -> None:
     vectors = WordVectors(WORDS, TABLE.copy())
-    layer = TunedWords(vectors)
+    layer = TrainableEmbeddings(vectors)
     assert layer.table.shape == (1, 6, 3)
     rows = torch.tensor([[4, 5, 4]])
     found = layer(rows)
@@ -256,7 +256,7 @@ def test_tuned_words_start_as_the_table_with_a_zero_row_for_unknown_ones() -> No
 
 
 def test_tuned_words_keep_tasks_apart() -> None:
-    layer = TunedWords(WordVectors(WORDS, TABLE))
+    layer = TrainableEmbeddings(WordVectors(WORDS, TABLE))
     stacked = torch.stack([layer.table[0], -layer.table[0]]).detach()
     found = torch.func.functional_call(layer, {"table": stacked}, (torch.tensor([[1], [1]]),))
     np.testing.assert_array_equal(found.numpy(), [[TABLE[1]], [-TABLE[1]]])

@@ -12,11 +12,11 @@ from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.heads.pooling import sentence_means
 from adaptner.types import LabelSet, Sentence
 
-Encode = Callable[[Batch, Generator | None], Tensor]  # an encoder, or what stands for one
+EncodeFunction = Callable[[Batch, Generator | None], Tensor]  # an encoder, or what stands for one
 
 
 @dataclass(frozen=True)
-class Part:
+class EncodedBatch:
     """What an encoder makes of one list: a task dimension of 1, then sentences in the list's order."""
 
     states: Tensor  # (1, B, L, width)
@@ -43,13 +43,13 @@ class Part:
         return found.mean()
 
 
-def read(
-    encoder: Encode,
+def encode_lists(
+    encoder: EncodeFunction,
     batcher: Batcher,
     labels: LabelSet,
     lists: Sequence[Sequence[Sentence]],
     noise: Generator | None = None,
-) -> list[Part]:
+) -> list[EncodedBatch]:
     """A part for each list; none of them is empty."""
     batch = batcher([[s for own in lists for s in own]], [labels])
     assert batch.tags is not None
@@ -58,6 +58,8 @@ def read(
     parts, at = [], 0
     for own in lists:
         here, length = slice(at, at + len(own)), max(map(len, own))
-        parts.append(Part(states[:, here, :length], mask[:, here, :length], tags[:, here, :length]))
+        parts.append(
+            EncodedBatch(states[:, here, :length], mask[:, here, :length], tags[:, here, :length])
+        )
         at += len(own)
     return parts

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.decoders.softmax_tags import SoftmaxTags
+from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
 from adaptner.nn.model import TAG_DECODERS, TagDecoder
 from adaptner.types import LabelSet
 
@@ -33,7 +33,7 @@ def starting_decoder(
 
 
 def tag_decoders(base: Base) -> list[TagDecoder]:
-    return [d for d in base.model.decoder if isinstance(d, (CRF, SoftmaxTags))]
+    return [d for d in base.model.decoder if isinstance(d, (CRF, SoftmaxDecoder))]
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from adaptner.errors import TrainingDiverged
-from adaptner.progress import Watch
+from adaptner.progress import ProgressCallback
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.optimiser import Optimiser
 from adaptner.types import Sentence
@@ -17,7 +17,7 @@ from adaptner.types import Sentence
 POOL = 20
 
 
-class Batches:
+class SentenceBatches:
     """``size`` sentences at a time, every sentence once before any comes again."""
 
     def __init__(self, sentences: Sequence[Sentence], size: int, rng: random.Random) -> None:
@@ -54,11 +54,11 @@ def never(steps: int) -> bool:
     return False
 
 
-def descend(
+def take_steps(
     fill: Callable[[], float],
     optimiser: Optimiser,
     budget: Budget,
-    watch: Watch,
+    watch: ProgressCallback,
     stop: Callable[[int], bool] = never,
 ) -> int:
     """Call ``fill`` (which sets ``.grad`` and returns the loss) and step until the budget is spent or

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 
 from adaptner.adaptation.decoder_start import DecoderStart, starting_decoder
-from adaptner.adaptation.descent import Batches, descend
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.descent import SentenceBatches, take_steps
+from adaptner.adaptation.target import TargetData
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.active_vocabulary import NarrowTable
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
 from adaptner.nn.encoders.base import Encoder
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import LabelSet, Sentence
@@ -61,33 +61,33 @@ def fine_tune(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """θ and a new φ (or ``start``), both trained on ``sentences``; ω is dropped."""
-    target = Target.of(base, sentences, labels)
+    target = TargetData.of(base, sentences, labels)
     budget = budget or Budget(config.steps_for(len(target.sentences)))
     generator = torch.Generator().manual_seed(seed)
     encoder = copy.deepcopy(base.model.encoder)
     decoder = start or starting_decoder(base, target.labels, config.decoder, generator)
-    table = NarrowTable(encoder, base.batcher, target.sentences)
+    table = ActiveVocabulary(encoder, base.batcher, target.sentences)
     learned = [] if config.freeze_decoder else list(decoder.parameters())
     optimiser = config.optimiser_of(encoder, learned)
-    batches = Batches(target.sentences, config.batch, random.Random(seed))
+    batches = SentenceBatches(target.sentences, config.batch, random.Random(seed))
 
     def fill() -> float:
         batch = table.batcher([batches.next()], [target.labels])
         assert batch.tags is not None
         loss = decoder(encoder(batch, generator), batch.tags, batch.mask).mean()
-        set_gradients(loss, optimiser.parameters)
+        compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = descend(fill, optimiser, budget, watch)
-    table.widen()
+    steps = take_steps(fill, optimiser, budget, watch)
+    table.restore()
     facts = adaptation_facts(base, target, steps, seed)
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 
 
-def adaptation_facts(base: Base, target: Target, steps: int, seed: int) -> dict[str, object]:
+def adaptation_facts(base: Base, target: TargetData, steps: int, seed: int) -> dict[str, object]:
     return {
         "steps": steps,
         "sentences": len(target.sentences),
@@ -96,7 +96,7 @@ def adaptation_facts(base: Base, target: Target, steps: int, seed: int) -> dict[
     }
 
 
-def set_gradients(loss: torch.Tensor, parameters: Sequence[nn.Parameter]) -> None:
+def compute_gradients(loss: torch.Tensor, parameters: Sequence[nn.Parameter]) -> None:
     for p, g in zip(
         parameters, torch.autograd.grad(loss, list(parameters), allow_unused=True), strict=True
     ):

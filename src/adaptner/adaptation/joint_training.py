@@ -17,17 +17,17 @@ import torch
 from pydantic import Field, model_validator
 
 from adaptner.adaptation.decoder_start import keep_known_tags, tag_decoders
-from adaptner.adaptation.descent import Batches, descend
+from adaptner.adaptation.descent import SentenceBatches, take_steps
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.target import TargetData
 from adaptner.bilevel import group_gradients
 from adaptner.errors import TooFewSentences
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.decoders.prototypes import Prototypes
-from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of
+from adaptner.nn.decoders.prototypes import PrototypeDecoder
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
 from adaptner.nn.model import Losses, ModelShape, TaggingModel
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget, Clock
 from adaptner.types import LabelSet, Sentence
 
@@ -50,7 +50,7 @@ class JointConfig(FineTuneConfig):
         return self
 
 
-def joint_tune(
+def train_jointly(
     base: Base,
     sentences: Sequence[Sentence],
     sources: Mapping[str, Sequence[Sentence]],
@@ -61,7 +61,7 @@ def joint_tune(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """``sources``: labelled sentences of the base's own domains. ``shared``: one φ over all labels
     (AGG), else each domain has its own and the target a new one. ``unlabelled``: text of the target
@@ -70,32 +70,32 @@ def joint_tune(
     Zero-shot (Jia2019's DANN): the adversary's text is all there is of the target, of ``sentences``
     too, and the sources' φ is the tagger's."""
     pool = [s for own in sources.values() for s in own]
-    text = [s.bare() for s in unlabelled if len(s)]
+    text = [s.without_entities() for s in unlabelled if len(s)]
     if config.zero_shot:
-        target, shared = Target.unseen(base, sources, labels), True
-        text = text or [s.bare() for s in sentences if len(s)]
+        target, shared = TargetData.unseen(base, sources, labels), True
+        text = text or [s.without_entities() for s in sentences if len(s)]
         if not text:
             raise TooFewSentences(
                 found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
             )
     else:
-        target = Target.of(base, sentences, labels)
-        text = text or [s.bare() for s in target.sentences]
+        target = TargetData.of(base, sentences, labels)
+        text = text or [s.without_entities() for s in target.sentences]
     budget = budget or Budget(config.steps_for(len(target.sentences) or len(pool)))
     generator = torch.Generator().manual_seed(seed)
     rng = random.Random(seed)
     adversary = config.aux_weight > 0
-    model = joined(base, list(sources), target.labels, shared, adversary, generator)
+    model = add_target_domain(base, list(sources), target.labels, shared, adversary, generator)
     goal = len(sources)  # the target's number among the domains
-    table = NarrowTable(model.encoder, base.batcher, [*target.sentences, *pool, *text])
+    table = ActiveVocabulary(model.encoder, base.batcher, [*target.sentences, *pool, *text])
     optimiser = config.optimiser_of(
         model.encoder, [p for n, p in model.named_parameters() if not n.startswith("encoder.")]
     )
     size = min(config.batch, len(target.sentences) or config.batch)
-    own_batches = Batches(target.sentences, size, rng)
-    text_batches = Batches(text, size, rng)
+    own_batches = SentenceBatches(target.sentences, size, rng)
+    text_batches = SentenceBatches(text, size, rng)
     domains = list(sources)
-    source_batches = [Batches(sources[d], size, rng) for d in domains]
+    source_batches = [SentenceBatches(sources[d], size, rng) for d in domains]
     clock, done = Clock(), 0
 
     def fill() -> float:
@@ -116,15 +116,17 @@ def joint_tune(
         # Tasks run side by side: one with fewer sentences than a batch has them more than once.
         tasks = [list(islice(cycle(task), size)) for task in tasks]
         batch = table.batcher(tasks, [model.labels_of(n) for n in numbers])
-        rows = rows_of(model.encoder, [batch])
+        rows = rows_in_use(model.encoder, [batch])
         start = {n: p.requires_grad_() for n, p in model.stacked(numbers, rows).items()}
-        losses = model.losses(start, narrow(batch, rows), numbers, classes=classes, noise=generator)
+        losses = model.losses(
+            start, restrict_batch(batch, rows), numbers, classes=classes, noise=generator
+        )
         label = losses.label * torch.tensor(weights)
         if losses.aux is None:
             shares = Losses(label, None, label)
         else:
             aux = losses.aux * torch.tensor(says)
-            scale = config.aux_weight * ramp(clock.share_spent(budget, done))
+            scale = config.aux_weight * adversary_ramp(clock.share_spent(budget, done))
             shares = Losses(label, aux, label + scale * aux)
         done += 1
         gradients = group_gradients(shares, start)
@@ -134,8 +136,8 @@ def joint_tune(
         )
         return float(shares.total.detach().sum())
 
-    steps = descend(fill, optimiser, budget, watch)
-    table.widen()
+    steps = take_steps(fill, optimiser, budget, watch)
+    table.restore()
     facts = adaptation_facts(base, target, steps, seed) | {
         "source_sentences": len(pool),
         "unlabelled": len(text) if adversary else 0,
@@ -145,12 +147,12 @@ def joint_tune(
     )
 
 
-def ramp(share: float) -> float:
+def adversary_ramp(share: float) -> float:
     """Ganin and Lempitsky 2015: the adversary comes in slowly, 0 at the start, 1 at the end."""
     return 2 / (1 + math.exp(-10 * share)) - 1
 
 
-def joined(
+def add_target_domain(
     base: Base,
     domains: list[str],
     labels: LabelSet,
@@ -168,11 +170,11 @@ def joined(
     for number, domain in enumerate(domains):
         known = base.model.decoder_of(base.model.domains.index(domain))
         mine = model.decoder_of(number)
-        assert not isinstance(known, Prototypes)
-        assert not isinstance(mine, Prototypes)
+        assert not isinstance(known, PrototypeDecoder)
+        assert not isinstance(mine, PrototypeDecoder)
         keep_known_tags(mine, [known])
     last = model.decoder_of(len(domains))
     if base.model.shape.shared and not shared:  # the target's tags are known already
-        assert not isinstance(last, Prototypes)
+        assert not isinstance(last, PrototypeDecoder)
         keep_known_tags(last, tag_decoders(base))
     return model

@@ -14,33 +14,33 @@ import torch
 from torch import Tensor, nn
 
 from adaptner.adaptation.decoder_start import starting_decoder
-from adaptner.adaptation.descent import Batches, descend
-from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, set_gradients
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.descent import SentenceBatches, take_steps
+from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, compute_gradients
+from adaptner.adaptation.target import TargetData
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.active_vocabulary import NarrowTable
-from adaptner.progress import Watch, silent
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
-MANY = 1000  # sentences
+EARLY_STOPPING_FROM = 1000  # sentences
 HELD_OUT, MOST_HELD_OUT = 0.1, 300  # share and number: F1 to a point or two, in seconds
 PATIENCE = 2  # times through the sentences without a better F1
 
 
-def train(
+def train_with_early_stopping(
     base: Base,
     sentences: Sequence[Sentence],
     config: FineTuneConfig,
     *,
     labels: LabelSet | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """θ and a new φ as after the epoch that was best on sentences held out."""
-    target = Target.of(base, sentences, labels)
+    target = TargetData.of(base, sentences, labels)
     rng = random.Random(seed)
     shuffled = rng.sample(target.sentences, len(target.sentences))
     spared = min(int(HELD_OUT * len(shuffled)), MOST_HELD_OUT)
@@ -48,10 +48,10 @@ def train(
     generator = torch.Generator().manual_seed(seed)
     encoder = copy.deepcopy(base.model.encoder)
     decoder = starting_decoder(base, target.labels, config.decoder, generator)
-    table = NarrowTable(encoder, base.batcher, target.sentences)
+    table = ActiveVocabulary(encoder, base.batcher, target.sentences)
     learned = [] if config.freeze_decoder else list(decoder.parameters())
     optimiser = config.optimiser_of(encoder, learned)
-    batches = Batches(learnt_from, config.batch, rng)
+    batches = SentenceBatches(learnt_from, config.batch, rng)
     epoch = -(-len(learnt_from) // config.batch)
     trial = Tagger(encoder, decoder, table.batcher, base.method)
     best = _Best(trial, held_out)
@@ -60,7 +60,7 @@ def train(
         batch = table.batcher([batches.next()], [target.labels])
         assert batch.tags is not None
         loss = decoder(encoder(batch, generator), batch.tags, batch.mask).mean()
-        set_gradients(loss, optimiser.parameters)
+        compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
     def stop(steps: int) -> bool:
@@ -70,11 +70,11 @@ def train(
         watch(done, total, f"{remark}  F1 {best.f1:.3f}" if best.steps else remark)
 
     budget = Budget(config.steps_for(len(learnt_from)))
-    taken = descend(fill, optimiser, budget, told, stop)
+    taken = take_steps(fill, optimiser, budget, told, stop)
     if taken % epoch:  # a budget that ends within an epoch
         best.is_enough(taken)
     best.restore()
-    table.widen()
+    table.restore()
     facts = adaptation_facts(base, target, best.steps, seed)
     facts |= {"held_out": len(held_out), "held_out_f1": round(best.f1, 4)}
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)

@@ -12,22 +12,22 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from adaptner.adaptation.batch_encoding import Encode, Part, read
-from adaptner.adaptation.descent import Batches, descend
-from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, set_gradients
-from adaptner.adaptation.joint_training import joined
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.batch_encoding import EncodedBatch, EncodeFunction, encode_lists
+from adaptner.adaptation.descent import SentenceBatches, take_steps
+from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, compute_gradients
+from adaptner.adaptation.joint_training import add_target_domain
+from adaptner.adaptation.target import TargetData
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.active_vocabulary import NarrowTable
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
 from adaptner.nn.model import TaggingModel
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
 
-class TwoSidedConfig(FineTuneConfig):
+class SourceTargetConfig(FineTuneConfig):
     decoder: Literal["fresh"] = "fresh"
     freeze_decoder: Literal[False] = False
     source_share: float = Field(
@@ -36,52 +36,56 @@ class TwoSidedConfig(FineTuneConfig):
 
 
 @dataclass(frozen=True)
-class Side:
+class EncodedSide:
     """What is made of a batch, its tags numbered over the labels of both sides, and its φ."""
 
-    part: Part
+    part: EncodedBatch
     decoder: CRF
     both: LabelSet
 
     def loss(self) -> Tensor:
         own = self.decoder.labels.index
         numbers = torch.tensor([own.get(tag, 0) for tag in self.both.tags])
-        return Part(self.part.states, self.part.mask, numbers[self.part.tags]).loss(self.decoder)
+        return EncodedBatch(self.part.states, self.part.mask, numbers[self.part.tags]).loss(
+            self.decoder
+        )
 
 
-Read = Callable[[], tuple[Side, Side]]  # the source's side, the target's side
-# Its forward takes a ``Read`` and returns a loss; its parameters learn too. Where it has an ``encode``,
+EncodeBothSides = Callable[
+    [], tuple[EncodedSide, EncodedSide]
+]  # the source's side, the target's side
+# Its forward takes a ``EncodeBothSides`` and returns a loss; its parameters learn too. Where it has an ``encode``,
 # that takes the encoder's place.
-Objective = Callable[[TaggingModel, torch.Generator], nn.Module]
+ObjectiveFactory = Callable[[TaggingModel, torch.Generator], nn.Module]
 
 
-def two_sided_tune(
+def train_on_source_and_target(
     base: Base,
     sentences: Sequence[Sentence],
     sources: Mapping[str, Sequence[Sentence]],
-    config: TwoSidedConfig,
-    objective: Objective,
+    config: SourceTargetConfig,
+    objective: ObjectiveFactory,
     *,
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """At every step one of the sources, drawn uniformly, meets the target."""
-    target = Target.of(base, sentences, labels)
+    target = TargetData.of(base, sentences, labels)
     budget = budget or Budget(config.steps_for(len(target.sentences)))
     generator, rng = torch.Generator().manual_seed(seed), random.Random(seed)
-    model = joined(base, list(sources), target.labels, False, False, generator)
+    model = add_target_domain(base, list(sources), target.labels, False, False, generator)
     goal = len(sources)
     bound = objective(model, generator)
-    encode: Encode = getattr(bound, "encode", model.encoder)
+    encode: EncodeFunction = getattr(bound, "encode", model.encoder)
     pool = [s for own in sources.values() for s in own]
-    table = NarrowTable(model.encoder, base.batcher, [*target.sentences, *pool])
+    table = ActiveVocabulary(model.encoder, base.batcher, [*target.sentences, *pool])
     optimiser = config.optimiser_of(
         model.encoder, [*model.decoder.parameters(), *bound.parameters()]
     )
-    own_batches = Batches(target.sentences, config.batch, rng)
-    source_batches = [Batches(own, config.batch, rng) for own in sources.values()]
+    own_batches = SentenceBatches(target.sentences, config.batch, rng)
+    source_batches = [SentenceBatches(own, config.batch, rng) for own in sources.values()]
 
     def fill() -> float:
         number = rng.randrange(goal)
@@ -89,25 +93,25 @@ def two_sided_tune(
         decoders = [model.decoder_of(number), model.decoder_of(goal)]
         both = target.labels.with_labels(x for d in decoders for x in d.labels.labels)
 
-        def sides() -> tuple[Side, Side]:
-            parts = read(encode, table.batcher, both, lists, generator)
+        def sides() -> tuple[EncodedSide, EncodedSide]:
+            parts = encode_lists(encode, table.batcher, both, lists, generator)
             first, second = (
-                Side(part, decoder, both)
+                EncodedSide(part, decoder, both)
                 for part, decoder in zip(parts, decoders, strict=True)
                 if isinstance(decoder, CRF)
             )
             return first, second
 
         loss = bound(sides)
-        set_gradients(loss, optimiser.parameters)
+        compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = descend(fill, optimiser, budget, watch)
-    table.widen()
+    steps = take_steps(fill, optimiser, budget, watch)
+    table.restore()
     facts = adaptation_facts(base, target, steps, seed) | {"source_sentences": len(pool)}
     decoder = model.decoder_of(goal)
     return Tagger(model.encoder, decoder, base.batcher, base.method, facts, base.folder)
 
 
-def labelling_loss(source: Side, target: Side, source_share: float) -> Tensor:
+def labelling_loss(source: EncodedSide, target: EncodedSide, source_share: float) -> Tensor:
     return source_share * source.loss() + (1 - source_share) * target.loss()

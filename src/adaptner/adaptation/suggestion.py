@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from adaptner.adaptation.uncertainty import unsure
+from adaptner.adaptation.uncertainty import token_entropies
 from adaptner.models.tagger import Tagger
 from adaptner.types import Entity, Sentence
 
@@ -41,7 +41,7 @@ class _Candidate:
         return sum(n * (SHOWN if word in shown else 1) for word, n in self.nats.items())
 
 
-def suggest(
+def select_sentences(
     tagger: Tagger,
     sentences: Iterable[Sentence],
     number: int = 10,
@@ -74,7 +74,7 @@ def _best(
 ) -> list[_Candidate]:
     """Gains only fall as others are chosen, so that the greatest are enough."""
     heap: list[tuple[float, int, _Candidate]] = []
-    for number, (sentence, nats) in zip(count(), unsure(tagger, sentences)):
+    for number, (sentence, nats) in zip(count(), token_entropies(tagger, sentences)):
         by_word: dict[str, float] = {}
         for token, value in zip(sentence.tokens, nats, strict=True):
             word = token.lower()

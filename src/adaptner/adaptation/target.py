@@ -11,12 +11,14 @@ from adaptner.types import LabelSet, Sentence
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetData:
     sentences: list[Sentence]
     labels: LabelSet  # in the base's tag scheme
 
     @classmethod
-    def of(cls, base: Base, given: Sequence[Sentence], labels: LabelSet | None = None) -> Target:
+    def of(
+        cls, base: Base, given: Sequence[Sentence], labels: LabelSet | None = None
+    ) -> TargetData:
         """``labels`` adds to those of the sentences (a few-shot draw may show only some, or none)."""
         sentences = [s for s in given if len(s)]
         if not sentences:
@@ -28,14 +30,16 @@ class Target:
         return cls(sentences, wanted)
 
     @classmethod
-    def unseen(cls, base: Base, domains: Iterable[str], labels: LabelSet | None = None) -> Target:
+    def unseen(
+        cls, base: Base, domains: Iterable[str], labels: LabelSet | None = None
+    ) -> TargetData:
         """Zero-shot: no labelled sentence, and the labels of ``domains`` of the base. ``labels`` are
         those wanted, where they are known."""
         numbers = [base.model.domains.index(name) for name in domains]
         known = base.labels.with_labels(
             x for number in numbers for x in base.model.labels_of(number).labels
         )
-        if labels is not None and not known.covers(labels):
+        if labels is not None and not known.includes(labels):
             raise UnknownLabels(
                 target=", ".join(labels.labels), known=", ".join(known.labels) or "none"
             )

@@ -14,7 +14,9 @@ AT_ONCE = 64  # sentences
 
 
 @torch.no_grad()
-def unsure(tagger: Tagger, sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, list[float]]]:
+def token_entropies(
+    tagger: Tagger, sentences: Iterable[Sentence]
+) -> Iterator[tuple[Sentence, list[float]]]:
     """Each sentence with the entropy of its tokens' tags, in nats. What has no token, or more than
     anybody would mark by hand (``WINDOW``), is left out."""
     fit = (s for s in sentences if 0 < len(s) <= WINDOW)

@@ -11,14 +11,14 @@ from adaptner.models.tagger import Tagger
 from adaptner.types import LabelSet, Sentence
 
 
-def as_is(
+def use_base_unchanged(
     base: Base, support: Sequence[Sentence], method: str, *, labels: LabelSet | None = None
 ) -> Tagger:
     """θ and the one φ of all domains. ``support`` only shows which labels are wanted."""
     wanted = base.labels.with_labels(
         (*(labels.labels if labels else ()), *LabelSet.of(support).labels)
     )
-    if not base.model.shape.shared or not base.labels.covers(wanted):
+    if not base.model.shape.shared or not base.labels.includes(wanted):
         raise HeterogeneousTarget(
             method=method,
             target=", ".join(wanted.labels) or "none",

@@ -1,29 +1,29 @@
 """The one engine of all bilevel methods: inner loop, outer gradient, task weighting, one step."""
 
-from adaptner.bilevel.domain_split import Chosen, DomainSplit, SplitStep
-from adaptner.bilevel.gradient_accumulation import Gathered
-from adaptner.bilevel.inner import InnerLoop, Objective, group_gradients
+from adaptner.bilevel.domain_split import DomainBatch, DomainSplit, DomainSplitStep
+from adaptner.bilevel.gradient_accumulation import GradientAccumulator
+from adaptner.bilevel.inner import InnerLoop, LossFunction, group_gradients
 from adaptner.bilevel.outer import OUTER, FirstOrder, Implicit, OuterGradient, SecondOrder
 from adaptner.bilevel.step import Step, bilevel_step
-from adaptner.bilevel.weighting import WEIGHTING, TaskWeighting, hardness, uniform
+from adaptner.bilevel.weighting import WEIGHTING, TaskWeighting, equal_weights, hardness_weights
 
 __all__ = [
     "OUTER",
     "WEIGHTING",
-    "Chosen",
+    "DomainBatch",
     "DomainSplit",
+    "DomainSplitStep",
     "FirstOrder",
-    "Gathered",
+    "GradientAccumulator",
     "Implicit",
     "InnerLoop",
-    "Objective",
+    "LossFunction",
     "OuterGradient",
     "SecondOrder",
-    "SplitStep",
     "Step",
     "TaskWeighting",
     "bilevel_step",
+    "equal_weights",
     "group_gradients",
-    "hardness",
-    "uniform",
+    "hardness_weights",
 ]

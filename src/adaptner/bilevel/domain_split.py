@@ -15,20 +15,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adaptner.bilevel.inner import Objective
+from adaptner.bilevel.inner import LossFunction
 from adaptner.nn.model import Losses, Parameters
 
 
 @dataclass(frozen=True)
-class Chosen:
+class DomainBatch:
     """A task of each chain: its losses as a function of all parameters, and its own φ and γ."""
 
-    objective: Objective
+    objective: LossFunction
     fixed: Parameters
 
 
 @dataclass(frozen=True)
-class SplitStep:
+class DomainSplitStep:
     """Meta-validation losses (G,) and, stacked, the gradients of θ0 (eq. 20), φ0 (21), γ0 (22)."""
 
     losses: Losses
@@ -46,8 +46,8 @@ class DomainSplit:
     maml: bool = False
 
     def __call__(
-        self, training: Sequence[Chosen], validation: Chosen, theta: Parameters
-    ) -> SplitStep:
+        self, training: Sequence[DomainBatch], validation: DomainBatch, theta: Parameters
+    ) -> DomainSplitStep:
         old = new = theta
         outer = {n: torch.zeros_like(p) for n, p in theta.items()}
         for task in training:
@@ -66,8 +66,8 @@ class DomainSplit:
         return self._validated(validation, new if self.new_only else old, new, outer)
 
     def _validated(
-        self, task: Chosen, for_label: Parameters, for_aux: Parameters, outer: Parameters
-    ) -> SplitStep:
+        self, task: DomainBatch, for_label: Parameters, for_aux: Parameters, outer: Parameters
+    ) -> DomainSplitStep:
         """Eq. 19 and its gradients, first order: φ0 by the labelling part, γ0 by the other."""
         fixed = _leaves(task.fixed)
         decoder = {n: p for n, p in fixed.items() if n.startswith("decoder.")}
@@ -88,7 +88,7 @@ class DomainSplit:
         gradients = {n: found[n] for n in fixed}
         theta = found if self.maml else outer
         gradients |= {n: theta[n] for n in outer}
-        return SplitStep(Losses(label, aux, label if aux is None else label + aux), gradients)
+        return DomainSplitStep(Losses(label, aux, label if aux is None else label + aux), gradients)
 
 
 def _gradient(losses: Tensor, parameters: Parameters, retain: bool = False) -> Parameters:

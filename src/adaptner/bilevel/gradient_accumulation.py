@@ -13,7 +13,7 @@ from adaptner.bilevel.weighting import TaskWeighting, Weights
 from adaptner.nn.model import Losses, TaggingModel
 
 
-class Gathered:
+class GradientAccumulator:
     """Adds up in the model's ``.grad``, so that a large θ's gradients are in memory once.
 
     A weight is a task's share of a sum over the batch, so those of earlier tasks all fall by one

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adaptner.nn.model import Group, Losses, Parameters, group_of
+from adaptner.nn.model import Losses, ParameterGroup, Parameters, group_of
 
-Objective = Callable[[Parameters], Losses]
+LossFunction = Callable[[Parameters], Losses]
 
 
 def group_gradients(
@@ -22,7 +22,7 @@ def group_gradients(
     ``apart``: ``parameters`` are what an inner loop started from, so that φ reaches the
     classification loss too and must not be taken from the total. ``keep_graph``: the gradients
     will be differentiated in turn."""
-    groups: dict[Group, list[str]] = {"encoder": [], "decoder": [], "head": []}
+    groups: dict[ParameterGroup, list[str]] = {"encoder": [], "decoder": [], "head": []}
     for name in parameters:
         groups[group_of(name)].append(name)
     wanted: list[tuple[Tensor, list[str]]]
@@ -61,7 +61,7 @@ class InnerLoop:
 
     def adapt(
         self,
-        support: Objective,
+        support: LossFunction,
         start: Parameters,
         *,
         through: bool = False,

@@ -14,13 +14,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from adaptner.bilevel.inner import InnerLoop, Objective, group_gradients
+from adaptner.bilevel.inner import InnerLoop, LossFunction, group_gradients
 from adaptner.nn.model import Losses, Parameters, group_of
 
 
 class OuterGradient(Protocol):
     def __call__(
-        self, inner: InnerLoop, support: Objective, query: Objective, start: Parameters
+        self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
         """Query losses and, per task, their gradient by ``start``; both detached."""
         ...
@@ -29,7 +29,7 @@ class OuterGradient(Protocol):
 @dataclass(frozen=True)
 class FirstOrder:
     def __call__(
-        self, inner: InnerLoop, support: Objective, query: Objective, start: Parameters
+        self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
         adapted = _leaves(inner.adapt(support, start))
         losses = query(adapted)
@@ -39,7 +39,7 @@ class FirstOrder:
 @dataclass(frozen=True)
 class SecondOrder:
     def __call__(
-        self, inner: InnerLoop, support: Objective, query: Objective, start: Parameters
+        self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
         start = _leaves(start)
         losses = query(inner.adapt(support, start, through=True))
@@ -59,7 +59,7 @@ class Implicit:
     tolerance: float = 1e-10  # of the squared residual, relative to the right-hand side
 
     def __call__(
-        self, inner: InnerLoop, support: Objective, query: Objective, start: Parameters
+        self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
         adapted = _leaves(inner.adapt(support, start, proximal=self.strength))
         names, points = list(adapted), list(adapted.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adaptner.bilevel.inner import InnerLoop, Objective
+from adaptner.bilevel.inner import InnerLoop, LossFunction
 from adaptner.bilevel.outer import OuterGradient
 from adaptner.bilevel.weighting import TaskWeighting, Weights
 from adaptner.nn.model import Losses, Parameters
@@ -20,8 +20,8 @@ class Step:
 
 
 def bilevel_step(
-    support: Objective,
-    query: Objective,
+    support: LossFunction,
+    query: LossFunction,
     start: Parameters,
     inner: InnerLoop,
     outer: OuterGradient,

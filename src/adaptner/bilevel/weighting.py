@@ -8,19 +8,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from adaptner.nn.model import Group, Losses
+from adaptner.nn.model import Losses, ParameterGroup
 
-Weights = dict[Group, Tensor]  # (G,) each, summing to one
+Weights = dict[ParameterGroup, Tensor]  # (G,) each, summing to one
 TaskWeighting = Callable[[Losses], Weights]
 
 
-def uniform(losses: Losses) -> Weights:
+def equal_weights(losses: Losses) -> Weights:
     """1/m for every task and group."""
     equal = torch.full_like(losses.total.detach(), 1 / len(losses.total))
     return {"encoder": equal, "decoder": equal, "head": equal}
 
 
-def hardness(losses: Losses) -> Weights:
+def hardness_weights(losses: Losses) -> Weights:
     """Eq. 2: a task's share of the batch's query loss; θ by the total, φ by labelling, ω by
     classification. Constants to differentiation."""
     aux = losses.label if losses.aux is None else losses.aux
@@ -40,4 +40,4 @@ def _share(losses: Tensor) -> Tensor:
     return values / total
 
 
-WEIGHTING: dict[str, TaskWeighting] = {"uniform": uniform, "hardness": hardness}
+WEIGHTING: dict[str, TaskWeighting] = {"uniform": equal_weights, "hardness": hardness_weights}

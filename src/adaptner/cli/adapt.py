@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, remark, warn
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, warn
 
 
 def adapt(
@@ -115,14 +115,14 @@ def adapt(
     """
     from adaptner import api
     from adaptner.cli.estimate import say_estimate, say_what_hurts
-    from adaptner.corpora.annotation_checks import remarks
+    from adaptner.corpora.annotation_checks import find_issues
     from adaptner.errors import BadUsage, NoEntities
-    from adaptner.methods.configuration import configured, for_base
-    from adaptner.methods.families.unadapted import Unadapted
-    from adaptner.methods.pretrained_transformer import UNTAUGHT, transformer_base
+    from adaptner.methods.configuration import make_method, method_for_base
+    from adaptner.methods.families.unadapted import UnadaptedMethod
+    from adaptner.methods.pretrained_transformer import UNTRAINED_METHOD, transformer_base
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.models.installed import default_base, load_base
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
 
     if base is not None and encoder is not None:
         raise BadUsage(
@@ -130,13 +130,13 @@ def adapt(
             remedy="leave out one of them",
         )
     if encoder is not None:
-        check_encoder(configured(UNTAUGHT, None, encoder=encoder), download=download)
+        check_encoder(make_method(UNTRAINED_METHOD, None, encoder=encoder), download=download)
     elif download:
         raise BadUsage(
             problem="--download: no transformer is named", remedy="name it with --encoder"
         )
     if method is not None and base is None:  # known before a base is loaded
-        api.check_given(configured(method, config), None, sources or (), unlabelled or (), augment)
+        api.check_given(make_method(method, config), None, sources or (), unlabelled or (), augment)
     if sentences is None and not zero_shot:
         raise BadUsage(
             problem="no labelled sentences", remedy="give a file of them, or --zero-shot"
@@ -151,8 +151,8 @@ def adapt(
         start = transformer_base(encoder)
     else:
         start = default_base() if base is None else load_base(base)
-    chosen = for_base(method, start, config)
-    learns = not isinstance(chosen, Unadapted)
+    chosen = method_for_base(method, start, config)
+    learns = not isinstance(chosen, UnadaptedMethod)
     if learns:
         say_what_hurts(given, quiet)
     for name in label or ():
@@ -165,12 +165,12 @@ def adapt(
     if learns and len(given) == 1:
         warn("one sentence only: the tagger will know little more than its words", quiet)
     if chosen.alone and start.raw and not (sources or zero_shot):
-        remark(
+        info(
             f"no --sources: {chosen.name} learns from the sentences and the text of the target alone",
             quiet,
         )
     begun = time.perf_counter()
-    with bar("adapting", quiet) as watch:
+    with progress_bar("adapting", quiet) as watch:
         tagger = api.adapt(
             given,
             start,
@@ -186,19 +186,19 @@ def adapt(
         )
     seconds = time.perf_counter() - begun
     if origin := tagger.facts.get("synonyms"):
-        remark(f"synonyms: {origin}", quiet)
+        info(f"synonyms: {origin}", quiet)
     if taught := tagger.facts.get("known"):
         pairs = (a if a == b else f"{a} as {b}" for a, b in taught.items())
-        remark(f"known to the base before: {', '.join(pairs)}", quiet)
+        info(f"known to the base before: {', '.join(pairs)}", quiet)
     if augment and not tagger.facts["augmented"]:
         warn("--augment found no other mention of any type: there are no copies", quiet)
     if estimate and learns:
-        with bar("estimating", quiet) as watch:
+        with progress_bar("estimating", quiet) as watch:
             api.assess(tagger, start, chosen, given, seed=seed, watch=watch)
     tagger.save(output)
     if as_json:
         facts = {**tagger.facts, "labels": dict(counts), "seconds": round(seconds, 3)}
-        facts["remarks"] = [one.as_json() for one in remarks(given)]
+        facts["remarks"] = [one.as_json() for one in find_issues(given)]
         emit_json({"model": str(output), "method": tagger.method, **facts})
     else:
         seen = ", ".join(f"{name} ({count})" for name, count in counts.most_common())
@@ -211,6 +211,6 @@ def adapt(
         done = f"adapted in {seconds:.1f} s" if learns else "the base as it is"
         if held_out := tagger.facts.get("held_out"):
             done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} of them, held out)"
-        remark(f"{len(given)} sentences, {what}; {done}; model in {output}", quiet)
+        info(f"{len(given)} sentences, {what}; {done}; model in {output}", quiet)
         if estimate and learns:
             say_estimate(tagger, quiet)

@@ -16,7 +16,7 @@ def bases(as_json: JsonFlag = False) -> None:
     from rich import box
     from rich.table import Table
 
-    from adaptner.models.installed import folders, installed_bases
+    from adaptner.models.installed import base_folders, installed_bases
 
     found = installed_bases()
     if as_json:
@@ -50,4 +50,4 @@ def bases(as_json: JsonFlag = False) -> None:
         out.print(table, soft_wrap=False)
     else:
         out.print("no base is installed; `adaptner adapt` makes one from the package's corpora")
-    out.print(f"your own: {folders()[0]}", soft_wrap=True)
+    out.print(f"your own: {base_folders()[0]}", soft_wrap=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, complain, emit_json, out, warn
+from adaptner.cli.common import JsonFlag, emit_json, out, print_error, warn
 from adaptner.errors import AdaptnerError
 
 if TYPE_CHECKING:
-    from adaptner.text.schemes import Repair
+    from adaptner.text.schemes import TagRepair
     from adaptner.types import Sentence
 
 _SHOWN = 20  # of each kind of remark; --json has them all
@@ -49,7 +49,7 @@ class Findings:
     file: str
     format: str
     errors: list[AdaptnerError] = field(default_factory=list)
-    repairs: list[tuple[int, Repair]] = field(default_factory=list)
+    repairs: list[tuple[int, TagRepair]] = field(default_factory=list)
     documents: int = 0
     sentences: list[Sentence] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)  # of the document of each sentence
@@ -60,7 +60,7 @@ class Findings:
 
     def remarks(self) -> list[dict[str, Any]]:
         """What is legal but may be a slip."""
-        from adaptner.corpora.annotation_checks import remarks
+        from adaptner.corpora.annotation_checks import find_issues
 
         found: list[dict[str, Any]] = []
         if self.documents and not self.labels and not self.errors:
@@ -71,8 +71,8 @@ class Findings:
                     "message": "nothing is marked in this file",
                 }
             )
-        for one in remarks(self.sentences):
-            message = one.said(lambda number: f"line {self.lines[number]}")
+        for one in find_issues(self.sentences):
+            message = one.describe(lambda number: f"line {self.lines[number]}")
             found.append({"kind": one.kind, "line": self.lines[one.number], "message": message})
         return found
 
@@ -123,7 +123,7 @@ def examine(file: str, format: str | None = None) -> Findings:
 
 def _print(findings: Findings) -> None:
     for error in findings.errors:
-        complain(str(error))
+        print_error(str(error))
     for line, repair in findings.repairs:
         warn(f"{findings.file}:{line}: {repair.was} read as {repair.now} ({repair.reason})")
     shown: Counter[str] = Counter()

@@ -29,7 +29,7 @@ LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets", "-
 LISTS_OF = {"reproduce": ("--sizes",)}  # other verbs take a comma-separated value
 
 
-def spread(arguments: Sequence[str]) -> list[str]:
+def expand_list_options(arguments: Sequence[str]) -> list[str]:
     """``--sources A B C`` as ``--sources A --sources B --sources C``, which is what click reads."""
     spelled: list[str] = []
     current = None
@@ -46,7 +46,7 @@ def spread(arguments: Sequence[str]) -> list[str]:
     return spelled
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """An error, on standard error, in red where there are colours."""
     err.print("error: ", style="bold red", end="")
     err.print(message, markup=False)
@@ -61,7 +61,7 @@ def system_error(error: OSError) -> str:
     return f"{place}{reason}\n  What to do: check the path, and that you may read and write there"
 
 
-def remark(message: str, quiet: bool = False) -> None:
+def info(message: str, quiet: bool = False) -> None:
     if not quiet:
         err.print(message, markup=False, style="dim")
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adaptner.cli.common import QuietFlag, remark, warn
+from adaptner.cli.common import QuietFlag, info, warn
 from adaptner.errors import BadUsage
 from adaptner.text.schemes import Scheme
 
 if TYPE_CHECKING:
-    from adaptner.formats.base import Format, Placed
-    from adaptner.text.schemes import Repair
+    from adaptner.formats.base import Format, LocatedDocument
+    from adaptner.text.schemes import TagRepair
     from adaptner.types import Document
 
 
@@ -45,27 +45,27 @@ def convert(
     Example: adaptner convert train.jsonl train.conll --scheme BIOES
     """
     from adaptner.formats import find
-    from adaptner.formats.conll import Conll
+    from adaptner.formats.conll import ConllFormat
 
     reader, writer = find(source, from_), find(target, to)
-    if scheme is not None and not isinstance(writer, Conll):
+    if scheme is not None and not isinstance(writer, ConllFormat):
         raise BadUsage(
             problem=f"--scheme is for CoNLL output, and {target} is {writer.name}",
             remedy="leave --scheme out, or write a .conll file",
         )
 
-    def tell(line: int, repair: Repair) -> None:
+    def tell(line: int, repair: TagRepair) -> None:
         warn(f"{source}:{line}: {repair.was} read as {repair.now} ({repair.reason})", quiet)
 
     passing = _Passing(source, writer)
     documents = passing.through(reader.placed(source, tell))
-    if isinstance(writer, Conll):
+    if isinstance(writer, ConllFormat):
         writer.write(documents, target, scheme or Scheme.BIO)
     else:
         writer.write(documents, target)
     for loss in passing.losses():
         warn(loss, quiet)
-    remark(f"{passing.documents} document(s), {passing.entities} entities -> {target}", quiet)
+    info(f"{passing.documents} document(s), {passing.entities} entities -> {target}", quiet)
 
 
 class _Passing:
@@ -76,7 +76,7 @@ class _Passing:
         self._writer = writer
         self.documents = self.entities = self._ids = self._scores = self._bare = 0
 
-    def through(self, placed_documents: Iterator[Placed]) -> Iterator[Document]:
+    def through(self, placed_documents: Iterator[LocatedDocument]) -> Iterator[Document]:
         from adaptner.text.alignment import problems_of
 
         for placed in placed_documents:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, complain, emit_json, out, remark, warn
+from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, info, out, print_error, warn
 
 if TYPE_CHECKING:
-    from adaptner.corpora.fetch import Outcome
+    from adaptner.corpora.fetch import FetchResult
 
 app = typer.Typer(help="Find, get and look at labelled corpora.", no_args_is_help=True)
 
@@ -52,13 +52,13 @@ def list_(
     from adaptner.cli.corpora_tables import facts, print_card, print_catalogue
     from adaptner.corpora.catalogue import catalogue, find, state
     from adaptner.errors import FileMissing
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
 
     if data is not None and not data.is_dir():
         raise FileMissing(file=data, hint="--data takes a folder with GROUP/NAME/SPLIT.conll")
     entries = [find(name) for name in names] if names else list(catalogue())
     states: dict[str, str] = {}
-    with bar("comparing checksums", quiet=json or data is None) as watch:
+    with progress_bar("comparing checksums", quiet=json or data is None) as watch:
         for number, entry in enumerate(entries, start=1):
             states[entry.name] = state(entry, data)
             watch(number, len(entries))
@@ -105,13 +105,13 @@ def fetch(
     """
     from adaptner.cli.corpora_tables import download_bars
     from adaptner.corpora.catalogue import select
-    from adaptner.corpora.download import Web
+    from adaptner.corpora.download import Downloader
     from adaptner.corpora.fetch import Fetcher, origin_of
     from adaptner.errors import AdaptnerError
 
     entries = select(names)
     source = origin_of(origin)
-    web = Web(attempts=attempts, timeout=timeout)
+    web = Downloader(attempts=attempts, timeout=timeout)
     report: list[dict[str, Any]] = []
     for entry in entries:
         try:
@@ -119,7 +119,7 @@ def fetch(
                 fetcher = Fetcher(output, web, watching, verify=not no_verify, replace=replace)
                 outcome = fetcher.fetch(entry, source)
         except AdaptnerError as error:
-            complain(str(error))
+            print_error(str(error))
             report.append({"name": entry.name, "did": "failed", "error": str(error)})
         else:
             report.append(asdict(outcome))
@@ -152,16 +152,16 @@ def convert(
     """
     from adaptner.corpora.conversion import convert_folder
     from adaptner.corpora.fetch import Fetcher
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
 
     fetcher = Fetcher(output, verify=not no_verify, replace=replace)
-    with bar("reading", quiet or json) as watch:
+    with progress_bar("reading", quiet or json) as watch:
         outcomes, left_out = convert_folder(name, folder, fetcher, watch)
     for outcome in outcomes:
         _tell(outcome, json, quiet)
     for reason, count in left_out.items():
         if count:
-            remark(f"left out: {count:,} {reason}", quiet)
+            info(f"left out: {count:,} {reason}", quiet)
     if json:
         left = {reason: count for reason, count in left_out.items() if count}
         emit_json({"corpora": [asdict(o) for o in outcomes], "left_out": left})
@@ -183,19 +183,19 @@ def stats(
     """
     from adaptner.cli.corpora_tables import print_statistics
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.corpora.statistics import statistics
+    from adaptner.corpora.statistics import corpus_statistics
 
     found = []
     for folder in folders:
         corpus = load_corpus(folder)
-        found.append((statistics(corpus), corpus.sha256))
+        found.append((corpus_statistics(corpus), corpus.sha256))
     if json:
         emit_json([asdict(figures) | {"sha256": sha256} for figures, sha256 in found])
     else:
         print_statistics([figures for figures, _ in found])
 
 
-def _tell(outcome: Outcome, json: bool, quiet: bool) -> None:
+def _tell(outcome: FetchResult, json: bool, quiet: bool) -> None:
     if not json:
         splits = ", ".join(outcome.sha256)
         out.print(f"{outcome.name}: {outcome.did} ({splits})", markup=False)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from adaptner.cli.common import err, out
 
 if TYPE_CHECKING:
-    from adaptner.corpora.catalogue import Entry
-    from adaptner.corpora.download import Watch
-    from adaptner.corpora.fetch import Watching
+    from adaptner.corpora.catalogue import CatalogueEntry
+    from adaptner.corpora.download import DownloadProgress
+    from adaptner.corpora.fetch import FetchProgress
     from adaptner.corpora.statistics import Statistics
 
 
-def facts(entry: Entry, state: str) -> dict[str, Any]:
+def facts(entry: CatalogueEntry, state: str) -> dict[str, Any]:
     """Everything, for machines."""
     return {
         "name": entry.name,
@@ -37,7 +37,7 @@ def facts(entry: Entry, state: str) -> dict[str, Any]:
     }
 
 
-def print_catalogue(entries: Sequence[Entry], states: Mapping[str, str]) -> None:
+def print_catalogue(entries: Sequence[CatalogueEntry], states: Mapping[str, str]) -> None:
     """The groups one after the other, then what has to be got by hand, and how."""
     rows: list[tuple[str, ...]] = [("corpus", "state", "sentences", "domain", "licence", "papers")]
     group = ""
@@ -61,7 +61,7 @@ def print_catalogue(entries: Sequence[Entry], states: Mapping[str, str]) -> None
         )
     _print_aligned(rows, right=2)
     # Six corpora of one package are said once.
-    by_hand: dict[str, list[Entry]] = {}
+    by_hand: dict[str, list[CatalogueEntry]] = {}
     for entry in entries:
         if entry.obtain:
             by_hand.setdefault(entry.obtain, []).append(entry)
@@ -81,7 +81,7 @@ def _print_aligned(rows: Sequence[Sequence[str]], right: int) -> None:
         out.print("  ".join(cells).rstrip(), markup=False)
 
 
-def print_card(entry: Entry, state: str) -> None:
+def print_card(entry: CatalogueEntry, state: str) -> None:
     splits = ", ".join(f"{split} {count:,}" for split, count in entry.sentences.items())
     lines = {
         "state": state,
@@ -107,7 +107,7 @@ def print_card(entry: Entry, state: str) -> None:
         out.print(f"  {split}.conll: {sha256}", markup=False)
 
 
-def _convert_call(entry: Entry) -> str:
+def _convert_call(entry: CatalogueEntry) -> str:
     from adaptner.corpora.fetch import convert_name
 
     if not entry.conversion:
@@ -116,12 +116,12 @@ def _convert_call(entry: Entry) -> str:
 
 
 @contextmanager
-def download_bars(quiet: bool) -> Iterator[Watching]:
+def download_bars(quiet: bool) -> Iterator[FetchProgress]:
     """One bar a file, on standard error where someone can see it."""
-    from adaptner.corpora.download import unwatched
+    from adaptner.corpora.download import no_download_progress
 
     if quiet or not err.is_terminal:
-        yield lambda name: unwatched
+        yield lambda name: no_download_progress
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -133,7 +133,7 @@ def download_bars(quiet: bool) -> Iterator[Watching]:
     )
     with Progress(*columns, console=err, transient=True) as progress:
 
-        def watching(name: str) -> Watch:
+        def watching(name: str) -> DownloadProgress:
             task = progress.add_task(name, total=None)
 
             def watch(done: int, total: int) -> None:

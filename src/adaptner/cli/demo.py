@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out
 
 
 def demo(
@@ -32,12 +32,12 @@ def demo(
     from adaptner.cli.show import terminal
     from adaptner.compute_settings import prepare_process
     from adaptner.corpora.own import own_corpus
-    from adaptner.episodes import draw
+    from adaptner.episodes import draw_sentences
     from adaptner.files import atomic_file
-    from adaptner.formats.chunks import Part
+    from adaptner.formats.chunks import DocumentChunk
     from adaptner.metrics.spans import score_entities
     from adaptner.models.installed import default_base
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
     from adaptner.tagging.page import page
     from adaptner.types import Document
 
@@ -47,13 +47,13 @@ def demo(
     base = default_base()
     prepared = time.perf_counter() - begun
     corpus = own_corpus("cellline")
-    support, test = draw(corpus.split("train"), sentences, seed), corpus.split("test")
+    support, test = draw_sentences(corpus.split("train"), sentences, seed), corpus.split("test")
     label = corpus.labels.labels[0]
     mentions = sum(len(s.entities) for s in support)
-    remark(f"New type {label}: {len(support)} labelled sentences with {mentions} mentions", quiet)
+    info(f"New type {label}: {len(support)} labelled sentences with {mentions} mentions", quiet)
 
     begun = time.perf_counter()
-    with bar("adapting", quiet) as watch:
+    with progress_bar("adapting", quiet) as watch:
         tagger = api.adapt(support, base, seed=seed, watch=watch)
     adapted = time.perf_counter() - begun
     begun = time.perf_counter()
@@ -69,7 +69,7 @@ def demo(
     )
     with atomic_file(output / "demo.html") as file:
         title = "Cell lines found in unseen sentences"
-        file.writelines(page(map(Part, documents), (label,), title, summary))
+        file.writelines(page(map(DocumentChunk, documents), (label,), title, summary))
     if as_json:
         emit_json(
             {

@@ -16,14 +16,14 @@ _SHOWN = 3  # remarks of each kind; `adaptner check` has them all
 
 
 def say_what_hurts(sentences: Sequence[Sentence], quiet: bool) -> None:
-    from adaptner.corpora.annotation_checks import remarks
+    from adaptner.corpora.annotation_checks import find_issues
 
     shown: Counter[str] = Counter()
-    for one in remarks(sentences):
+    for one in find_issues(sentences):
         shown[one.kind] += 1
         if shown[one.kind] <= _SHOWN:
             place = f"sentence {one.number + 1}: " if one.is_placed else ""
-            warn(place + one.said(lambda number: f"sentence {number + 1}"), quiet)
+            warn(place + one.describe(lambda number: f"sentence {number + 1}"), quiet)
     for kind, count in shown.items():
         if count > _SHOWN:
             warn(f"{count - _SHOWN} more of kind {kind!r}: `adaptner check` lists them", quiet)

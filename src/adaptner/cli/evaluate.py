@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out
 
 if TYPE_CHECKING:
     from adaptner.corpora.corpus import Corpus
@@ -87,14 +87,14 @@ def evaluate(
     from adaptner import api
     from adaptner.compute_settings import prepare_process
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.episodes import draw
-    from adaptner.evaluation.protocol import few_shot
+    from adaptner.episodes import draw_sentences
+    from adaptner.evaluation.protocol import evaluate_few_shot
     from adaptner.evaluation.tables import rich_table, summarise
     from adaptner.files import atomic_file
-    from adaptner.methods.configuration import configured, for_base
+    from adaptner.methods.configuration import make_method, method_for_base
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.models.installed import load_base
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
 
     prepare_process()
@@ -103,15 +103,15 @@ def evaluate(
         _refuse("--vectors", vectors)
         _refuse("--encoder", encoder)
         start = load_base(base)
-        chosen = for_base(method, start, config)
+        chosen = method_for_base(method, start, config)
         api.check_given(chosen, start, sources or ())
         chosen.check(start)
     else:
-        chosen = configured(_named(method), config, encoder=encoder)
+        chosen = make_method(_named(method), config, encoder=encoder)
         check_encoder(chosen, download=download, vectors=vectors)
     corpus = load_corpus(target)
     test = corpus.split("test")
-    draw(corpus.split("train"), max([1, *counts]), seed)  # too few? known before the work
+    draw_sentences(corpus.split("train"), max([1, *counts]), seed)  # too few? known before the work
     if base is not None:
         domains = api.sources_for(sources or (), test)
         _tell_removed(domains, quiet)
@@ -119,8 +119,8 @@ def evaluate(
         domains, start = _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet)
     rows = []
     total = (len(counts) + len(percents)) * draws
-    with bar(f"{corpus.name}: {total} draws", quiet) as watch:
-        for row in few_shot(
+    with progress_bar(f"{corpus.name}: {total} draws", quiet) as watch:
+        for row in evaluate_few_shot(
             chosen,
             start,
             corpus,
@@ -141,7 +141,7 @@ def evaluate(
         emit_json(result)
     else:
         out.print(rich_table(result["summary"]))
-        remark(f"{len(test[:limit]):,} test sentences, strict spans", quiet)
+        info(f"{len(test[:limit]):,} test sentences, strict spans", quiet)
 
 
 def _sizes(text: str | None, shares: str | None) -> list[int]:
@@ -201,7 +201,7 @@ def _named(method: str | None) -> str:
 def _tell_removed(domains: Sequence[SourceDomain], quiet: bool) -> None:
     removed = sum(d.removed for d in domains)
     if domains:
-        remark(f"{removed} source sentences left out: they stand in the target's test set", quiet)
+        info(f"{removed} source sentences left out: they stand in the target's test set", quiet)
 
 
 def _pretrained(
@@ -217,9 +217,9 @@ def _pretrained(
     from adaptner.corpora.corpus import group_by_domain, load_corpus
     from adaptner.corpora.sources import source_domains
     from adaptner.errors import BadUsage
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
-    from adaptner.training.loop import Run
+    from adaptner.training.loop import TrainingRun
     from adaptner.vectors.word_vectors import read_vectors
 
     if not sources:
@@ -230,9 +230,9 @@ def _pretrained(
     _tell_removed(domains, quiet)
     _refuse_foreign_labels(chosen, domains, corpus)
     table = None if vectors is None else read_vectors(vectors)
-    with bar(chosen.title, quiet) as watch:
+    with progress_bar(chosen.title, quiet) as watch:
         base = chosen.fit(
-            domains, Budget(iterations), vectors=table, seed=seed, run=Run(watch=watch)
+            domains, Budget(iterations), vectors=table, seed=seed, run=TrainingRun(watch=watch)
         )
     return domains, base
 
@@ -240,10 +240,10 @@ def _pretrained(
 def _refuse_foreign_labels(chosen: Method, domains: Sequence[SourceDomain], corpus: Corpus) -> None:
     """A base that could not be used as it is need not be pretrained first."""
     from adaptner.errors import HeterogeneousTarget
-    from adaptner.methods.families.unadapted import Unadapted
+    from adaptner.methods.families.unadapted import UnadaptedMethod
 
     known = sorted({label for d in domains for label in d.labels.labels})
-    if isinstance(chosen, Unadapted) and not set(corpus.labels.labels) <= set(known):
+    if isinstance(chosen, UnadaptedMethod) and not set(corpus.labels.labels) <= set(known):
         raise HeterogeneousTarget(
             method=chosen.name,
             known=", ".join(known),

@@ -25,13 +25,13 @@ def hardness(
 
     from adaptner.errors import BadUsage, FileMissing, ModelUnreadable
     from adaptner.training.loop import HARDNESS
-    from adaptner.training.records import read_records
+    from adaptner.training.records import read_metrics
 
     if not (run / HARDNESS).is_file():
         raise FileMissing(file=run / HARDNESS, hint="give the folder of a pretraining run")
     tasks: dict[int, list[dict[str, Any]]] = {}
     try:
-        for record in read_records(run / HARDNESS):
+        for record in read_metrics(run / HARDNESS):
             tasks.setdefault(record["iteration"], []).append(record)
     except (ValueError, KeyError, TypeError) as error:
         reason = f"{HARDNESS} is damaged ({error})"

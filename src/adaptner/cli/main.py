@@ -69,33 +69,33 @@ app.add_typer(vectors.app, name="vectors")
 
 def main() -> None:
     """Entry point: exit code 0 for success, 1 for a failed job, 2 for a wrong call."""
-    from adaptner.cli.common import complain, spread, system_error
+    from adaptner.cli.common import expand_list_options, print_error, system_error
 
     try:
         try:
-            app(args=spread(sys.argv[1:]))
+            app(args=expand_list_options(sys.argv[1:]))
         finally:
             sys.stdout.flush()  # a full disk is to be met here, not when the interpreter ends
     except AdaptnerError as error:
-        complain(str(error))
+        print_error(str(error))
         sys.exit(error.exit_code)
     except SystemExit as end:
         if end.code == _INTERRUPTED:
-            complain("stopped by you")
+            print_error("stopped by you")
             sys.exit(1)
         raise
     except KeyboardInterrupt:
-        complain("stopped by you")
+        print_error("stopped by you")
         sys.exit(1)
     except BrokenPipeError:  # whoever read our output has had enough
         _give_up_output()
         sys.exit(1)
     except OSError as error:
-        complain(system_error(error))
+        print_error(system_error(error))
         _give_up_output()
         sys.exit(1)
     except MemoryError:
-        complain("out of memory\n  What to do: give smaller files")
+        print_error("out of memory\n  What to do: give smaller files")
         sys.exit(1)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info
 
 
 def pretrain(
@@ -88,11 +88,11 @@ def pretrain(
     from adaptner.compute_settings import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
-    from adaptner.methods.configuration import configured
+    from adaptner.methods.configuration import make_method
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.models.installed import base_folder
     from adaptner.pretraining.from_sources import pretrain as run
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
 
     if seconds is not None and not seconds > 0:  # not a number is not above zero either
@@ -106,12 +106,12 @@ def pretrain(
         start = base_folder(start)
     prepare_process()
     overrides = {} if k is None else {"k": k}
-    chosen = configured(method, config, overrides, encoder)
+    chosen = make_method(method, config, overrides, encoder)
     check_encoder(chosen, download=download, vectors=vectors, start=start)
-    remark("reading the corpora ...", quiet)
+    info("reading the corpora ...", quiet)
     corpora = [load_corpus(spec) for spec in sources]
     excluded = [load_corpus(spec) for spec in held_out or ()]
-    with bar(f"{chosen.title}", quiet) as watch:
+    with progress_bar(f"{chosen.title}", quiet) as watch:
         base = run(
             chosen,
             corpora,
@@ -124,9 +124,9 @@ def pretrain(
             seed=seed,
             resume=resume,
             watch=watch,
-            tell=lambda message: remark(message, quiet),
+            tell=lambda message: info(message, quiet),
         )
     if as_json:
         emit_json({"base": str(output), "method": base.method, **base.facts})
     else:
-        remark(f"{base.facts['iterations']} iterations; base in {output}", quiet)
+        info(f"{base.facts['iterations']} iterations; base in {output}", quiet)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark, warn
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, warn
 
 if TYPE_CHECKING:
-    from adaptner.reproduce.jobs.plan import Plan
-    from adaptner.reproduce.run.runner import Ended, Request
+    from adaptner.reproduce.jobs.plan import JobPlan
+    from adaptner.reproduce.run.runner import RunRequest, RunSummary
     from adaptner.reproduce.tables.published import PublishedTable
 
 
@@ -94,7 +94,7 @@ def reproduce(
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
     from adaptner.errors import BadUsage
-    from adaptner.reproduce.run.runner import Request, prepared, raise_failures, run
+    from adaptner.reproduce.run.runner import RunRequest, prepared, raise_failures, run
     from adaptner.reproduce.tables.counts import PLACES
     from adaptner.reproduce.tables.protocol import find_table
     from adaptner.reproduce.tables.protocols import protocol_of
@@ -110,7 +110,7 @@ def reproduce(
         return
     if download:
         _download(encoder)
-    request = Request(
+    request = RunRequest(
         data=data,
         vectors=vectors,
         output=output,
@@ -137,12 +137,12 @@ def reproduce(
 
         ended = looked_up(protocol, published, request)
     else:
-        ended = run(protocol, published, request, lambda text: remark(text, quiet), quiet)
+        ended = run(protocol, published, request, lambda text: info(text, quiet), quiet)
     pages = _report(ended, request, quiet)
     if as_json:
         emit_json(_facts(ended, pages))
     else:
-        remark(
+        info(
             f"{ended.done} of {len(ended.plan.jobs)} jobs done, {ended.computed} of them now; "
             f"results in {request.output / 'results.sqlite'}",
             quiet,
@@ -166,12 +166,12 @@ def _download(encoder: str | None) -> None:
 def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool) -> None:
     """A table about corpora: nothing is to run, the corpora are to be counted."""
     from adaptner.errors import FileMissing
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
     from adaptner.reproduce.tables.counts import as_facts, counted, counts_table
 
     if not data.is_dir():
         raise FileMissing(file=data, hint="--data is the folder of the corpora")
-    with bar(f"counting the corpora of {name}", quiet) as watch:
+    with progress_bar(f"counting the corpora of {name}", quiet) as watch:
         rows = counted(name, table, data, watch)
     if as_json:
         emit_json(as_facts(table, rows))
@@ -179,7 +179,7 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
         out.print(counts_table(table, rows), soft_wrap=False)
 
 
-def _report(ended: Ended, request: Request, quiet: bool) -> list[Path]:
+def _report(ended: RunSummary, request: RunRequest, quiet: bool) -> list[Path]:
     from adaptner.reproduce.report.reporting import report
 
     pages = report(ended.plan, request)
@@ -188,7 +188,7 @@ def _report(ended: Ended, request: Request, quiet: bool) -> list[Path]:
     return pages
 
 
-def _facts(ended: Ended, pages: list[Path]) -> dict[str, Any]:
+def _facts(ended: RunSummary, pages: list[Path]) -> dict[str, Any]:
     from adaptner.reproduce.report.reporting import skipped
 
     return {
@@ -204,7 +204,7 @@ def _facts(ended: Ended, pages: list[Path]) -> dict[str, Any]:
     }
 
 
-def _dry_run(wanted: Plan, request: Request, as_json: bool) -> None:
+def _dry_run(wanted: JobPlan, request: RunRequest, as_json: bool) -> None:
     from adaptner.reproduce.report.grid import grid, grid_table
 
     facts = grid(wanted, request.data, request.jobs)

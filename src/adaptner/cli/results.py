@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, emit_json, out, remark
+from adaptner.cli.common import JsonFlag, emit_json, info, out
 
 if TYPE_CHECKING:
     from adaptner.reproduce.run.store import Failure
@@ -59,7 +59,7 @@ def results(
         emit_json(as_rows(found))
     elif csv is None and parquet is None and found:
         out.print(rich_table(summary(found)))
-    remark(f"{len(found)} results")
+    info(f"{len(found)} results")
 
 
 def _show_failures(failures: list[Failure], as_json: bool) -> None:
@@ -78,4 +78,4 @@ def _show_failures(failures: list[Failure], as_json: bool) -> None:
             cell += [spec["target"][0], f"size {size}", f"seed {spec['seed']}"]
         out.print(f"{row['kind']} {' '.join(map(str, cell))}: {row['error']}", markup=False)
         out.print(f"  {row['log']}", markup=False)
-    remark(f"{len(rows)} failed")
+    info(f"{len(rows)} failed")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from adaptner.cli.common import QuietFlag, complain, out, remark
+from adaptner.cli.common import QuietFlag, info, out, print_error
 
 if TYPE_CHECKING:
     from adaptner.adaptation.suggestion import Suggestion
     from adaptner.errors import AdaptnerError
-    from adaptner.tagging.input_files import Source
+    from adaptner.tagging.input_files import InputFiles
     from adaptner.types import Sentence
 
 
@@ -58,14 +58,14 @@ def suggest(
         raise BadUsage(problem="--to terminal writes no file", remedy="leave out -o, or --to")
     from adaptner import api
     from adaptner.formats import write
-    from adaptner.progress import bar
-    from adaptner.tagging.input_files import Source
+    from adaptner.progress import progress_bar
+    from adaptner.tagging.input_files import InputFiles
     from adaptner.types import Document
 
     known = api.read(labelled) if labelled is not None else ()
     tagger = api.load(model)
-    source = Source(files, from_, _report)
-    with bar("reading", quiet) as watch:
+    source = InputFiles(files, from_, _report)
+    with progress_bar("reading", quiet) as watch:
         sentences = _counted(_sentences(source), watch)
         found = api.suggest(tagger, sentences, number, labelled=known)
     if to == "terminal":
@@ -74,14 +74,14 @@ def suggest(
         documents = (Document(one.sentence.text, one.guesses if guesses else ()) for one in found)
         write(documents, output or "-", "jsonl")
     if output is not None:
-        remark(f"{len(found)} sentence(s) to mark -> {output}", quiet)
+        info(f"{len(found)} sentence(s) to mark -> {output}", quiet)
     if not found:
-        complain("there is nothing to propose: no sentence, or none unlike those marked already")
+        print_error("there is nothing to propose: no sentence, or none unlike those marked already")
     if source.problems or not found:
         raise typer.Exit(1)
 
 
-def _sentences(source: Source) -> Iterator[Sentence]:
+def _sentences(source: InputFiles) -> Iterator[Sentence]:
     from dataclasses import replace
 
     from adaptner.text.alignment import sentences_of
@@ -99,7 +99,7 @@ def _counted(sentences: Iterator[Sentence], watch) -> Iterator[Sentence]:  # typ
 
 
 def _report(problem: AdaptnerError) -> None:
-    complain(str(problem))
+    print_error(str(problem))
 
 
 def _show(found: list[Suggestion], labels: tuple[str, ...]) -> None:

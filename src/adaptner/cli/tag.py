@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adaptner.cli.common import QuietFlag, complain, out, remark
+from adaptner.cli.common import QuietFlag, info, out, print_error
 
 if TYPE_CHECKING:
     from adaptner.errors import AdaptnerError
-    from adaptner.formats.chunks import Part
+    from adaptner.formats.chunks import DocumentChunk
 
 
 def tag(
@@ -76,16 +76,16 @@ def tag(
     )
     if output is not None and (done.documents or done.before):
         already = f", {done.before} file(s) were done before" if done.before else ""
-        remark(f"{done.documents} document(s) tagged{already} -> {output}", quiet)
+        info(f"{done.documents} document(s) tagged{already} -> {output}", quiet)
     if done.problems or not (done.documents or done.before):
         raise typer.Exit(1)
 
 
 def _report(problem: AdaptnerError) -> None:
-    complain(str(problem))
+    print_error(str(problem))
 
 
-def _show(parts: Iterator[Part], labels: tuple[str, ...]) -> None:
+def _show(parts: Iterator[DocumentChunk], labels: tuple[str, ...]) -> None:
     from adaptner.cli.show import terminal
 
     for part in parts:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, out, remark, warn
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, warn
 
 if TYPE_CHECKING:
     from adaptner.evaluation.tuning import Choice
@@ -89,9 +89,9 @@ def tune(
     from adaptner.evaluation import tuning
     from adaptner.evaluation.tuning.choice import refuse_other_method
     from adaptner.files import atomic_file
-    from adaptner.methods.configuration import configured, for_base
+    from adaptner.methods.configuration import make_method, method_for_base
     from adaptner.models.base import Base
-    from adaptner.progress import bar
+    from adaptner.progress import progress_bar
     from adaptner.vectors.word_vectors import read_vectors
 
     if resume and output is None:
@@ -109,12 +109,12 @@ def tune(
         raise BadUsage(problem=f"--sizes {sizes}: no sentence at all", remedy="write e.g. 5,20,50")
     prepare_process()
     if base is None:
-        chosen = configured(method or "hgda", config)
+        chosen = make_method(method or "hgda", config)
     else:
         start = Base.load(base)
         refuse_other_method(start, method or start.method)
-        chosen = for_base(None, start, config)
-    remark("reading the corpora ...", quiet)
+        chosen = method_for_base(None, start, config)
+    info("reading the corpora ...", quiet)
     plan = tuning.TuningPlan(
         chosen,
         [load_corpus(spec) for spec in sources],
@@ -132,8 +132,8 @@ def tune(
         plan,
         None if output is None else output.with_suffix(ROWS),
         resume=resume,
-        bars=lambda title: bar(title, quiet),
-        tell=lambda message: remark(message, quiet),
+        bars=lambda title: progress_bar(title, quiet),
+        tell=lambda message: info(message, quiet),
     )
     if output is not None:
         with atomic_file(output) as file:
@@ -147,10 +147,10 @@ def tune(
         emit_json(_json(choice))
     else:
         out.print(_table(choice))
-        remark(_summary(choice), quiet)
+        info(_summary(choice), quiet)
         for kept in (output, base):
             if kept is not None:
-                remark(f"the choice is in {kept}", quiet)
+                info(f"the choice is in {kept}", quiet)
 
 
 def _numbers(option: str, text: str, kind: Callable[[str], Any]) -> list[Any]:

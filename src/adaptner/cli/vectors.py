@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, complain, emit_json, out, remark
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, print_error
 
 app = typer.Typer(help="Train word vectors from raw text, and look at them.", no_args_is_help=True)
 
@@ -63,12 +63,12 @@ def train(
 
     Example: adaptner vectors train abstracts.txt.xz papers/ -o own.safetensors
     """
-    from adaptner.progress import bar
-    from adaptner.vectors.training import VectorSettings, train_vectors
+    from adaptner.progress import progress_bar
+    from adaptner.vectors.training import SkipgramSettings, train_skipgram_vectors
 
     _check_even(width)
     low, high = _limits(grams)
-    settings = VectorSettings(
+    settings = SkipgramSettings(
         width=width,
         epochs=epochs,
         window=window,
@@ -81,12 +81,12 @@ def train(
         lower=not keep_case,
     )
     begun = time.monotonic()
-    made = train_vectors(
+    made = train_skipgram_vectors(
         texts,
         output,
         settings,
         tokenised=not tokenise,
-        shown=lambda title: bar(title, quiet or json),
+        shown=lambda title: progress_bar(title, quiet or json),
     )
     _tell(output, made, time.monotonic() - begun, json, quiet)
 
@@ -117,12 +117,12 @@ def count(
 
     Example: adaptner vectors count abstracts.txt.xz papers/ -o own.safetensors
     """
-    from adaptner.progress import bar
-    from adaptner.vectors.counting import CountSettings, count_vectors
+    from adaptner.progress import progress_bar
+    from adaptner.vectors.counting import CountingSettings, train_count_vectors
 
     _check_even(width)
     low, high = _limits(grams)
-    settings = CountSettings(
+    settings = CountingSettings(
         width=width,
         window=window,
         least=least,
@@ -134,12 +134,12 @@ def count(
         lower=not keep_case,
     )
     begun = time.monotonic()
-    made = count_vectors(
+    made = train_count_vectors(
         texts,
         output,
         settings,
         tokenised=not tokenise,
-        shown=lambda title: bar(title, quiet or json),
+        shown=lambda title: progress_bar(title, quiet or json),
     )
     _tell(output, made, time.monotonic() - begun, json, quiet)
 
@@ -183,13 +183,13 @@ def context(
     """
     from adaptner.compute_settings import prepare_process
     from adaptner.errors import BadUsage
-    from adaptner.pretraining.on_text import ContextConfig, learn_context
-    from adaptner.progress import bar
+    from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
+    from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
     from adaptner.vectors.word_vectors import read_vectors
 
     prepare_process()
-    default = ContextConfig()
+    default = TextPretrainingConfig()
     shape = default.encoder.model_copy(update={"hidden": hidden})
     if not (names or teacher or guesses):
         problem = "with --guesses 0, without --names and --teacher there is nothing to learn"
@@ -197,7 +197,7 @@ def context(
     chosen = {"encoder": shape, "names": names, "teacher": teacher, "guesses": guesses}
     config = default.model_copy(update={**chosen, "forgotten": forgotten})
     begun = time.monotonic()
-    base = learn_context(
+    base = pretrain_on_text(
         texts,
         read_vectors(vectors),
         config,
@@ -205,13 +205,13 @@ def context(
         output,
         seed=seed,
         resume=resume,
-        shown=lambda title: bar(title, quiet),
+        shown=lambda title: progress_bar(title, quiet),
     )
     seconds = time.monotonic() - begun
     if as_json:
         emit_json({"base": str(output), "seconds": round(seconds, 1), **base.facts})
     else:
-        remark(f"{steps:,} steps in {seconds:.0f} s; base in {output}", quiet)
+        info(f"{steps:,} steps in {seconds:.0f} s; base in {output}", quiet)
 
 
 @app.command()
@@ -233,9 +233,9 @@ def senses(
 
     from adaptner.corpora.raw_text import sentences_of_files
     from adaptner.errors import BadUsage
-    from adaptner.progress import bar
-    from adaptner.text.hearst_patterns import Instances
-    from adaptner.vectors.direction_training import learn_senses
+    from adaptner.progress import progress_bar
+    from adaptner.text.hearst_patterns import InstanceCounts
+    from adaptner.vectors.direction_training import train_label_directions
     from adaptner.vectors.subword_file import ENDING
     from adaptner.vectors.word_vectors import read_vectors, write_vectors
 
@@ -244,16 +244,16 @@ def senses(
         problem = f"{vectors} or {output} is not a {ENDING} file of `adaptner vectors train`"
         raise BadUsage(problem=problem, remedy="make the vectors with `adaptner vectors train`")
     begun = time.monotonic()
-    with bar("reading what is called what", quiet or as_json) as watch:
-        found = Instances.of(sentences_of_files(texts, watch))
-    learnt = learn_senses(known, found)
+    with progress_bar("reading what is called what", quiet or as_json) as watch:
+        found = InstanceCounts.of(sentences_of_files(texts, watch))
+    learnt = train_label_directions(known, found)
     write_vectors(replace(known, senses=learnt), output)
     seconds = time.monotonic() - begun
     if as_json:
         emit_json({"file": str(output), "names": len(learnt.names), "seconds": round(seconds, 1)})
     else:
         out.print(f"{output}: {len(learnt.names):,} names have a sense", markup=False)
-        remark(f"read in {seconds:.0f} s", quiet)
+        info(f"read in {seconds:.0f} s", quiet)
 
 
 @app.command()
@@ -288,7 +288,7 @@ def near(
         )
     for word, has_row, others in zip(words, known, found, strict=True):
         if others is None:
-            complain(f"{word} has no vector in {file}\n  What to do: give a word that it holds")
+            print_error(f"{word} has no vector in {file}\n  What to do: give a word that it holds")
         elif not json:
             out.print(f"{word}{'' if has_row else ' (made up of its n-grams)'}", markup=False)
             for other, cosine in others:
@@ -304,7 +304,7 @@ def _tell(output: Path, made: dict[str, Any], seconds: float, as_json: bool, qui
     words, width, buckets = made["words"], made["width"], made["buckets"]
     said = f"{words:,} words of {width} numbers, {buckets:,} rows of n-grams"
     out.print(f"{output}: {said}, {made['bytes'] / 1e6:.1f} MB", markup=False)
-    remark(f"learnt from {made['tokens']:,} words of text in {seconds:.0f} s", quiet)
+    info(f"learnt from {made['tokens']:,} words of text in {seconds:.0f} s", quiet)
 
 
 def _check_even(width: int) -> None:

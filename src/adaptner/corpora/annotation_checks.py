@@ -12,7 +12,7 @@ FEW = 5  # sentences: with fewer it is chance that none is without an entity
 
 
 @dataclass(frozen=True)
-class Remark:
+class AnnotationIssue:
     """``number`` is that of the sentence it is about, from 0; ``other`` that of one to compare, whose
     place stands in the message for ``_OTHER``."""
 
@@ -22,41 +22,45 @@ class Remark:
     other: int | None = None
     is_placed: bool = True  # about one sentence, not about all
 
-    def said(self, place: Callable[[int], str]) -> str:
+    def describe(self, place: Callable[[int], str]) -> str:
         return (
             self.message if self.other is None else self.message.replace(_OTHER, place(self.other))
         )
 
     def as_json(self) -> dict[str, object]:
         """Sentences are counted from 1."""
-        message = self.said(lambda number: f"sentence {number + 1}")
+        message = self.describe(lambda number: f"sentence {number + 1}")
         return {"kind": self.kind, "sentence": self.number + 1, "message": message}
 
 
 _OTHER = "\0"  # no text of ours or of a user's holds one
 
 
-def remarks(sentences: Sequence[Sentence]) -> list[Remark]:
+def find_issues(sentences: Sequence[Sentence]) -> list[AnnotationIssue]:
     """What is legal in ``sentences`` but may be a slip, or hurts who learns from them."""
     found = []
-    for number, earlier in duplicates(sentences).items():
-        found.append(Remark("duplicate", number, f"the same as {_OTHER}", earlier))
+    for number, earlier in find_duplicates(sentences).items():
+        found.append(AnnotationIssue("duplicate", number, f"the same as {_OTHER}", earlier))
     labels = Counter(e.label for s in sentences for e in s.entities)
     for label, count in labels.items():
         if count == 1:
             where = next(
                 i for i, s in enumerate(sentences) if any(e.label == label for e in s.entities)
             )
-            found.append(Remark("label seen once", where, f"label {label} is seen only here"))
-    for one in contradictions(sentences):
+            found.append(
+                AnnotationIssue("label seen once", where, f"label {label} is seen only here")
+            )
+    for one in find_contradictions(sentences):
         ways = [f"{label} {n}x" for label, n in one.labels.items()]
         if one.unmarked:
             ways.append(f"unmarked {one.unmarked}x")
         message = f"{one.mention!r} is {', '.join(ways)} (compare {_OTHER})"
-        found.append(Remark("uneven annotation", one.first_marked, message, one.first_other))
+        found.append(
+            AnnotationIssue("uneven annotation", one.first_marked, message, one.first_other)
+        )
     if len(sentences) >= FEW and all(s.entities for s in sentences):
         message = "every sentence has an entity: add some without, as they come"
-        found.append(Remark("no empty sentence", 0, message, is_placed=False))
+        found.append(AnnotationIssue("no empty sentence", 0, message, is_placed=False))
     return found
 
 
@@ -74,7 +78,7 @@ class Contradiction:
     first_other: int
 
 
-def contradictions(sentences: Sequence[Sentence]) -> list[Contradiction]:
+def find_contradictions(sentences: Sequence[Sentence]) -> list[Contradiction]:
     """The mentions marked unevenly, most often so first.
 
     Compared token by token, case included. An occurrence inside a longer entity is not taken for
@@ -109,7 +113,7 @@ def contradictions(sentences: Sequence[Sentence]) -> list[Contradiction]:
     return sorted(found, key=lambda c: (-c.unmarked - sum(c.labels.values()), c.mention))
 
 
-def duplicates(sentences: Sequence[Sentence]) -> dict[int, int]:
+def find_duplicates(sentences: Sequence[Sentence]) -> dict[int, int]:
     """Number of each sentence whose text stood before, with the number of the first such one."""
     first: dict[str, int] = {}
     again: dict[int, int] = {}

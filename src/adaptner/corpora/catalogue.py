@@ -34,7 +34,7 @@ ACCESS = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """What is known of one corpus; the head of ``catalogue.toml`` says what the fields mean."""
 
     name: str
@@ -98,12 +98,12 @@ class Presence:
         return bool(self.same) and not self.changed and not self.missing
 
 
-def catalogue() -> tuple[Entry, ...]:
+def catalogue() -> tuple[CatalogueEntry, ...]:
     """Every corpus we know of, in the order of the file."""
     return _load()
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> CatalogueEntry:
     """The corpus called ``name``: ``group/name``, or the name alone."""
     (entry,) = _named(name) or (None,)
     if entry is None:
@@ -111,10 +111,10 @@ def find(name: str) -> Entry:
     return entry
 
 
-def select(names: Sequence[str]) -> list[Entry]:
+def select(names: Sequence[str]) -> list[CatalogueEntry]:
     """The corpora that ``names`` mean, each once. A group's name means those of the group that
     can be fetched."""
-    chosen: dict[str, Entry] = {}
+    chosen: dict[str, CatalogueEntry] = {}
     for name in names:
         found = _named(name) or [
             e for e in catalogue() if e.group == name.strip("/") and e.access in ("public", "copy")
@@ -125,7 +125,7 @@ def select(names: Sequence[str]) -> list[Entry]:
     return list(chosen.values())
 
 
-def presence(entry: Entry, data: Path) -> Presence:
+def presence(entry: CatalogueEntry, data: Path) -> Presence:
     """Reads the files of ``entry`` that are in ``data`` and compares their checksums."""
     splits = tuple(entry.sha256) or SPLITS
     found = {s: digest(p) for s in splits if (p := entry.file(data, s)).is_file()}
@@ -139,7 +139,7 @@ def presence(entry: Entry, data: Path) -> Presence:
     )
 
 
-def state(entry: Entry, data: Path | None) -> str:
+def state(entry: CatalogueEntry, data: Path | None) -> str:
     """In a few words: there and unchanged, or else how to come by it."""
     if data is None:
         return ACCESS[entry.access]
@@ -153,7 +153,7 @@ def state(entry: Entry, data: Path | None) -> str:
     return "here" if seen.same else "here, no checksum known"
 
 
-def _named(name: str) -> list[Entry]:
+def _named(name: str) -> list[CatalogueEntry]:
     return [e for e in catalogue() if name.strip("/") in (e.name, e.short)][:1]
 
 
@@ -167,14 +167,14 @@ def _unknown(name: str) -> UnknownName:
 
 
 @cache
-def _load() -> tuple[Entry, ...]:
+def _load() -> tuple[CatalogueEntry, ...]:
     source = resources.files("adaptner.corpora") / "catalogue.toml"
     facts = tomllib.loads(source.read_text(encoding="utf-8"))
     return tuple(_entry(corpus) for corpus in facts["corpus"])
 
 
-def _entry(facts: dict[str, Any]) -> Entry:
-    return Entry(**{key: _frozen(value) for key, value in facts.items()})
+def _entry(facts: dict[str, Any]) -> CatalogueEntry:
+    return CatalogueEntry(**{key: _frozen(value) for key, value in facts.items()})
 
 
 def _frozen(value: Any) -> Any:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from adaptner.corpora.catalogue import Entry, find
+from adaptner.corpora.catalogue import CatalogueEntry, find
 from adaptner.corpora.converters import FOLDERS, convert_files
-from adaptner.corpora.converters.folders import Watch, unwatched
-from adaptner.corpora.fetch import Fetcher, Outcome
+from adaptner.corpora.converters.folders import ConversionProgress, no_conversion_progress
+from adaptner.corpora.fetch import Fetcher, FetchResult
 from adaptner.errors import CorpusNotToBeHad, FileMissing, RawFilesMissing
 
 
 def convert_folder(
-    name: str, folder: Path, fetcher: Fetcher, watch: Watch = unwatched
-) -> tuple[list[Outcome], Counter[str]]:
+    name: str, folder: Path, fetcher: Fetcher, watch: ConversionProgress = no_conversion_progress
+) -> tuple[list[FetchResult], Counter[str]]:
     """``name`` is one of ``FOLDERS`` or a corpus of the catalogue. What became of each corpus, and
     what was left out, counted by reason."""
     if not folder.is_dir():
@@ -40,7 +40,7 @@ def convert_folder(
     return [fetcher.place(target, splits) for target, splits in targets], converted.left_out
 
 
-def _raw_files(entry: Entry, folder: Path) -> dict[str, Path]:
+def _raw_files(entry: CatalogueEntry, folder: Path) -> dict[str, Path]:
     """The raw files of ``entry``: under their whole path in ``folder``, or right there."""
     files: dict[str, Path] = {}
     for part, path in entry.raw.items():

@@ -39,13 +39,13 @@ _LONGEST_PAUSE = 60.0
 _NOT_SATISFIABLE = 416
 
 
-class Watch(Protocol):
+class DownloadProgress(Protocol):
     """Told how many bytes of how many (0: unknown) are here."""
 
     def __call__(self, done: int, total: int) -> None: ...
 
 
-def unwatched(done: int, total: int) -> None:
+def no_download_progress(done: int, total: int) -> None:
     """Nobody is watching."""
 
 
@@ -58,7 +58,7 @@ class _Passing(Exception):
 
 
 @dataclass(frozen=True)
-class Web:
+class Downloader:
     """How patient to be. ``attempts`` in a row that bring nothing new end a download; the pause
     between two of them doubles, beginning with ``pause`` seconds. ``timeout`` is for each answer."""
 
@@ -67,7 +67,9 @@ class Web:
     timeout: float = 30.0
     sleep: Callable[[float], None] = time.sleep
 
-    def download(self, url: str, part: Path, watch: Watch = unwatched) -> None:
+    def download(
+        self, url: str, part: Path, watch: DownloadProgress = no_download_progress
+    ) -> None:
         """Fill ``part`` with what ``url`` holds, from where it ends."""
         idle = 0
         while True:
@@ -81,7 +83,7 @@ class Web:
                     _give_up(url, f"{trouble} ({idle} attempts)", part)
                 self.sleep(min(max(trouble.pause, self.pause * 2 ** (idle - 1)), _LONGEST_PAUSE))
 
-    def _attempt(self, url: str, part: Path, watch: Watch) -> None:
+    def _attempt(self, url: str, part: Path, watch: DownloadProgress) -> None:
         """Until the end, or a break."""
         have = _size(part)
         request = Request(url, headers={"User-Agent": "adaptner", "Accept-Encoding": "identity"})
@@ -103,7 +105,7 @@ class Web:
             _receive(response, part, have, watch)
 
 
-def _receive(response: Any, part: Path, have: int, watch: Watch) -> None:
+def _receive(response: Any, part: Path, have: int, watch: DownloadProgress) -> None:
     resumed = response.status == http.client.PARTIAL_CONTENT
     if resumed and _range(response.headers)[0] != have:
         part.unlink(missing_ok=True)

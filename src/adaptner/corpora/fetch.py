@@ -14,20 +14,22 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from adaptner.corpora.catalogue import Entry, presence
+from adaptner.corpora.catalogue import CatalogueEntry, presence
 from adaptner.corpora.converters import FOLDERS, convert_files
 from adaptner.corpora.converters.sentences import Splits, rendered
 from adaptner.corpora.corpus import SPLITS
-from adaptner.corpora.download import Watch, Web, unwatched
+from adaptner.corpora.download import Downloader, DownloadProgress, no_download_progress
 from adaptner.errors import BadUsage, ChecksumMismatch, CorpusNotToBeHad, FileMissing
 from adaptner.files import atomic_file, digest, plain_errors
 
 ASIDE = ".mismatch"  # the ending of a converted file that is not what it should be
-Watching = Callable[[str], Watch]  # the watch for the download of a file of that name
+FetchProgress = Callable[
+    [str], DownloadProgress
+]  # the watch for the download of a file of that name
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FetchResult:
     """What became of one corpus: ``did`` is "already there", "copied", "downloaded" or "converted"."""
 
     name: str
@@ -42,17 +44,17 @@ class Fetcher:
     unless ``replace``; checksums are compared, unless not ``verify``."""
 
     data: Path
-    web: Web = field(default_factory=Web)
-    watching: Watching = lambda name: unwatched
+    web: Downloader = field(default_factory=Downloader)
+    watching: FetchProgress = lambda name: no_download_progress
     verify: bool = True
     replace: bool = False
 
-    def fetch(self, entry: Entry, origin: Path | str | None = None) -> Outcome:
+    def fetch(self, entry: CatalogueEntry, origin: Path | str | None = None) -> FetchResult:
         """``origin``: a folder in our layout, the address of a mirror in our layout, or None for
         where the corpus was published."""
         wanted = self.wanted(entry)
         if entry.sha256 and not wanted:
-            return Outcome(entry.name, "already there", dict(entry.sha256), True)
+            return FetchResult(entry.name, "already there", dict(entry.sha256), True)
         if isinstance(origin, Path):
             return self._copied(entry, origin, wanted)
         if not entry.sha256:
@@ -61,7 +63,7 @@ class Fetcher:
             return self._mirrored(entry, origin, wanted)
         return self._published(entry)
 
-    def place(self, entry: Entry, splits: Splits) -> Outcome:
+    def place(self, entry: CatalogueEntry, splits: Splits) -> FetchResult:
         """Put converted sentences in place, all of them or, if one is not right, none."""
         self.wanted(entry)
         files = {split: rendered(sentences) for split, sentences in splits.items()}
@@ -81,9 +83,9 @@ class Fetcher:
             with atomic_file(entry.file(self.data, split), "wb") as file:
                 file.write(content)
             self._aside(entry, split).unlink(missing_ok=True)
-        return Outcome(entry.name, "converted", found, bool(entry.sha256) and not wrong)
+        return FetchResult(entry.name, "converted", found, bool(entry.sha256) and not wrong)
 
-    def wanted(self, entry: Entry) -> tuple[str, ...]:
+    def wanted(self, entry: CatalogueEntry) -> tuple[str, ...]:
         """The splits that are not here yet; refuses if other files stand in their place."""
         seen = presence(entry, self.data)
         if self.replace:
@@ -104,7 +106,7 @@ class Fetcher:
             )
         return seen.missing
 
-    def _copied(self, entry: Entry, origin: Path, wanted: tuple[str, ...]) -> Outcome:
+    def _copied(self, entry: CatalogueEntry, origin: Path, wanted: tuple[str, ...]) -> FetchResult:
         folder = entry.folder(origin)
         if not folder.is_dir():
             raise FileMissing(file=folder, hint="--from takes a folder with GROUP/NAME/SPLIT.conll")
@@ -126,7 +128,7 @@ class Fetcher:
                 shutil.copyfileobj(source_file, file)
         return self._outcome(entry, "copied", tuple(entry.sha256) or wanted)
 
-    def _mirrored(self, entry: Entry, mirror: str, wanted: tuple[str, ...]) -> Outcome:
+    def _mirrored(self, entry: CatalogueEntry, mirror: str, wanted: tuple[str, ...]) -> FetchResult:
         for split in wanted:
             target = entry.file(self.data, split)
             part = target.with_name(f"{target.name}.part")
@@ -147,7 +149,7 @@ class Fetcher:
                 os.replace(part, target)
         return self._outcome(entry, "downloaded", tuple(entry.sha256))
 
-    def _published(self, entry: Entry) -> Outcome:
+    def _published(self, entry: CatalogueEntry) -> FetchResult:
         if entry.access != "public":
             raise _not_to_be_had(entry)
         folder = entry.folder(self.data) / "raw"
@@ -169,13 +171,13 @@ class Fetcher:
                 path.unlink(missing_ok=True)
             self._remove_if_empty(folder)
 
-    def _check(self, entry: Entry, split: str, found: str, what: str, remedy: str) -> None:
+    def _check(self, entry: CatalogueEntry, split: str, found: str, what: str, remedy: str) -> None:
         if self.verify and found != entry.sha256.get(split):
             raise _mismatch(entry, split, found, what, f"it was not accepted; {remedy}")
 
-    def _outcome(self, entry: Entry, did: str, splits: tuple[str, ...]) -> Outcome:
+    def _outcome(self, entry: CatalogueEntry, did: str, splits: tuple[str, ...]) -> FetchResult:
         found = {split: digest(entry.file(self.data, split)) for split in splits}
-        return Outcome(entry.name, did, found, found == dict(entry.sha256))
+        return FetchResult(entry.name, did, found, found == dict(entry.sha256))
 
     def _remove_if_empty(self, folder: Path) -> None:
         """A folder of ours that nothing came to, and those it is in, up to the user's own."""
@@ -184,7 +186,7 @@ class Fetcher:
                 folder.rmdir()
                 folder = folder.parent
 
-    def _aside(self, entry: Entry, split: str) -> Path:
+    def _aside(self, entry: CatalogueEntry, split: str) -> Path:
         path = entry.file(self.data, split)
         return path.with_name(path.name + ASIDE)
 
@@ -203,14 +205,16 @@ def origin_of(given: str | None) -> Path | str | None:
     return Path(given)
 
 
-def _mismatch(entry: Entry, split: str, found: str, what: str, remedy: str) -> ChecksumMismatch:
+def _mismatch(
+    entry: CatalogueEntry, split: str, found: str, what: str, remedy: str
+) -> ChecksumMismatch:
     expected = entry.sha256.get(split, "of no such split")
     return ChecksumMismatch(
         what=f"{entry.name} {split}: {what}", found=found, expected=expected, remedy=remedy
     )
 
 
-def _not_to_be_had(entry: Entry) -> CorpusNotToBeHad:
+def _not_to_be_had(entry: CatalogueEntry) -> CorpusNotToBeHad:
     reasons = {
         "public": ("", ""),
         "copy": (
@@ -227,7 +231,7 @@ def _not_to_be_had(entry: Entry) -> CorpusNotToBeHad:
     return CorpusNotToBeHad(name=entry.name, how="by download", reason=reason, remedy=remedy)
 
 
-def _unverifiable(entry: Entry) -> CorpusNotToBeHad:
+def _unverifiable(entry: CatalogueEntry) -> CorpusNotToBeHad:
     return CorpusNotToBeHad(
         name=entry.name,
         how="with a checksum",
@@ -236,7 +240,7 @@ def _unverifiable(entry: Entry) -> CorpusNotToBeHad:
     )
 
 
-def convert_name(entry: Entry) -> str:
+def convert_name(entry: CatalogueEntry) -> str:
     """What `corpora convert` calls the corpus (or the set it is converted with)."""
     layout = str(entry.conversion["layout"])
     return layout if layout in FOLDERS else entry.name

@@ -16,7 +16,7 @@ def fingerprint(sentence: Sentence) -> str | None:
     return bare if len(bare) >= SHORTEST else None
 
 
-def without_overlap(
+def remove_overlap(
     sentences: Iterable[Sentence], held_out: Iterable[Sentence]
 ) -> tuple[list[Sentence], int]:
     """``sentences`` without those that also stand in ``held_out``, and how many were removed."""

@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 
 from adaptner.errors import DamagedArchive, EmptyFile, FileMissing, FileUnreadable, UnknownFormat
 from adaptner.formats.lines import decoded, opened
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.text.tokenizer import tokenize
 
 ENDINGS = (".txt", ".gz", ".xz")
@@ -22,7 +22,7 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _TELL_EVERY = 10_000  # sentences
 _LONGEST_LINE = 1 << 24  # bytes; longer ones are cut at a space, so that memory is bounded
 
-Passed = Callable[[int], None]  # told how many bytes of a file have been read
+SkippedLines = Callable[[int], None]  # told how many bytes of a file have been read
 
 
 def text_files(paths: Sequence[Path]) -> list[Path]:
@@ -44,7 +44,7 @@ def text_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def sentences(
-    path: Path, *, tokenised: bool = True, passed: Passed = lambda _: None
+    path: Path, *, tokenised: bool = True, passed: SkippedLines = lambda _: None
 ) -> Iterator[str]:
     """The lines of a file with their words parted by one space; empty ones are left out.
 
@@ -56,7 +56,7 @@ def sentences(
 
 
 def sentences_of_files(
-    texts: Sequence[Path], watch: Watch = silent, *, tokenised: bool = True
+    texts: Sequence[Path], watch: ProgressCallback = no_progress, *, tokenised: bool = True
 ) -> Iterator[str]:
     """The sentences of all the files, one file after another; ``watch`` is told the share read."""
     files = text_files(texts)
@@ -76,7 +76,7 @@ def sentences_of_files(
         before += size
 
 
-def lines(path: Path, passed: Passed = lambda _: None) -> Iterator[str]:
+def lines(path: Path, passed: SkippedLines = lambda _: None) -> Iterator[str]:
     """The lines of a file, empty ones too."""
     with opened(path) as raw, _unpacked(path, raw) as file:
         rest, number = b"", 1

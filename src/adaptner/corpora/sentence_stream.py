@@ -17,7 +17,7 @@ POOL = 50  # so many batches of a text are read at a time and mixed
 
 
 @dataclass(frozen=True)
-class TextFiles:
+class RawTextFiles:
     """The sentences of raw text files (.txt, .gz, .xz), read anew each time and never held: a line
     may have several, but none goes on in the next line."""
 
@@ -30,7 +30,7 @@ class TextFiles:
 
 
 @dataclass(frozen=True)
-class Chained:
+class ChainedSentences:
     """The sentences of several texts, one text after another."""
 
     parts: tuple[Iterable[Sentence], ...]
@@ -40,7 +40,7 @@ class Chained:
 
 
 @dataclass(frozen=True)
-class Text:
+class SentenceStream:
     """The sentences of all ``parts``, one of each in turn, without their labels. ``most`` of each
     part are read; of a sentence, ``longest`` words."""
 

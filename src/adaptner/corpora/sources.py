@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adaptner.corpora.corpus import Domain
-from adaptner.corpora.overlap import without_overlap
+from adaptner.corpora.overlap import remove_overlap
 from adaptner.types import LabelSet, Sentence
 
 
@@ -44,7 +44,7 @@ def source_domains(
             everything = [
                 s for n in ("train", "dev") if n in corpus.splits for s in corpus.split(n)
             ]
-            kept, dropped = without_overlap(everything, held_out)
+            kept, dropped = remove_overlap(everything, held_out)
             corpora[corpus.name] = kept
             removed += dropped
         labels = LabelSet(tuple(x for corpus in domain.corpora for x in corpus.labels.labels))

@@ -23,7 +23,7 @@ class Statistics:
     mentions_per_type: Mapping[str, int]
 
 
-def statistics(corpus: Corpus) -> Statistics:
+def corpus_statistics(corpus: Corpus) -> Statistics:
     sentences: dict[str, int] = {}
     mentions: dict[str, int] = {}
     tokens: dict[str, int] = {}

@@ -9,7 +9,7 @@ from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
 
 
-def draw(sentences: Sequence[Sentence], size: int, seed: int) -> list[Sentence]:
+def draw_sentences(sentences: Sequence[Sentence], size: int, seed: int) -> list[Sentence]:
     """``size`` sentences, uniformly and without replacement, in the order drawn (ruling: Draws)."""
     if size > len(sentences):
         raise TooFewSentences(
@@ -20,4 +20,4 @@ def draw(sentences: Sequence[Sentence], size: int, seed: int) -> list[Sentence]:
 
 def draw_share(sentences: Sequence[Sentence], percent: float, seed: int) -> list[Sentence]:
     """A share of all sentences, at least one; 100 gives all of them, shuffled."""
-    return draw(sentences, max(1, round(len(sentences) * percent / 100)), seed)
+    return draw_sentences(sentences, max(1, round(len(sentences) * percent / 100)), seed)

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 from adaptner.types import Entity, Sentence, Span
 
-Replacement = tuple[Entity, "Mention"]
+Replacement = tuple[Entity, "MentionText"]
 
 
 @dataclass(frozen=True)
-class Mention:
+class MentionText:
     """What stands in an entity's place: its text, and its tokens as offsets into that."""
 
     text: str
     token_spans: tuple[Span, ...]
 
     @classmethod
-    def of(cls, sentence: Sentence, entity: Entity) -> Mention:
+    def of(cls, sentence: Sentence, entity: Entity) -> MentionText:
         spans = tuple(
             (a - entity.start, b - entity.start)
             for a, b in sentence.token_spans
@@ -32,16 +32,16 @@ class Mention:
         return cls(entity.text_in(sentence.text), spans)
 
 
-def mentions(sentences: Iterable[Sentence]) -> dict[str, list[Mention]]:
+def mentions_by_label(sentences: Iterable[Sentence]) -> dict[str, list[MentionText]]:
     """The distinct mentions of each type, in the order they come."""
-    found: dict[str, dict[Mention, None]] = {}
+    found: dict[str, dict[MentionText, None]] = {}
     for sentence in sentences:
         for entity in sentence.entities:
-            found.setdefault(entity.label, {})[Mention.of(sentence, entity)] = None
+            found.setdefault(entity.label, {})[MentionText.of(sentence, entity)] = None
     return {label: list(own) for label, own in found.items()}
 
 
-def replaced(sentence: Sentence, entity: Entity, mention: Mention) -> Sentence:
+def replace_mentions(sentence: Sentence, entity: Entity, mention: MentionText) -> Sentence:
     """``mention`` in place of ``entity``, of its type; all that follows moves along."""
     start, by = entity.start, len(mention.text) - (entity.end - entity.start)
     before = [(a, b) for a, b in sentence.token_spans if b <= start]
@@ -58,7 +58,10 @@ def replaced(sentence: Sentence, entity: Entity, mention: Mention) -> Sentence:
 
 
 def with_replacements(
-    sentences: Sequence[Sentence], known: dict[str, list[Mention]], each: int, rng: random.Random
+    sentences: Sequence[Sentence],
+    known: dict[str, list[MentionText]],
+    each: int,
+    rng: random.Random,
 ) -> list[Sentence]:
     """``each`` · len(sentences) copies with one mention replaced by one of ``known``, no two alike of
     one sentence.
@@ -75,21 +78,21 @@ def with_replacements(
         missing -= min(missing, len(open_))
         open_ = [i for i in open_ if take[i] < len(possible[i])]
     return [
-        replaced(sentence, *chosen)
+        replace_mentions(sentence, *chosen)
         for sentence, own, count in zip(sentences, possible, take, strict=True)
         for chosen in rng.sample(own, count)
     ]
 
 
-def augmented(
+def augment_sentences(
     sentences: Sequence[Sentence], others: Iterable[Sentence], each: int, rng: random.Random
 ) -> list[Sentence]:
     """``each`` copies a sentence whose mentions are replaced by such of their type in the other
     sentences or in ``others``: the copies alone."""
-    return with_replacements(sentences, mentions([*sentences, *others]), each, rng)
+    return with_replacements(sentences, mentions_by_label([*sentences, *others]), each, rng)
 
 
-def replacements(sentence: Sentence, known: dict[str, list[Mention]]) -> Iterator[Replacement]:
+def replacements(sentence: Sentence, known: dict[str, list[MentionText]]) -> Iterator[Replacement]:
     """Every anchor pair of the sentence's mentions; a mention is no replacement of itself."""
     for entity in sentence.entities:
         for mention in known.get(entity.label, ()):

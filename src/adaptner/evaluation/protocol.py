@@ -15,7 +15,7 @@ from functools import partial
 
 from adaptner.corpora.corpus import Corpus
 from adaptner.corpora.sources import SourceDomain
-from adaptner.episodes import draw, draw_share
+from adaptner.episodes import draw_sentences, draw_share
 from adaptner.methods.base import Method
 from adaptner.metrics.spans import right_tokens, score_entities
 from adaptner.models.base import Base
@@ -25,7 +25,7 @@ PROTOCOL = "few-shot/strict-micro-f1"
 
 
 @dataclass(frozen=True)
-class Row:
+class DrawScore:
     """One draw. ``sentences`` of the test split were scored; ``seconds`` is all that adapting took,
     and nothing else."""
 
@@ -52,7 +52,7 @@ class Row:
         return asdict(self)
 
 
-def few_shot(
+def evaluate_few_shot(
     method: Method,
     base: Base,
     target: Corpus,
@@ -63,13 +63,13 @@ def few_shot(
     sources: Sequence[SourceDomain] = (),
     limit: int | None = None,
     budget: Budget | None = None,
-) -> Iterator[Row]:
+) -> Iterator[DrawScore]:
     """A row per size and seed, then per share (percent of the train split) and seed, as they are
     done. ``sources`` are for methods that learn from them when they adapt."""
     train, test = target.split("train"), target.split("test")[:limit]
     text = method.protocol_text(train)
     wanted = [
-        *((None, partial(draw, train, size)) for size in sizes),
+        *((None, partial(draw_sentences, train, size)) for size in sizes),
         *((share, partial(draw_share, train, share)) for share in shares),
     ]
     for share, drawn in wanted:
@@ -92,7 +92,7 @@ def few_shot(
             predicted = tagger.predict_sentences(scored)
             scores = score_entities(gold, predicted)
             score, tokens = scores.overall, right_tokens(scored, predicted)
-            yield Row(
+            yield DrawScore(
                 corpus=target.name,
                 method=method.name,
                 base=base.method,

@@ -10,27 +10,29 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adaptner.errors import UnknownFormat
-from adaptner.formats.base import Format, Report, no_report
-from adaptner.formats.conll import Conll
-from adaptner.formats.jsonl import Jsonl
+from adaptner.formats.base import Format, RepairCallback, ignore_repairs
+from adaptner.formats.conll import ConllFormat
+from adaptner.formats.jsonl import JsonLinesFormat
 from adaptner.formats.lines import STANDARD
-from adaptner.formats.text import Text
+from adaptner.formats.text import PlainTextFormat
 from adaptner.types import Document
 
-FORMATS: dict[str, Format] = {f.name: f for f in (Conll(), Jsonl(), Text())}
+FORMATS: dict[str, Format] = {
+    f.name: f for f in (ConllFormat(), JsonLinesFormat(), PlainTextFormat())
+}
 
 __all__ = ["FORMATS", "detect", "find", "read", "write"]
 
 
 def read(
-    path: str | Path, format: str | None = None, report: Report | None = None
+    path: str | Path, format: str | None = None, report: RepairCallback | None = None
 ) -> Iterator[Document]:
     """The documents of a file ("-": standard input), one after the other.
 
     ``format`` is a name from ``FORMATS``; without it the file's ending tells. ``report(line,
     repair)`` is called for each tag that had to be repaired.
     """
-    return find(path, format).read(path, report or no_report)
+    return find(path, format).read(path, report or ignore_repairs)
 
 
 def write(documents: Iterable[Document], path: str | Path, format: str | None = None) -> None:

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adaptner.formats.lines import Problems, stop_at
-from adaptner.text.schemes import Repair
+from adaptner.formats.lines import Problems, raise_problem
+from adaptner.text.schemes import TagRepair
 from adaptner.types import Document
 
-Report = Callable[[int, Repair], None]  # the line of the tag, and what became of it
+RepairCallback = Callable[[int, TagRepair], None]  # the line of the tag, and what became of it
 
 
-def no_report(line: int, repair: Repair) -> None:
+def ignore_repairs(line: int, repair: TagRepair) -> None:
     """For those who do not ask."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedDocument:
     """A document and the line of the file it begins on."""
 
     line: int
@@ -31,24 +31,32 @@ class Format(Protocol):
     endings: tuple[str, ...]
 
     def placed(
-        self, path: str | Path, report: Report = no_report, problems: Problems = stop_at
-    ) -> Iterator[Placed]:
+        self,
+        path: str | Path,
+        report: RepairCallback = ignore_repairs,
+        problems: Problems = raise_problem,
+    ) -> Iterator[LocatedDocument]:
         """The documents with their lines. ``report`` hears of each repaired tag; ``problems``
         gets each error, and if it does not raise, what was at fault is left out."""
         ...
 
-    def read(self, path: str | Path, report: Report = no_report) -> Iterator[Document]: ...
+    def read(
+        self, path: str | Path, report: RepairCallback = ignore_repairs
+    ) -> Iterator[Document]: ...
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None: ...
 
 
-class PlacedReader:
+class LocatingReader:
     """``read`` for formats that have ``placed``."""
 
     def placed(
-        self, path: str | Path, report: Report = no_report, problems: Problems = stop_at
-    ) -> Iterator[Placed]:
+        self,
+        path: str | Path,
+        report: RepairCallback = ignore_repairs,
+        problems: Problems = raise_problem,
+    ) -> Iterator[LocatedDocument]:
         raise NotImplementedError
 
-    def read(self, path: str | Path, report: Report = no_report) -> Iterator[Document]:
+    def read(self, path: str | Path, report: RepairCallback = ignore_repairs) -> Iterator[Document]:
         return (placed.document for placed in self.placed(path, report))

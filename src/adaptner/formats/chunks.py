@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from adaptner.text.chunks import STRETCH, blocks_of, stretches
+from adaptner.text.chunks import CHUNK_CHARACTERS, blocks_of, split_into_chunks
 from adaptner.types import Document
 
 CHUNK = 200_000  # characters tagged at a time: memory does not grow with the input
@@ -13,7 +13,7 @@ _LEAST = 200  # what a document counts for at least: a million empty ones are no
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentChunk:
     """A document, or a stretch of one; offsets in ``document`` count from the stretch's beginning."""
 
     document: Document
@@ -22,21 +22,21 @@ class Part:
     file: str = ""  # where it is from
 
 
-def parts_of(document: Document) -> Iterator[Part]:
+def chunks_of_document(document: Document) -> Iterator[DocumentChunk]:
     """Stretches that end where a sentence does. What a file has tokenised is one sentence and stays
     whole. Entities are left out: parts are made to be tagged."""
-    if document.token_spans is not None or len(document.text) <= STRETCH:
-        yield Part(Document(document.text, (), document.id, document.token_spans))
+    if document.token_spans is not None or len(document.text) <= CHUNK_CHARACTERS:
+        yield DocumentChunk(Document(document.text, (), document.id, document.token_spans))
         return
     start = 0
-    for text, last in stretches(blocks_of(document.text)):
-        yield Part(Document(text, (), document.id), start, last)
+    for text, last in split_into_chunks(blocks_of(document.text)):
+        yield DocumentChunk(Document(text, (), document.id), start, last)
         start += len(text)
 
 
-def chunks_of(parts: Iterable[Part]) -> Iterator[list[Part]]:
+def chunks_of(parts: Iterable[DocumentChunk]) -> Iterator[list[DocumentChunk]]:
     """As many parts together as are tagged at a time."""
-    chunk: list[Part] = []
+    chunk: list[DocumentChunk] = []
     size = 0
     for part in parts:
         chunk.append(part)

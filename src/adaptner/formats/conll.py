@@ -18,14 +18,14 @@ from adaptner.errors import (
     TooFewColumns,
     UnknownTag,
 )
-from adaptner.formats.base import Placed, PlacedReader, Report, no_report
+from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
 from adaptner.formats.lines import (
     LONGEST_LINE,
     Problems,
     bounded_lines,
     decoded,
     opened,
-    stop_at,
+    raise_problem,
     written,
 )
 from adaptner.text.alignment import sentences_of
@@ -36,7 +36,7 @@ _DOCUMENT_START = "-DOCSTART-"
 LONGEST_SENTENCE = 200_000  # tokens; a file without blank lines must not fill the memory
 
 
-class Conll(PlacedReader):
+class ConllFormat(LocatingReader):
     """Two or more columns parted by tabs or spaces: the token first, the tag last.
 
     The scheme (IOB1, BIO, BIOES) is found in a first pass over the file and the tags are read as
@@ -48,8 +48,11 @@ class Conll(PlacedReader):
     endings: tuple[str, ...] = (".conll", ".tsv", ".iob", ".iob2", ".bio")
 
     def placed(
-        self, path: str | Path, report: Report = no_report, problems: Problems = stop_at
-    ) -> Iterator[Placed]:
+        self,
+        path: str | Path,
+        report: RepairCallback = ignore_repairs,
+        problems: Problems = raise_problem,
+    ) -> Iterator[LocatedDocument]:
         with opened(path) as file:
             try:
                 scheme = _detected(file, path)
@@ -62,7 +65,7 @@ class Conll(PlacedReader):
                 empty = False
                 if sentence.spoiled or scheme is None:
                     continue
-                yield Placed(sentence.lines[0], _document(sentence, scheme, report))
+                yield LocatedDocument(sentence.lines[0], _document(sentence, scheme, report))
             if empty:
                 problems(EmptyFile(file=path, unit="token and its tag"))
 
@@ -80,7 +83,7 @@ class Conll(PlacedReader):
                     file.write("\n")
 
 
-def _document(sentence: _TaggedLines, scheme: Scheme, report: Report) -> Document:
+def _document(sentence: _TaggedLines, scheme: Scheme, report: RepairCallback) -> Document:
     if sentence.all_outside():
         read = Sentence.from_tokens(sentence.tokens)
     else:

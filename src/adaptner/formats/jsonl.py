@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from adaptner.errors import AdaptnerError, BadEntity, BadJson, EmptyFile
-from adaptner.formats.base import Placed, PlacedReader, Report, no_report
-from adaptner.formats.chunks import Part
-from adaptner.formats.lines import Problems, bounded_lines, decoded, opened, stop_at, written
+from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
+from adaptner.formats.chunks import DocumentChunk
+from adaptner.formats.lines import Problems, bounded_lines, decoded, opened, raise_problem, written
 from adaptner.types import Document, Entity, Span
 
 
-class Jsonl(PlacedReader):
+class JsonLinesFormat(LocatingReader):
     """``{"text": ..., "entities": [{"start": 0, "end": 4, "label": "Gene"}], "id": ...}``.
 
     An entity may have a ``score``; ``token_spans`` ([[start, end], ...]) is there where the file a
@@ -29,8 +29,11 @@ class Jsonl(PlacedReader):
     endings: tuple[str, ...] = (".jsonl", ".ndjson")
 
     def placed(
-        self, path: str | Path, report: Report = no_report, problems: Problems = stop_at
-    ) -> Iterator[Placed]:
+        self,
+        path: str | Path,
+        report: RepairCallback = ignore_repairs,
+        problems: Problems = raise_problem,
+    ) -> Iterator[LocatedDocument]:
         empty = True
         with opened(path) as file:
             for number, raw in bounded_lines(file):
@@ -45,20 +48,20 @@ class Jsonl(PlacedReader):
                     problems(problem)
                     continue
                 if document is not None:
-                    yield Placed(number, document)
+                    yield LocatedDocument(number, document)
         if empty:
             problems(EmptyFile(file=path, unit="line of JSON"))
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None:
-        self.write_parts(map(Part, documents), path)
+        self.write_parts(map(DocumentChunk, documents), path)
 
-    def write_parts(self, parts: Iterable[Part], path: str | Path) -> None:
+    def write_parts(self, parts: Iterable[DocumentChunk], path: str | Path) -> None:
         """The same for documents that come in parts: nothing is held but the part in hand."""
         with written(path) as file:
             write_lines(parts, file)
 
 
-def write_lines(parts: Iterable[Part], file: IO[str]) -> None:
+def write_lines(parts: Iterable[DocumentChunk], file: IO[str]) -> None:
     each = iter(parts)
     for first in each:
         if first.last:
@@ -67,7 +70,7 @@ def write_lines(parts: Iterable[Part], file: IO[str]) -> None:
             _write_in_parts(first, each, file)
 
 
-def _write_in_parts(first: Part, others: Iterator[Part], file: IO[str]) -> None:
+def _write_in_parts(first: DocumentChunk, others: Iterator[DocumentChunk], file: IO[str]) -> None:
     """One line as above. The text stands before the entities, so these wait in a file of their own."""
     identifier = f'"id": {_json(first.document.id)}, ' if first.document.id else ""
     file.write(f'{{{identifier}"text": "')
@@ -89,7 +92,7 @@ def _write_in_parts(first: Part, others: Iterator[Part], file: IO[str]) -> None:
 
 
 def _as_object(document: Document) -> dict[str, Any]:
-    whole = Part(document)
+    whole = DocumentChunk(document)
     result: dict[str, Any] = {"id": document.id} if document.id else {}
     entities = [_entity_object(e, whole) for e in document.entities]
     result |= {"text": document.text, "entities": entities}
@@ -98,7 +101,7 @@ def _as_object(document: Document) -> dict[str, Any]:
     return result
 
 
-def _entity_object(entity: Entity, part: Part) -> dict[str, Any]:
+def _entity_object(entity: Entity, part: DocumentChunk) -> dict[str, Any]:
     place = {"start": part.start + entity.start, "end": part.start + entity.end}
     # the mention is there for human readers; reading, it is derived from the text
     result = {**place, "text": entity.text_in(part.document.text), "label": entity.label}

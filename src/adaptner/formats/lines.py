@@ -33,7 +33,7 @@ _PIECE = 1 << 16
 Problems = Callable[[AdaptnerError], None]
 
 
-def stop_at(problem: AdaptnerError) -> NoReturn:
+def raise_problem(problem: AdaptnerError) -> NoReturn:
     """The usual answer to a problem; ``check`` gathers them instead and reads on."""
     raise problem
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adaptner.errors import AdaptnerError, EmptyFile, EntityNotRepresentable
-from adaptner.formats.base import Placed, PlacedReader, Report, no_report
-from adaptner.formats.chunks import Part
-from adaptner.formats.lines import Problems, decoded, line_pieces, opened, stop_at, written
-from adaptner.text.chunks import stretches
+from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
+from adaptner.formats.chunks import DocumentChunk
+from adaptner.formats.lines import Problems, decoded, line_pieces, opened, raise_problem, written
+from adaptner.text.chunks import split_into_chunks
 from adaptner.types import Document
 
 
-class Text(PlacedReader):
+class PlainTextFormat(LocatingReader):
     """Line ends stay as they are, so that offsets fit the user's file (a byte-order mark goes).
 
     Several documents are written with a blank line between them.
@@ -24,21 +24,26 @@ class Text(PlacedReader):
     endings: tuple[str, ...] = (".txt",)
 
     def placed(
-        self, path: str | Path, report: Report = no_report, problems: Problems = stop_at
-    ) -> Iterator[Placed]:
+        self,
+        path: str | Path,
+        report: RepairCallback = ignore_repairs,
+        problems: Problems = raise_problem,
+    ) -> Iterator[LocatedDocument]:
         with opened(path) as file:
             if _is_sound(file, path, problems):
-                yield Placed(1, Document("".join(_pieces(file, path))))
+                yield LocatedDocument(1, Document("".join(_pieces(file, path))))
 
-    def parts(self, path: str | Path, problems: Problems = stop_at) -> Iterator[Part]:
+    def parts(
+        self, path: str | Path, problems: Problems = raise_problem
+    ) -> Iterator[DocumentChunk]:
         """The document in parts, so that a file of any size can be read. All of it is looked at
         before the first one comes."""
         with opened(path) as file:
             if not _is_sound(file, path, problems):
                 return
             start = 0
-            for text, last in stretches(_pieces(file, path)):
-                yield Part(Document(text), start, last)
+            for text, last in split_into_chunks(_pieces(file, path)):
+                yield DocumentChunk(Document(text), start, last)
                 start += len(text)
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None:

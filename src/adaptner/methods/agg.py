@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from adaptner.methods.base import MethodConfig
-from adaptner.methods.families.joint import Joint, JointMethodConfig
+from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
 
 class AGGConfig(JointMethodConfig):
     decoders: Literal["own", "shared"] = "shared"
 
 
-class AGG(Joint):
+class AGG(JointMethod):
     name = "agg"
     title = "AGG"
     paper = "MetaNER"

@@ -13,12 +13,12 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import BadConfiguration, MethodDoesNotFit
 from adaptner.models.base import Base
-from adaptner.models.mentions import LeftOut
+from adaptner.models.mentions import HeldOutPredictions
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.registry import KIND
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
@@ -32,7 +32,7 @@ class MethodConfig(BaseModel):
 
 
 @dataclass(frozen=True)
-class Given:
+class AdaptRequest:
     """What ``adapt`` was given besides the base."""
 
     support: Sequence[Sentence]
@@ -41,7 +41,7 @@ class Given:
     unlabelled: Iterable[Sentence]  # may be gone through several times
     budget: Budget | None
     seed: int
-    watch: Watch
+    watch: ProgressCallback
 
     def options(self) -> dict[str, Any]:
         """What every kind of tuning takes."""
@@ -96,7 +96,7 @@ class Method(ABC):
         vectors: WordVectors | None = None,
         start: Base | None = None,
         seed: int = 0,
-        run: Run | None = None,
+        run: TrainingRun | None = None,
     ) -> Base:
         """``start``: θ and its vectors begin as this base's, whatever the configuration says of the
         encoder; ``vectors`` are then not given."""
@@ -124,13 +124,13 @@ class Method(ABC):
         unlabelled: Iterable[Sentence] = (),
         budget: Budget | None = None,
         seed: int = 0,
-        watch: Watch = silent,
+        watch: ProgressCallback = no_progress,
     ) -> Tagger:
         """A tagger from labelled ``support`` sentences. ``sources`` are for methods that are
         ``joint``, sentences without labels (to be gone through as often as it takes) for those that
         say ``unlabelled``."""
         self.check(base)
-        given = Given(support, labels, sources, unlabelled, budget, seed, watch)
+        given = AdaptRequest(support, labels, sources, unlabelled, budget, seed, watch)
         tagger = self.tagger(base, given)
         tagger.method = self.name
         return tagger
@@ -139,7 +139,7 @@ class Method(ABC):
         """What it may read of a target's train split in an evaluation, labels aside."""
         if not self.unlabelled or self.text_is_extra:
             return []
-        return [s.bare() for s in train if len(s)]
+        return [s.without_entities() for s in train if len(s)]
 
     def left_out(
         self,
@@ -148,8 +148,8 @@ class Method(ABC):
         *,
         labels: LabelSet | None = None,
         seed: int = 0,
-        watch: Watch = silent,
-    ) -> list[LeftOut] | None:
+        watch: ProgressCallback = no_progress,
+    ) -> list[HeldOutPredictions] | None:
         """What is found in sentences of ``support`` by one who has not learnt from them, or None for
         a method that has no cheap way to tell: most would have to adapt once for every fold."""
         return None
@@ -159,7 +159,7 @@ class Method(ABC):
         """With many sentences it is plain training: so where it fine-tunes a base."""
         return type(self).tagger is Method.tagger
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         """Fine-tuning, unless a method says otherwise."""
         return fine_tune(base, given.support, self.config.adaptation, **given.options())
 

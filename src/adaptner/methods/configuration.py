@@ -15,7 +15,7 @@ from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
 
 
-def configured(
+def make_method(
     name: str,
     file: Path | None = None,
     overrides: dict[str, Any] | None = None,
@@ -28,7 +28,7 @@ def configured(
     return _overridden(start, file, overrides or {})
 
 
-def for_base(name: str | None, base: Base, file: Path | None = None) -> Method:
+def method_for_base(name: str | None, base: Base, file: Path | None = None) -> Method:
     """The method to adapt ``base`` with: the base's own (None) or another.
 
     The base's own method keeps all settings of the base. Another has its own ones, except that

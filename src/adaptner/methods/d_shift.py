@@ -6,15 +6,15 @@ from typing import ClassVar, Literal
 
 from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.families.supervised import Supervised
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.supervised import SupervisedMethod
+from adaptner.methods.families.unadapted import UnadaptedMethod
 
 
 class DShiftConfig(SourceConfig):
     decoders: Literal["own", "shared"] = "shared"
 
 
-class DShift(Unadapted, Supervised):
+class DShift(UnadaptedMethod, SupervisedMethod):
     name = "d-shift"
     title = "D-Shift"
     paper = "MetaNER"

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from adaptner.adaptation.joint_training import JointConfig
 from adaptner.methods.base import MethodConfig
-from adaptner.methods.families.joint import Joint, JointMethodConfig
+from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
 
 class DANNTuneConfig(JointConfig):
@@ -21,7 +21,7 @@ class DANNConfig(JointMethodConfig):
     adaptation: JointConfig = DANNTuneConfig()
 
 
-class DANN(Joint):
+class DANN(JointMethod):
     name = "dann"
     title = "DANN"
     paper = "MetaNER"

@@ -10,24 +10,24 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from adaptner.adaptation.source_target_steps import (
-    Read,
-    TwoSidedConfig,
+    EncodeBothSides,
+    SourceTargetConfig,
     labelling_loss,
-    two_sided_tune,
+    train_on_source_and_target,
 )
-from adaptner.methods.base import Given, MethodConfig
-from adaptner.methods.families.joint import WithSources
+from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.heads.attention_head import AttentionHead
-from adaptner.nn.losses.perturbation import adversary, word_layer
+from adaptner.nn.heads.attention_head import AttentionDomainClassifier
+from adaptner.nn.losses.perturbation import word_layer, worst_offset
 from adaptner.nn.model import TaggingModel
 
 SOURCE = 0  # the discriminator's class of it; the target's is 1
 
 
-class DATNetTuneConfig(TwoSidedConfig):
+class DATNetTuneConfig(SourceTargetConfig):
     aux_weight: float = Field(1.0, ge=0, description="of GRAD; 0 leaves it out")
     balance: float = Field(
         0.25, gt=0, lt=1, description="α, the source's weight; the target: 1 - α"
@@ -50,16 +50,16 @@ class DualAdversary(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.head = AttentionHead(model.encoder.width, 2, generator, reversal=True)
+        self.head = AttentionDomainClassifier(model.encoder.width, 2, generator, reversal=True)
         self._layer = [word_layer(model.encoder)]  # in a list: not a part of this module
 
-    def forward(self, read: Read) -> Tensor:
+    def forward(self, read: EncodeBothSides) -> Tensor:
         if not self.config.radius:
             return self.plain(read)
-        as_it_is, moved = adversary(self._layer[0], lambda: self.plain(read), self.config.radius)
+        as_it_is, moved = worst_offset(self._layer[0], lambda: self.plain(read), self.config.radius)
         return as_it_is + moved
 
-    def plain(self, read: Read) -> Tensor:
+    def plain(self, read: EncodeBothSides) -> Tensor:
         config = self.config
         source, target = read()
         total = labelling_loss(source, target, config.source_share)
@@ -82,7 +82,7 @@ def grad_loss(source: Tensor, target: Tensor, balance: float, focus: float) -> T
     return -balance * (hard * ours).mean() - (1 - balance) * (hard_too * theirs).mean()
 
 
-class DATNet(WithSources):
+class DATNet(SourceAndTargetMethod):
     name = "datnet"
     title = "DATNet"
     paper = "PDALN"
@@ -90,9 +90,9 @@ class DATNet(WithSources):
     Config: ClassVar[type[MethodConfig]] = DATNetConfig
     config: DATNetConfig
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config = self.config.adaptation
-        return two_sided_tune(
+        return train_on_source_and_target(
             base,
             given.support,
             self.labelled(base, given.sources),

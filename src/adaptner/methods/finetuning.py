@@ -4,10 +4,10 @@ The base it makes is the one that AGG, MultiTask and DANN start from too."""
 
 from __future__ import annotations
 
-from adaptner.methods.families.supervised import Supervised
+from adaptner.methods.families.supervised import SupervisedMethod
 
 
-class FineTuning(Supervised):
+class FineTuning(SupervisedMethod):
     name = "finetuning"
     title = "FineTuning"
     paper = "MetaNER"

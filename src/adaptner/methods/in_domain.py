@@ -10,12 +10,12 @@ import torch
 
 from adaptner.adaptation.fine_tune import fine_tune
 from adaptner.errors import MethodDoesNotFit
-from adaptner.methods.base import Given
-from adaptner.methods.families.supervised import Supervised
+from adaptner.methods.base import AdaptRequest
+from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.embeddings import FrozenWords
+from adaptner.nn.encoders.embeddings import FrozenEmbeddings
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig
@@ -23,7 +23,7 @@ from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.vectors.word_vectors import WordVectors
 
 
-class InDomain(Supervised):
+class InDomain(SupervisedMethod):
     name = "in-domain"
     title = "In-Domain"
     paper = "MetaNER"
@@ -48,7 +48,7 @@ class InDomain(Supervised):
                 method=self.name, base=base.method, reason=f"its {what} {know} the sources"
             )
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         generator = torch.Generator().manual_seed(given.seed)
         encoder, batcher = base.model.encoder, base.batcher
         if isinstance(encoder, RecurrentEncoder):
@@ -67,7 +67,7 @@ def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:
         return None
     assert isinstance(base.batcher, WordBatcher)
     vectors = base.batcher.vectors
-    if isinstance(encoder.words, FrozenWords):
+    if isinstance(encoder.words, FrozenEmbeddings):
         return vectors
     # a loaded base has its tuned vectors here only
     table = encoder.words.table.detach()[0, :-1].numpy()

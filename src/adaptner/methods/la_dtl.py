@@ -10,13 +10,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from adaptner.adaptation.source_target_steps import (
-    Read,
-    TwoSidedConfig,
+    EncodeBothSides,
+    SourceTargetConfig,
     labelling_loss,
-    two_sided_tune,
+    train_on_source_and_target,
 )
-from adaptner.methods.base import Given, MethodConfig
-from adaptner.methods.families.joint import WithSources
+from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
@@ -24,7 +24,7 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.losses.mmd import label_aware_mmd
 
 
-class LaDTLTuneConfig(TwoSidedConfig):
+class LaDTLTuneConfig(SourceTargetConfig):
     mmd_weight: float = Field(1.0, ge=0, description="α, of the label-aware discrepancy")
     tag_weight: float = Field(1.0, ge=0, description="μ_y, of each tag")
     parameter_weight: float = Field(0.1, ge=0, description="β, of the distance of the CRFs")
@@ -41,7 +41,7 @@ class LabelAwareObjective(nn.Module):
         super().__init__()
         self.config = config
 
-    def forward(self, read: Read) -> Tensor:
+    def forward(self, read: EncodeBothSides) -> Tensor:
         config = self.config
         source, target = read()
         total = labelling_loss(source, target, config.source_share)
@@ -72,7 +72,7 @@ def parameter_distance(source: CRF, target: CRF) -> Tensor:
     return total
 
 
-class LaDTL(WithSources):
+class LaDTL(SourceAndTargetMethod):
     name = "la-dtl"
     title = "La-DTL"
     paper = "PDALN"
@@ -80,9 +80,9 @@ class LaDTL(WithSources):
     Config: ClassVar[type[MethodConfig]] = LaDTLConfig
     config: LaDTLConfig
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config = self.config.adaptation
-        return two_sided_tune(
+        return train_on_source_and_target(
             base,
             given.support,
             self.labelled(base, given.sources),

@@ -11,20 +11,20 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adaptner.bilevel import Chosen, DomainSplit, uniform
+from adaptner.bilevel import DomainBatch, DomainSplit, equal_weights
 from adaptner.episodes import TaskSource
 from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.source_pretrained import (
+    FitContext,
     Iteration,
-    Scene,
     SourceConfig,
-    SourceLearner,
+    SourcePretrainedMethod,
 )
 from adaptner.methods.families.supervised import joint_iteration
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.encoders.registry import AnyEncoderConfig
 from adaptner.nn.model import ModelShape, Parameters
-from adaptner.training.loop import Report
+from adaptner.training.loop import StepMetrics
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import TagScheme
 
@@ -68,7 +68,7 @@ class MetaNERConfig(SourceConfig):
         )
 
 
-class MetaNER(SourceLearner):
+class MetaNER(SourcePretrainedMethod):
     name = "metaner"
     title = "MetaNER"
     paper = "MetaNER"
@@ -80,7 +80,7 @@ class MetaNER(SourceLearner):
     def least_domains(self) -> int:
         return 2
 
-    def iteration(self, scene: Scene) -> Iteration:
+    def iteration(self, scene: FitContext) -> Iteration:
         config, model, rng = self.config, scene.model, scene.state.rng
         if not config.meta:
             return joint_iteration(scene, config, config.aux_weight)
@@ -89,7 +89,7 @@ class MetaNER(SourceLearner):
             config.inner_rate, config.aux_weight, config.new_only, config.maml_update
         )
 
-        def iterate(iteration: int) -> Report:
+        def iterate(iteration: int) -> StepMetrics:
             held = rng.randrange(len(scene.sources))  # line 3: D_val; the rest is D_tr
             rest = [d for d in range(len(scene.sources)) if d != held]
             # Lines 6 and 9: a meta-validation task and inner_steps meta-training tasks a chain.
@@ -103,7 +103,7 @@ class MetaNER(SourceLearner):
             drawn = [([tasks.sample_of(d, rng) for d in own], own) for own in domains]
             batches, rows = scene.batches(*drawn)
             chosen = [
-                Chosen(
+                DomainBatch(
                     scene.objective(batch, own, config, config.aux_weight),
                     _without_theta(model.stacked(own, rows)),
                 )
@@ -111,12 +111,12 @@ class MetaNER(SourceLearner):
             ]
             theta = {n: p for n, p in model.stacked(domains[0], rows).items() if _is_theta(n)}
             step = split(chosen[1:], chosen[0], theta)
-            model.add_gradients(domains[0], step.gradients, uniform(step.losses), rows)
+            model.add_gradients(domains[0], step.gradients, equal_weights(step.losses), rows)
             loss = float(step.losses.total.mean())
             metrics = {"label": float(step.losses.label.mean()), "held_out": float(held)}
             if step.losses.aux is not None:
                 metrics["aux"] = float(step.losses.aux.mean())
-            return Report(loss, metrics, f"loss {loss:.2f}")
+            return StepMetrics(loss, metrics, f"loss {loss:.2f}")
 
         return iterate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from adaptner.methods.base import MethodConfig
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.methods.metaner import MetaNER, MetaNERConfig
 
 
@@ -13,7 +13,7 @@ class MetaNERZeroConfig(MetaNERConfig):
     decoders: Literal["own", "shared"] = "shared"
 
 
-class MetaNERZero(Unadapted, MetaNER):
+class MetaNERZero(UnadaptedMethod, MetaNER):
     name = "metaner-zero"
     title = "MetaNER-Zero"
     Config: ClassVar[type[MethodConfig]] = MetaNERZeroConfig

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from adaptner.methods.families.joint import Joint
+from adaptner.methods.families.joint import JointMethod
 
 
-class MultiTask(Joint):
+class MultiTask(JointMethod):
     name = "multitask"
     title = "MultiTask"
     paper = "MetaNER"

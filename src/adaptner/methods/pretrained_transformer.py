@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from adaptner.methods.base import Method
-from adaptner.methods.configuration import configured
+from adaptner.methods.configuration import make_method
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
-UNTAUGHT = "in-domain"  # the method that takes nothing of the sources
+UNTRAINED_METHOD = "in-domain"  # the method that takes nothing of the sources
 
 
 def transformer_base(name: str) -> Base:
     """``name`` as ``--encoder`` takes it; what the method is told of adaptation is kept in the base."""
-    chosen: Method = configured(UNTAUGHT, encoder=name)
+    chosen: Method = make_method(UNTRAINED_METHOD, encoder=name)
     return chosen.fit([], Budget(0))

@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.adaptation.joint_training import JointConfig, joint_tune
-from adaptner.adaptation.unchanged_base import as_is
+from adaptner.adaptation.joint_training import JointConfig, train_jointly
+from adaptner.adaptation.unchanged_base import use_base_unchanged
 from adaptner.errors import TooFewSentences
-from adaptner.methods.base import Given, MethodConfig
-from adaptner.methods.families.joint import JointMethodConfig, WithSources
+from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.families.joint import JointMethodConfig, SourceAndTargetMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.types import Entity, Sentence
@@ -33,7 +33,7 @@ class SelfTrainConfig(JointMethodConfig):
     adaptation: SelfTrainTuneConfig = SelfTrainTuneConfig()
 
 
-class SelfTrain(WithSources):
+class SelfTrain(SourceAndTargetMethod):
     name = "self-train"
     title = "SELF-TRAIN"
     paper = "Jia2019"
@@ -45,24 +45,24 @@ class SelfTrain(WithSources):
     Config: ClassVar[type[MethodConfig]] = SelfTrainConfig
     config: SelfTrainConfig
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config, known = self.config.adaptation, self.labelled(base, given.sources)
-        text = [s.bare() for s in given.unlabelled if len(s)]
-        text = text or [s.bare() for s in given.support if len(s)]
+        text = [s.without_entities() for s in given.unlabelled if len(s)]
+        text = text or [s.without_entities() for s in given.support if len(s)]
         if not text:
             raise TooFewSentences(
                 found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
             )
-        found = as_is(base, (), self.name, labels=given.labels)
+        found = use_base_unchanged(base, (), self.name, labels=given.labels)
         options = {**given.options(), "labels": base.labels}
         for _ in range(config.rounds):
-            own = surest(text, found.predict_sentences(text), config.share)
-            found = joint_tune(base, own, known, config, shared=True, **options)
+            own = most_confident(text, found.predict_sentences(text), config.share)
+            found = train_jointly(base, own, known, config, shared=True, **options)
         found.facts["unlabelled"] = len(text)
         return found
 
 
-def surest(
+def most_confident(
     text: Sequence[Sentence], found: Sequence[Sequence[Entity]], share: float
 ) -> list[Sentence]:
     """The sentences in which an entity was found, labelled so, by the least sure of their entities;

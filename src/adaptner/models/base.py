@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from adaptner.models import fine_tuned_encoder as taught
-from adaptner.models.storage import DomainEntry, Manifest, files_fit, read_model, write_model
+from adaptner.models.storage import DomainEntry, Manifest, consistent_files, read_model, write_model
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.heads.label_probes import FILE as NAMES
-from adaptner.nn.heads.label_probes import StateSenses
+from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
 from adaptner.types import LabelSet
 from adaptner.version import __version__
@@ -30,7 +30,7 @@ class Base:
     config: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
-    names: StateSenses | None = None  # what names mean among θ's states
+    names: LabelProbes | None = None  # what names mean among θ's states
     taught: TaggingModel | None = None  # a second θ, tuned on sources, with its φ
 
     @property
@@ -94,7 +94,7 @@ class Base:
     @classmethod
     def load(cls, folder: str | Path) -> Base:
         folder = Path(folder)
-        with files_fit(folder, "base"):
+        with consistent_files(folder, "base"):
             manifest, tensors, batcher = read_model(folder, "base")
             generator = torch.Generator()
             encoder = restored_encoder(manifest.encoder, batcher, generator)
@@ -103,7 +103,7 @@ class Base:
             model.load_state_dict(tensors)
             names = None
             if NAMES in manifest.files:
-                names = StateSenses.of((folder / NAMES).read_bytes())
+                names = LabelProbes.of((folder / NAMES).read_bytes())
             second = None
             if taught.FILE in manifest.files:
                 content = (folder / taught.FILE).read_bytes()

@@ -30,7 +30,7 @@ class InstalledBase:
         return sum(f.stat().st_size for f in self.folder.rglob("*") if f.is_file()) / 1e6
 
 
-def folders() -> list[Path]:
+def base_folders() -> list[Path]:
     """Where they are looked for; of two with one name, the user's own comes first."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return [Path(home) / "adaptner" / "bases", _PACKAGE]
@@ -38,7 +38,7 @@ def folders() -> list[Path]:
 
 def installed_bases() -> list[InstalledBase]:
     found: dict[str, InstalledBase] = {}
-    for place in folders():
+    for place in base_folders():
         for manifest in sorted(place.glob(f"*/{MANIFEST}")):
             folder = manifest.parent
             if folder.name not in found:

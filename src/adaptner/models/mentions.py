@@ -12,10 +12,10 @@ from adaptner.nn.decoders.calibration import log_odds
 from adaptner.types import LabelSet
 
 # Of each token three logarithms of probabilities (nn/decoders/span_confidence.py): an array (tokens, 3), or lists
-Sure = np.ndarray | Sequence[Sequence[float]]
+PathConfidence = np.ndarray | Sequence[Sequence[float]]
 
 
-class Mention(NamedTuple):
+class PredictedMention(NamedTuple):
     """Tokens ``first`` to ``end`` (one past the last); ``log_odds`` as the model sees them."""
 
     first: int
@@ -25,22 +25,24 @@ class Mention(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class HeldOutPredictions:
     """A sentence's mentions, and those found there by a φ that has not learnt from it."""
 
     gold: frozenset[tuple[int, int, str]]
-    found: tuple[Mention, ...]
+    found: tuple[PredictedMention, ...]
 
-    def right(self, mention: Mention) -> bool:
+    def right(self, mention: PredictedMention) -> bool:
         return mention[:3] in self.gold
 
 
-def mentions_of(tags: Sequence[int], sure: Sure, labels: LabelSet) -> list[Mention]:
+def mentions_of(
+    tags: Sequence[int], sure: PathConfidence, labels: LabelSet
+) -> list[PredictedMention]:
     """The mentions of one sentence; ``sure`` is looked at where there are any.
 
     Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
     names = labels.tags
-    found: list[Mention] = []
+    found: list[PredictedMention] = []
     if not any(tags):  # O is number 0
         return found
     length = len(tags)
@@ -58,6 +60,6 @@ def mentions_of(tags: Sequence[int], sure: Sure, labels: LabelSet) -> list[Menti
             end += 1
         # begins here, goes on, and ends here: both borders count
         chance = sure[i][0] + sum(sure[t][1] for t in range(i, end - 1)) + sure[end - 1][2]
-        found.append(Mention(i, end, label, log_odds(float(chance))))
+        found.append(PredictedMention(i, end, label, log_odds(float(chance))))
         i = end
     return found

@@ -36,7 +36,7 @@ from adaptner.types import LabelSet, TagScheme
 # 3 is 2 with subword vectors in a file of their own, 4 has a transformer or a softmax over tags.
 FORMAT, SUBWORD_FORMAT, PLAIN_FORMAT = 4, 3, 2
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
-Kind = Literal["base", "tagger"]
+FolderKind = Literal["base", "tagger"]
 COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
 
 
@@ -55,7 +55,7 @@ class Manifest(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     format: int = PLAIN_FORMAT
-    kind: Kind
+    kind: FolderKind
     version: str
     method: str
     encoder: AnyEncoderConfig
@@ -102,7 +102,7 @@ def write_model(
         json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
 
 
-def read_manifest(folder: Path, kind: Kind) -> Manifest:
+def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
     if not folder.exists():
         raise FileMissing(file=folder, hint=f"make a {kind} with `{COMMAND[kind]}`")
     path = folder / MANIFEST
@@ -132,14 +132,14 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest:
     return manifest
 
 
-def amend_manifest(folder: Path, kind: Kind, **changed: Any) -> None:
+def amend_manifest(folder: Path, kind: FolderKind, **changed: Any) -> None:
     """Exchange fields of a saved model's manifest in one stroke; its other files stay as they are."""
     manifest = read_manifest(folder, kind).model_copy(update=changed)
     with atomic_file(folder / MANIFEST) as file:
         json.dump(manifest.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
 
 
-def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], Batcher]:
+def read_model(folder: Path, kind: FolderKind) -> tuple[Manifest, dict[str, Tensor], Batcher]:
     manifest = read_manifest(folder, kind)
     for name, known in manifest.files.items():
         path = folder / name
@@ -167,7 +167,7 @@ def read_model(folder: Path, kind: Kind) -> tuple[Manifest, dict[str, Tensor], B
 
 
 @contextmanager
-def files_fit(folder: Path, kind: Kind) -> Iterator[None]:
+def consistent_files(folder: Path, kind: FolderKind) -> Iterator[None]:
     """Round the making of a model from what was read: what fails here was changed by hand."""
     try:
         yield

@@ -12,14 +12,14 @@ from torch import nn
 
 from adaptner.errors import BadUsage
 from adaptner.files import atomic_folder
-from adaptner.formats.chunks import chunks_of, parts_of
+from adaptner.formats.chunks import chunks_of, chunks_of_document
 from adaptner.models.assessment import Assessment
-from adaptner.models.mentions import Mention, mentions_of
+from adaptner.models.mentions import PredictedMention, mentions_of
 from adaptner.models.storage import (
     MANIFEST,
     DomainEntry,
     Manifest,
-    files_fit,
+    consistent_files,
     read_model,
     write_model,
 )
@@ -27,7 +27,7 @@ from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.registry import restored_encoder
-from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.nn.model import DECODERS, Decoder, ModelShape, tag_scores
 from adaptner.text.alignment import sentences_of
 from adaptner.types import Document, Entity, LabelSet, Sentence
@@ -35,7 +35,7 @@ from adaptner.version import __version__
 
 # Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
 WINDOW, OVERLAP = 512, 64
-ESTIMATE = "estimate"  # its place among a tagger's facts
+ESTIMATE_FACT = "estimate"  # its place among a tagger's facts
 _NOTHING = np.zeros((0, 3))  # how sure a sentence without a mention is
 BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
 
@@ -66,7 +66,7 @@ class Tagger(nn.Module):
         self.facts = facts or {}
         self.calibration = calibration or Calibration()
         self._vectors_from = vectors_from
-        self._memory = WordMemory()
+        self._memory = WordCache()
 
     @property
     def labels(self) -> LabelSet:
@@ -75,7 +75,7 @@ class Tagger(nn.Module):
     @property
     def assessment(self) -> Assessment | None:
         """What could be told of its quality when it was made, if anything."""
-        known = self.facts.get(ESTIMATE)
+        known = self.facts.get(ESTIMATE_FACT)
         return None if known is None else Assessment.from_json(known)
 
     def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
@@ -91,7 +91,9 @@ class Tagger(nn.Module):
     def stream(self, documents: Iterable[Document]) -> Iterator[list[Entity]]:
         """Entities of each document. Some are read ahead, never all: there may be any number."""
         found: list[Entity] = []
-        for chunk in chunks_of(part for document in documents for part in parts_of(document)):
+        for chunk in chunks_of(
+            part for document in documents for part in chunks_of_document(document)
+        ):
             sentences = [sentences_of(part.document) for part in chunk]
             tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
             for part, own in zip(chunk, sentences, strict=True):
@@ -106,7 +108,7 @@ class Tagger(nn.Module):
         found = zip(sentences, self.mentions(sentences), strict=True)
         return [[self._entity(sentence, m) for m in own] for sentence, own in found]
 
-    def mentions(self, sentences: Sequence[Sentence]) -> list[list[Mention]]:
+    def mentions(self, sentences: Sequence[Sentence]) -> list[list[PredictedMention]]:
         """The same by tokens, with odds as the model itself sees them."""
         pieces = [
             (number, first, window)
@@ -150,7 +152,7 @@ class Tagger(nn.Module):
         chosen = best[:, found]
         sure = iter(())
         if len(chosen[0]):
-            known = self.decoder.sure(scores[:, found], batch.mask[:, found], chosen)
+            known = self.decoder.path_confidence(scores[:, found], batch.mask[:, found], chosen)
             sure = iter(known[:, 0].permute(1, 2, 0).contiguous().numpy())
         rows: list[tuple[list[int], np.ndarray]] = [([], _NOTHING)] * len(sentences)
         every = best[0].tolist()
@@ -159,7 +161,7 @@ class Tagger(nn.Module):
             rows[place] = every[row][:length], next(sure)[:length] if some else _NOTHING
         return rows
 
-    def _entity(self, sentence: Sentence, mention: Mention) -> Entity:
+    def _entity(self, sentence: Sentence, mention: PredictedMention) -> Entity:
         start = sentence.token_spans[mention.first][0]
         end = sentence.token_spans[mention.end - 1][1]
         return Entity(start, end, mention.label, round(self.calibration(mention.log_odds), 4))
@@ -184,7 +186,7 @@ class Tagger(nn.Module):
     @classmethod
     def load(cls, folder: str | Path) -> Tagger:
         folder = Path(folder)
-        with files_fit(folder, "tagger"):
+        with consistent_files(folder, "tagger"):
             manifest, tensors, batcher = read_model(folder, "tagger")
             generator = torch.Generator()
             encoder = restored_encoder(manifest.encoder, batcher, generator)

@@ -14,7 +14,7 @@ from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig
-from adaptner.nn.encoders.transformer.pretrained import Pretrained
+from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer
 from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
@@ -56,7 +56,7 @@ def read_vocabulary(
     tensors: dict[str, Tensor],
 ) -> Batcher:
     if isinstance(config, TransformerConfig):
-        return config.batcher(Pretrained.read(folder))
+        return config.batcher(PretrainedTransformer.read(folder))
     if config.tune_words:
         words = (folder / WORDS).read_bytes().decode().split("\n")[:-1]
         width = tensors["encoder.words.table"].shape[2]

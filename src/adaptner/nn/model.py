@@ -17,23 +17,23 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from adaptner.nn.batching.batch import Batch
-from adaptner.nn.decoders.crf import CRF, Limits
-from adaptner.nn.decoders.prototypes import Prototypes
-from adaptner.nn.decoders.softmax_tags import SoftmaxTags
+from adaptner.nn.decoders.crf import CRF, TagConstraints
+from adaptner.nn.decoders.prototypes import PrototypeDecoder
+from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
 from adaptner.nn.encoders.base import Encoder
-from adaptner.nn.encoders.word_cache import WordMemory
-from adaptner.nn.heads.attention_head import AttentionHead
-from adaptner.nn.heads.domain_head import DomainHead
+from adaptner.nn.encoders.word_cache import WordCache
+from adaptner.nn.heads.attention_head import AttentionDomainClassifier
+from adaptner.nn.heads.domain_head import DomainClassifier
 from adaptner.types import LabelSet
 
-Group = Literal["encoder", "decoder", "head"]  # θ, φ, ω
+ParameterGroup = Literal["encoder", "decoder", "head"]  # θ, φ, ω
 Parameters = dict[str, Tensor]
-TagDecoder = CRF | SoftmaxTags  # φ is learned, a row a tag
-TAG_DECODERS: dict[str, type[CRF] | type[SoftmaxTags]] = {"crf": CRF, "softmax": SoftmaxTags}
-Decoder = TagDecoder | Prototypes
-DECODERS: dict[str, type[CRF] | type[SoftmaxTags] | type[Prototypes]] = {
+TagDecoder = CRF | SoftmaxDecoder  # φ is learned, a row a tag
+TAG_DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder]] = {"crf": CRF, "softmax": SoftmaxDecoder}
+Decoder = TagDecoder | PrototypeDecoder
+DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder] | type[PrototypeDecoder]] = {
     **TAG_DECODERS,
-    "prototypes": Prototypes,
+    "prototypes": PrototypeDecoder,
 }
 
 
@@ -84,14 +84,14 @@ class TaggingModel(nn.Module):
             label_sets = [label_sets[0].with_labels(every)]
         make = DECODERS[shape.decoder]
         self.decoder = nn.ModuleList(make(encoder.width, s, generator) for s in label_sets)
-        self.head: DomainHead | AttentionHead | None = None
+        self.head: DomainClassifier | AttentionDomainClassifier | None = None
         if shape.head != "none":
-            head = DomainHead if shape.head == "mean" else AttentionHead
+            head = DomainClassifier if shape.head == "mean" else AttentionDomainClassifier
             self.head = head(encoder.width, classes or len(domains), generator, shape.reversal)
 
     def decoder_of(self, domain: int) -> Decoder:
         decoder = self.decoder[self._number(domain)]
-        assert isinstance(decoder, (CRF, SoftmaxTags, Prototypes))
+        assert isinstance(decoder, (CRF, SoftmaxDecoder, PrototypeDecoder))
         return decoder
 
     def labels_of(self, domain: int) -> LabelSet:
@@ -125,7 +125,7 @@ class TaggingModel(nn.Module):
         self,
         domains: Sequence[int],
         gradients: Parameters,
-        weights: Mapping[Group, Tensor],
+        weights: Mapping[ParameterGroup, Tensor],
         rows: Tensor | None = None,
     ) -> None:
         """Add the weighted sum of the tasks' gradients (stacked as above) to ``.grad``.
@@ -147,7 +147,7 @@ class TaggingModel(nn.Module):
                 _accumulate(target, weights[group][task] * gradient[task][inner][None])
 
     @torch.no_grad()
-    def scale_gradients(self, factors: Mapping[Group, float]) -> None:
+    def scale_gradients(self, factors: Mapping[ParameterGroup, float]) -> None:
         for name, p in self.named_parameters():
             if p.grad is not None:
                 p.grad.mul_(factors[group_of(name)])
@@ -156,7 +156,7 @@ class TaggingModel(nn.Module):
         self, parameters: Parameters, batch: Batch, noise: Generator | None = None
     ) -> Tensor:
         """θ alone, as a pure function of ``parameters``."""
-        return functional_call(self.encoder, part(parameters, "encoder"), (batch, noise))
+        return functional_call(self.encoder, parameter_part(parameters, "encoder"), (batch, noise))
 
     def losses(
         self,
@@ -173,27 +173,29 @@ class TaggingModel(nn.Module):
         head is to say of each task, if not its domain."""
         assert batch.tags is not None
         states = self.states(parameters, batch, noise)
-        limits = Limits([self.labels_of(d) for d in domains])
+        limits = TagConstraints([self.labels_of(d) for d in domains])
         negative = functional_call(
             self.decoder_of(domains[0]),
-            part(parameters, "decoder"),
+            parameter_part(parameters, "decoder"),
             (states, batch.tags, batch.mask, limits),
         )
         label = negative.sum(1) / batch.mask.sum((1, 2)) if per_token else negative.mean(1)
         if self.head is None:
             return Losses(label, None, label)
         wanted = torch.tensor(list(domains if classes is None else classes))
-        aux = functional_call(self.head, part(parameters, "head"), (states, batch.mask, wanted))
+        aux = functional_call(
+            self.head, parameter_part(parameters, "head"), (states, batch.mask, wanted)
+        )
         return Losses(label, aux, label + aux_weight * aux)
 
 
-def group_of(name: str) -> Group:
+def group_of(name: str) -> ParameterGroup:
     group = name.partition(".")[0]
     assert group in ("encoder", "decoder", "head"), name
     return group  # type: ignore[return-value]
 
 
-def part(parameters: Parameters, group: Group) -> Parameters:
+def parameter_part(parameters: Parameters, group: ParameterGroup) -> Parameters:
     """The parameters of one group, under the names their module knows them by."""
     return {n.partition(".")[2]: p for n, p in parameters.items() if group_of(n) == group}
 
@@ -208,9 +210,9 @@ def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
 
 
 def tag_scores(
-    encoder: Encoder, decoder: Decoder, batch: Batch, memory: WordMemory | None = None
+    encoder: Encoder, decoder: Decoder, batch: Batch, memory: WordCache | None = None
 ) -> Tensor:
     """``decoder.tag_scores(encoder(batch))``, by the encoder's own way where φ is linear."""
-    if isinstance(decoder, Prototypes):
+    if isinstance(decoder, PrototypeDecoder):
         return decoder.tag_scores(encoder(batch))
     return encoder.read_out(batch, decoder.weight, memory) + decoder.bias[:, None, None]

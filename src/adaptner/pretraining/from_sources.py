@@ -13,15 +13,15 @@ from adaptner.corpora.sources import source_domains
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable
 from adaptner.files import atomic_file, digest
 from adaptner.methods.base import Method
-from adaptner.methods.families.source_pretrained import SourceLearner
+from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 from adaptner.models.base import Base
 from adaptner.models.fine_tuned_encoder import rounded
 from adaptner.models.storage import MANIFEST
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training import checkpoint
 from adaptner.training.budget import Budget
-from adaptner.training.loop import CONFIG, Run
+from adaptner.training.loop import CONFIG, TrainingRun
 from adaptner.vectors.word_vectors import read_vectors
 from adaptner.version import __version__
 
@@ -42,7 +42,7 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
     tell: Callable[[str], None] = lambda message: None,
 ) -> Base:
     """Train, save the base in ``folder`` and return it. ``start``: a base whose encoder and vectors
@@ -80,7 +80,7 @@ def pretrain(
         return finished(folder, settings)
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
-    run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
+    run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
     base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
     if beside:
         assert begun is not None
@@ -89,7 +89,7 @@ def pretrain(
         base = replace(begun, facts=facts, taught=rounded(base.model))
     base.save(folder)
     with atomic_file(folder / CARD) as file:
-        file.write(card(base, method))
+        file.write(model_card(base, method))
     (folder / checkpoint.FILE).unlink(missing_ok=True)  # the base is complete without it
     return base
 
@@ -99,7 +99,7 @@ def _check_beside(method: Method, begun: Base | None) -> None:
     if begun is None or begun.method != NAMED:
         problem = "--beside: there is no base of the method named to put it beside"
         raise BadUsage(problem=problem, remedy="name one with --start, for example biomedical")
-    shape = method.config.shape() if isinstance(method, SourceLearner) else None
+    shape = method.config.shape() if isinstance(method, SourcePretrainedMethod) else None
     if method.name == NAMED or shape != begun.model.shape:
         problem = f"--beside: what {method.name} learns is no second encoder of such a base"
         raise BadUsage(problem=problem, remedy="learn with --method finetuning")
@@ -126,7 +126,7 @@ def check_folder(folder: Path, resume: bool) -> None:
         )
 
 
-def card(base: Base, method: Method) -> str:
+def model_card(base: Base, method: Method) -> str:
     """What a person should know before using the base."""
     rows = "\n".join(
         f"| {s['domain']} | {', '.join(s['sha256'])} | {s['sentences']:,} | {s['removed']} |"

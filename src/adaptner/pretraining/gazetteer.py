@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptner.text.hearst_patterns import ENDS, Instances
+from adaptner.text.hearst_patterns import ENDS, InstanceCounts
 
 LEAST = 20  # different things that a name must be said of
 MOST = 1500  # names
@@ -42,7 +42,7 @@ class Gazetteer:
         object.__setattr__(self, "_lengths", first)
 
     @classmethod
-    def of(cls, instances: Instances) -> Gazetteer:
+    def of(cls, instances: InstanceCounts) -> Gazetteer:
         counts: dict[str, dict[str, float]] = {
             name: dict(said) for name, said in instances.named.items() if len(said) >= LEAST
         }

@@ -13,18 +13,18 @@ from torch.nn import functional as F
 
 from adaptner.nn.batching.word_batch import WordBatch
 from adaptner.nn.encoders.lexical_features import STATES
-from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, NamingHead, WeakLabels
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, LabelNameHead, WeakLabels
+from adaptner.nn.rnn.parameters import fan_in_bound
 from adaptner.pretraining.cloze_head import ClozeHead
 from adaptner.pretraining.gazetteer import Gazetteer
-from adaptner.pretraining.teacher import Teacher
+from adaptner.pretraining.teacher import TransformerTeacher
 from adaptner.types import Sentence
 
 _MEASURED_ON = 128  # sentences, for what is usual among the teacher's states
 
 
 @dataclass(frozen=True)
-class Seen:
+class PretrainingBatch:
     """A batch of one task, its sentences in its order, and θ's states (B, L, width) of it."""
 
     sentences: Sequence[Sentence]
@@ -39,7 +39,7 @@ class Seen:
         return STATES * F.normalize(self.states, dim=-1)
 
 
-class Guessing(nn.Module):
+class ClozeObjective(nn.Module):
     """Guess a word from both sides of it (``pretraining/cloze_head.py``)."""
 
     def __init__(self, width: int, vectors: int, most: int, generator: Generator) -> None:
@@ -47,19 +47,19 @@ class Guessing(nn.Module):
         self.head = ClozeHead(width, vectors, generator)
         self.most = most
 
-    def forward(self, seen: Seen) -> Tensor:
+    def forward(self, seen: PretrainingBatch) -> Tensor:
         return self.head(seen.states[None], seen.batch, seen.words, self.most, seen.noise)
 
 
-class Naming(nn.Module):
+class LabelNameObjective(nn.Module):
     """Tell which names the text itself gives to what is read (``pretraining/gazetteer.py``)."""
 
     def __init__(self, width: int, gazetteer: Gazetteer, generator: Generator) -> None:
         super().__init__()
         self.gazetteer = gazetteer
-        self.head = NamingHead(width, len(gazetteer.names), generator)
+        self.head = LabelNameHead(width, len(gazetteer.names), generator)
 
-    def forward(self, seen: Seen) -> Tensor:
+    def forward(self, seen: PretrainingBatch) -> Tensor:
         places, labels = weak_labels(self.gazetteer, seen.sentences, seen.states.shape[1])
         return self.head(seen.read.flatten(0, 1)[places], labels, seen.noise)
 
@@ -95,13 +95,13 @@ def weak_labels(
     return torch.from_numpy(np.flatnonzero(known)), labels
 
 
-class Following(nn.Module):
+class DistillationObjective(nn.Module):
     """Tell what a larger network, which has read far more, makes of a word where it stands."""
 
     def __init__(
         self,
         width: int,
-        teacher: Teacher,
+        teacher: TransformerTeacher,
         most: int,
         some: Iterable[Sentence],
         generator: Generator,
@@ -110,12 +110,12 @@ class Following(nn.Module):
         teacher's states, so that each of its numbers counts alike."""
         super().__init__()
         self.teacher, self.most = teacher, most
-        self.weight = fan_in((teacher.width, width), width, generator)
-        self.bias = fan_in((teacher.width,), width, generator)
+        self.weight = fan_in_bound((teacher.width, width), width, generator)
+        self.bias = fan_in_bound((teacher.width,), width, generator)
         usual = torch.cat(teacher.states(list(islice(some, _MEASURED_ON))))
         self.middle, self.spread = usual.mean(0), usual.std(0).clamp(min=1e-6)
 
-    def forward(self, seen: Seen) -> Tensor:
+    def forward(self, seen: PretrainingBatch) -> Tensor:
         """Mean squared error, over that of always telling the mean."""
         rows = torch.randperm(len(seen.sentences), generator=seen.noise)[: self.most].tolist()
         taught = self.teacher.states([seen.sentences[row] for row in rows])

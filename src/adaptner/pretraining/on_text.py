@@ -29,17 +29,22 @@ from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.pretraining.from_sources import check_folder, finished
 from adaptner.pretraining.gazetteer import LEAST, Gazetteer
-from adaptner.pretraining.objectives import Following, Guessing, Naming, Seen
-from adaptner.pretraining.teacher import Teacher
-from adaptner.pretraining.text_batches import POOL, again_and_again, text_batches
-from adaptner.progress import Shown, silent
-from adaptner.text.hearst_patterns import Instances
+from adaptner.pretraining.objectives import (
+    ClozeObjective,
+    DistillationObjective,
+    LabelNameObjective,
+    PretrainingBatch,
+)
+from adaptner.pretraining.teacher import TransformerTeacher
+from adaptner.pretraining.text_batches import POOL, repeat_stream, text_batches
+from adaptner.progress import Shown, no_progress
+from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import FILE, TrainingState
-from adaptner.training.loop import Report, Run, train
+from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import Sentence
-from adaptner.vectors.word_dropout import ForgetfulVectors
+from adaptner.vectors.word_dropout import WordDropoutVectors
 from adaptner.vectors.word_vectors import WordVectors
 from adaptner.version import __version__
 
@@ -47,7 +52,7 @@ _ALPHABET_FROM = 20_000  # sentences
 METHOD = "named"  # how such a base is adapted; of sources it has seen none
 
 
-class ContextConfig(BaseModel):
+class TextPretrainingConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     encoder: EncoderConfig = EncoderConfig(hidden=192, char_lstm=0, dropout=0.1)
@@ -70,17 +75,17 @@ class _Learner(nn.Module):
         self.lessons = nn.ModuleDict(lessons)
 
 
-def learn_context(
+def pretrain_on_text(
     texts: Sequence[Path],
     vectors: WordVectors,
-    config: ContextConfig,
+    config: TextPretrainingConfig,
     budget: Budget,
     folder: Path,
     *,
     seed: int = 0,
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
-    shown: Shown = lambda title: nullcontext(silent),
+    shown: Shown = lambda title: nullcontext(no_progress),
 ) -> Base:
     """Train on ``texts`` (streamed; one tokenised sentence a line) and save the base in ``folder``."""
     check_folder(folder, resume)
@@ -99,24 +104,28 @@ def learn_context(
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
     # first of all: where it is missing, nobody is to wait for the names
-    teacher = Teacher(config.teacher, config.teacher_layers) if config.teacher else None
-    read_first = again_and_again(files, config.longest, random.Random(seed))
+    teacher = TransformerTeacher(config.teacher, config.teacher_layers) if config.teacher else None
+    read_first = repeat_stream(files, config.longest, random.Random(seed))
     some = list(islice(read_first, _ALPHABET_FROM))
     batcher = WordBatcher(vectors, alphabet_of(some))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
     lessons: dict[str, nn.Module] = {}
     if config.guesses:
-        lessons["guessing"] = Guessing(encoder.width, vectors.width, config.guesses, generator)
+        lessons["guessing"] = ClozeObjective(
+            encoder.width, vectors.width, config.guesses, generator
+        )
     if config.names:
         with shown("reading what is called what") as watch:
-            gazetteer = Gazetteer.of(Instances.of(sentences_of_files(files, watch)))
+            gazetteer = Gazetteer.of(InstanceCounts.of(sentences_of_files(files, watch)))
         if not gazetteer.names:
             problem = f"no name in {files[0]} is said of {LEAST} different things"
             remedy = 'give more text with words such as "diseases such as asthma", or no --names'
             raise BadUsage(problem=problem, remedy=remedy)
-        lessons["naming"] = Naming(encoder.width, gazetteer, generator)
+        lessons["naming"] = LabelNameObjective(encoder.width, gazetteer, generator)
     if teacher is not None:
-        lessons["following"] = Following(encoder.width, teacher, config.followed, some, generator)
+        lessons["following"] = DistillationObjective(
+            encoder.width, teacher, config.followed, some, generator
+        )
     learner = _Learner(encoder, lessons)
     faster = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
     rates = dict.fromkeys(faster, config.name_rate)
@@ -125,11 +134,11 @@ def learn_context(
     stream: Iterator[list[Sentence]] | None = None
     read = batcher
 
-    def iterate(iteration: int) -> Report:
+    def iterate(iteration: int) -> StepMetrics:
         nonlocal stream, read
         if config.forgotten and (stream is None or iteration % POOL == 0):
             salt = f"{seed} {iteration // POOL}"
-            forgetful = ForgetfulVectors.of(vectors, config.forgotten, salt)
+            forgetful = WordDropoutVectors.of(vectors, config.forgotten, salt)
             read = WordBatcher(forgetful, batcher.alphabet)
         if stream is None:  # a resumed run goes on in the text where it stopped
             batches = text_batches(files, config.batch, config.longest, seed)
@@ -139,18 +148,18 @@ def learn_context(
         states = encoder(batch, state.noise)[0]
         words = encoder.words(batch.rows, batch.pieces)
         ordered = [sentences[i] for i in batch.order[0]]
-        seen = Seen(ordered, batch, states, words, state.noise)
+        seen = PretrainingBatch(ordered, batch, states, words, state.noise)
         losses = {name: lesson(seen) for name, lesson in learner.lessons.items()}
         loss = torch.stack(list(losses.values())).sum()
         loss.backward()
         told = {name: float(value.detach()) for name, value in losses.items()}
         remark = ", ".join(f"{name} {value:.2f}" for name, value in told.items())
-        return Report(float(loss.detach()), told, remark)
+        return StepMetrics(float(loss.detach()), told, remark)
 
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     with shown("learning from text") as watch:
-        run = Run(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
-        train(state, iterate, budget, run)
+        run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
+        run_training(state, iterate, budget, run)
     facts = {
         "iterations": state.done,
         "seed": seed,
@@ -163,7 +172,7 @@ def learn_context(
     model = TaggingModel(_wide(encoder, batcher), {}, generator)
     naming = lessons.get("naming")
     base = Base(model, batcher, METHOD, {}, facts)
-    if isinstance(naming, Naming):
+    if isinstance(naming, LabelNameObjective):
         base.names = naming.head.senses(naming.gazetteer.names)
     base.save(folder)
     (folder / FILE).unlink(missing_ok=True)

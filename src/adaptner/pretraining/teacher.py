@@ -13,7 +13,7 @@ from adaptner.nn.encoders.transformer.pretrained import find_pretrained
 from adaptner.types import Sentence
 
 
-class Teacher:
+class TransformerTeacher:
     """``layers``: its states after so many; the middle ones say most of a word where it stands."""
 
     def __init__(self, name: str, layers: int) -> None:

@@ -20,7 +20,7 @@ def text_batches(
 ) -> Iterator[list[Sentence]]:
     """Of ``size`` sentences of like length each, since the longest sets what a step costs."""
     rng = random.Random(seed)
-    read = again_and_again(files, longest, rng)
+    read = repeat_stream(files, longest, rng)
     while True:
         pool = sorted(islice(read, POOL * size), key=len)
         batches = [pool[i : i + size] for i in range(0, len(pool), size)]
@@ -28,7 +28,7 @@ def text_batches(
         yield from batches
 
 
-def again_and_again(files: Sequence[Path], longest: int, rng: random.Random) -> Iterator[Sentence]:
+def repeat_stream(files: Sequence[Path], longest: int, rng: random.Random) -> Iterator[Sentence]:
     """A sentence of this file, then of that, as often as its size is: a run that ends before the
     text does has read of every file."""
     streams = [_endless(path, longest) for path in files]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from adaptner.tagging.run import Tagged, tag_files
+from adaptner.tagging.run import TaggingSummary, tag_files
 
-__all__ = ["Tagged", "tag_files"]
+__all__ = ["TaggingSummary", "tag_files"]

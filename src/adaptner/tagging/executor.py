@@ -8,22 +8,22 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from adaptner.formats.chunks import Part, chunks_of
+from adaptner.formats.chunks import DocumentChunk, chunks_of
 from adaptner.types import Document, Entity
 
 Chunk = Sequence[Document]
-Found = list[list[Entity]]
+ChunkEntities = list[list[Entity]]
 
 
-class Crew(AbstractContextManager[Any], Protocol):
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[Found]:
+class TaggingExecutor(AbstractContextManager[Any], Protocol):
+    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
         """The entities of each chunk's documents; of ``chunks`` only a few are taken in advance."""
         ...
 
 
-def tagged(crew: Crew, parts: Iterable[Part]) -> Iterator[Part]:
+def with_entities(crew: TaggingExecutor, parts: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
     """The same parts with their entities."""
-    waiting: deque[list[Part]] = deque()
+    waiting: deque[list[DocumentChunk]] = deque()
 
     def chunks() -> Iterator[Chunk]:
         for chunk in chunks_of(parts):
@@ -38,9 +38,9 @@ def tagged(crew: Crew, parts: Iterable[Part]) -> Iterator[Part]:
 def in_order(
     chunks: Iterable[Chunk],
     submit: Callable[[Chunk], Any],
-    wait: Callable[[Any], Found],
+    wait: Callable[[Any], ChunkEntities],
     most: Callable[[], int],
-) -> Iterator[Found]:
+) -> Iterator[ChunkEntities]:
     """``most()`` chunks are under way at a time, and are waited for in the order they came."""
     under_way: deque[Any] = deque()
     for chunk in chunks:

@@ -15,15 +15,15 @@ from pathlib import Path
 from adaptner.errors import BadUsage, OutputExists, ResultsOfAnother
 from adaptner.files import atomic_file
 from adaptner.formats import FORMATS
-from adaptner.formats.chunks import Part
+from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.lines import STANDARD
-from adaptner.tagging.input_files import File, Source
+from adaptner.tagging.input_files import File, InputFiles
 from adaptner.tagging.writers import PAGE, write_parts
 
 NOTE = "tagged-by.json"
 
 
-class ResultFolder:
+class OutputFolder:
     def __init__(self, folder: Path, target: str, made_by: dict[str, str]) -> None:
         self._folder, self._target = folder, target
         self._made_by = {**made_by, "to": target}
@@ -37,7 +37,7 @@ class ResultFolder:
         return [file for file in listed if not self._is_done(file)]
 
     def write(
-        self, parts: Iterator[Part], source: Source, labels: Sequence[str], note: str
+        self, parts: Iterator[DocumentChunk], source: InputFiles, labels: Sequence[str], note: str
     ) -> None:
         """A file with a problem has been reported and gets no result: it is tried again next time."""
         with atomic_file(self._folder / NOTE) as file:
@@ -94,7 +94,9 @@ class _FileAtFault(Exception):
     """Takes back what was written of the file's result."""
 
 
-def _all_sound(parts: Iterable[Part], path: str, source: Source) -> Iterator[Part]:
+def _all_sound(
+    parts: Iterable[DocumentChunk], path: str, source: InputFiles
+) -> Iterator[DocumentChunk]:
     yield from parts
     if path in source.faulty:  # the source is beyond this file by now
         raise _FileAtFault

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from adaptner.errors import AdaptnerError, EmptyFile
 from adaptner.formats import FORMATS, find
-from adaptner.formats.chunks import Part, parts_of
+from adaptner.formats.chunks import DocumentChunk, chunks_of_document
 from adaptner.formats.lines import STANDARD, Problems
-from adaptner.formats.text import Text
+from adaptner.formats.text import PlainTextFormat
 
 ENDINGS = tuple(sorted({ending for format in FORMATS.values() for ending in format.endings}))
 
@@ -25,7 +25,7 @@ class File:
     relative: str
 
 
-class Source:
+class InputFiles:
     """Files at fault are reported and counted, as are lines at fault; the rest goes on."""
 
     def __init__(self, names: Sequence[str], format: str | None, report: Problems) -> None:
@@ -49,7 +49,7 @@ class Source:
                     EmptyFile(file=folder, unit=f"file ending in {', '.join(ENDINGS)}"), name
                 )
 
-    def parts(self, files: Iterator[File]) -> Iterator[Part]:
+    def parts(self, files: Iterator[File]) -> Iterator[DocumentChunk]:
         for file in files:
             unfinished = False
             try:
@@ -62,13 +62,13 @@ class Source:
                     raise
                 self._complain(problem, file.path)
 
-    def _parts(self, path: str) -> Iterator[Part]:
+    def _parts(self, path: str) -> Iterator[DocumentChunk]:
         format = find(path, self._format or ("text" if path == STANDARD else None))
 
         def report(problem: AdaptnerError) -> None:
             self._complain(problem, path)
 
-        if isinstance(format, Text):
+        if isinstance(format, PlainTextFormat):
             name = "" if path == STANDARD else path
             for part in format.parts(path, report):
                 yield replace(part, document=replace(part.document, id=name), file=path)
@@ -77,7 +77,7 @@ class Source:
             document = placed.document
             if not document.id and path != STANDARD:
                 document = replace(document, id=f"{path}:{placed.line}")
-            for part in parts_of(document):
+            for part in chunks_of_document(document):
                 yield replace(part, file=path)
 
     def _complain(self, problem: AdaptnerError, path: str) -> None:

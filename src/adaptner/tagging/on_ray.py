@@ -17,7 +17,7 @@ from adaptner.compute_settings import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Chunk, Found, in_order
+from adaptner.tagging.executor import Chunk, ChunkEntities, in_order
 from adaptner.version import __version__
 
 _AHEAD = 2  # chunks for each processor
@@ -27,7 +27,7 @@ Files = dict[str, bytes]
 _loaded: tuple[str, Tagger] | None = None  # the model this process of a node had last
 
 
-class RayTasks:
+class RayExecutor:
     def __init__(self, model: Path, address: str) -> None:
         self._address = address
         files = {path.name: path.read_bytes() for path in model.iterdir() if path.is_file()}
@@ -36,19 +36,19 @@ class RayTasks:
         self._files = self._ray.put(files)
         self._task = self._ray.remote(num_cpus=1, max_retries=_REPEATS)(_predict)
 
-    def __enter__(self) -> RayTasks:
+    def __enter__(self) -> RayExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()
 
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[Found]:
+    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
         return in_order(chunks, self._submit, self._wait, self._most)
 
     def _submit(self, chunk: Chunk) -> Any:
         return self._task.remote(self._key, self._files, list(chunk))
 
-    def _wait(self, asked: Any) -> Found:
+    def _wait(self, asked: Any) -> ChunkEntities:
         try:
             version, found, problem = self._ray.get(asked)
         except self._ray.exceptions.RayError as error:
@@ -65,7 +65,7 @@ class RayTasks:
         return max(1, _AHEAD * int(self._ray.cluster_resources().get("CPU", 0)))
 
 
-def _predict(key: str, files: Files, chunk: list[Any]) -> tuple[str, Found, str]:
+def _predict(key: str, files: Files, chunk: list[Any]) -> tuple[str, ChunkEntities, str]:
     """On a node: its version, the entities, and what went wrong, if it did."""
     try:
         return __version__, _tagger(key, files).predict_documents(chunk), ""

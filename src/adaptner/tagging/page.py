@@ -5,13 +5,15 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from adaptner.formats.chunks import Part
+from adaptner.formats.chunks import DocumentChunk
 
 # Light backgrounds on which dark text reads well, told apart also by people with colour blindness.
 HUES = ("#ffd6a5", "#bde0fe", "#caffbf", "#ffc8dd", "#e2d4f9", "#fdffb6", "#c7f2ee", "#e0e0e0")
 
 
-def page(parts: Iterable[Part], labels: Sequence[str], title: str, note: str = "") -> Iterator[str]:
+def page(
+    parts: Iterable[DocumentChunk], labels: Sequence[str], title: str, note: str = ""
+) -> Iterator[str]:
     """One HTML file, piece by piece: no scripts, nothing fetched from anywhere."""
     colours = {label: HUES[i % len(HUES)] for i, label in enumerate(labels)}
     legend = " ".join(_mark(html.escape(label), label, colours, "") for label in labels)
@@ -26,7 +28,7 @@ def page(parts: Iterable[Part], labels: Sequence[str], title: str, note: str = "
     yield _END
 
 
-def _marked(part: Part, colours: dict[str, str]) -> str:
+def _marked(part: DocumentChunk, colours: dict[str, str]) -> str:
     text, at, pieces = part.document.text, 0, []
     for entity in sorted(part.document.entities):
         pieces.append(html.escape(text[at : entity.start]))

@@ -13,28 +13,28 @@ from pathlib import Path
 from adaptner.compute_settings import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Chunk, Found, in_order
+from adaptner.tagging.executor import Chunk, ChunkEntities, in_order
 
 _AHEAD = 2  # chunks for each process, so that none waits while results are written
 
 _tagger: Tagger | None = None  # that of a worker process
 
 
-class Alone:
+class SerialExecutor:
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
 
-    def __enter__(self) -> Alone:
+    def __enter__(self) -> SerialExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[Found]:
+    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
         return map(self._tagger.predict_documents, chunks)
 
 
-class Processes:
+class ProcessExecutor:
     """On Linux they are forks and share the model's memory; elsewhere each loads it."""
 
     def __init__(self, tagger: Tagger, folder: Path, number: int) -> None:
@@ -45,13 +45,13 @@ class Processes:
             number, multiprocessing.get_context(start), initializer=_begin, initargs=(given,)
         )
 
-    def __enter__(self) -> Processes:
+    def __enter__(self) -> ProcessExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[Found]:
+    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
         try:
             yield from in_order(
                 chunks,
@@ -70,6 +70,6 @@ def _begin(given: Tagger | Path) -> None:
     _tagger = given if isinstance(given, Tagger) else Tagger.load(given)
 
 
-def _predict(chunk: Chunk) -> Found:
+def _predict(chunk: Chunk) -> ChunkEntities:
     assert _tagger is not None
     return _tagger.predict_documents(chunk)

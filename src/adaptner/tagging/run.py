@@ -11,18 +11,18 @@ from pathlib import Path
 from adaptner.errors import BadUsage
 from adaptner.files import digest
 from adaptner.formats import find
-from adaptner.formats.chunks import Part
-from adaptner.formats.lines import STANDARD, Problems, stop_at
-from adaptner.tagging.executor import Crew, tagged
-from adaptner.tagging.folder import ResultFolder
-from adaptner.tagging.input_files import Source
+from adaptner.formats.chunks import DocumentChunk
+from adaptner.formats.lines import STANDARD, Problems, raise_problem
+from adaptner.tagging.executor import TaggingExecutor, with_entities
+from adaptner.tagging.folder import OutputFolder
+from adaptner.tagging.input_files import InputFiles
 from adaptner.tagging.writers import PAGE, target_of, write_parts
 
-Show = Callable[[Iterator[Part], tuple[str, ...]], None]
+Show = Callable[[Iterator[DocumentChunk], tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggingSummary:
     """``documents`` now; ``before``: files whose results were there already; ``problems``: files and
     lines that could not be read."""
 
@@ -40,9 +40,9 @@ def tag_files(
     to: str | None = None,
     jobs: int = 1,
     ray: str | None = None,
-    report: Problems = stop_at,
+    report: Problems = raise_problem,
     show: Show | None = None,
-) -> Tagged:
+) -> TaggingSummary:
     """Tag files and folders into one file, or, if ``output`` is a folder or ends in a slash, into a
     file for each; then what was tagged by an earlier run is left as it is. Memory does not grow with
     the size of the input.
@@ -67,15 +67,15 @@ def tag_files(
         raise BadUsage(problem="--jobs and --ray together", remedy="give one of the two")
     crew, labels = _crew(Path(model), jobs, ray)
     note = f"{', '.join(labels)}, found by {model}"
-    source = Source([str(name) for name in named], from_, report)
+    source = InputFiles([str(name) for name in named], from_, report)
     with crew:
         if into_folder:
-            results = ResultFolder(Path(output), target, _identity(Path(model)))
+            results = OutputFolder(Path(output), target, _identity(Path(model)))
             every = list(source.files(Path(output)))
             pending = results.pending(every)
-            results.write(tagged(crew, source.parts(iter(pending))), source, labels, note)
-            return Tagged(source.documents, len(every) - len(pending), source.problems)
-        parts = tagged(crew, source.parts(source.files()))
+            results.write(with_entities(crew, source.parts(iter(pending))), source, labels, note)
+            return TaggingSummary(source.documents, len(every) - len(pending), source.problems)
+        parts = with_entities(crew, source.parts(source.files()))
         first = next(parts, None)
         if first is not None:  # else all has been reported, and an earlier output stays
             every_part = chain([first], parts)
@@ -83,23 +83,23 @@ def tag_files(
                 show(every_part, labels)
             else:
                 write_parts(every_part, output, target, labels, note)
-    return Tagged(source.documents, 0, source.problems)
+    return TaggingSummary(source.documents, 0, source.problems)
 
 
-def _crew(model: Path, jobs: int, ray: str | None) -> tuple[Crew, tuple[str, ...]]:
+def _crew(model: Path, jobs: int, ray: str | None) -> tuple[TaggingExecutor, tuple[str, ...]]:
     # torch is loaded here, after all that can be refused without it
     from adaptner.compute_settings import prepare_process
     from adaptner.models.tagger import Tagger
-    from adaptner.tagging.processes import Alone, Processes
+    from adaptner.tagging.processes import ProcessExecutor, SerialExecutor
 
     prepare_process()
     tagger = Tagger.load(model)
     labels = tagger.labels.labels
     if ray is not None:
-        from adaptner.tagging.on_ray import RayTasks
+        from adaptner.tagging.on_ray import RayExecutor
 
-        return RayTasks(model, ray), labels
-    return (Alone(tagger) if jobs == 1 else Processes(tagger, model, jobs)), labels
+        return RayExecutor(model, ray), labels
+    return (SerialExecutor(tagger) if jobs == 1 else ProcessExecutor(tagger, model, jobs)), labels
 
 
 def _identity(model: Path) -> dict[str, str]:

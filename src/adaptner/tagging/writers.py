@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from adaptner.formats import detect, write
-from adaptner.formats.chunks import Part
-from adaptner.formats.jsonl import Jsonl
+from adaptner.formats.chunks import DocumentChunk
+from adaptner.formats.jsonl import JsonLinesFormat
 from adaptner.formats.lines import STANDARD, written
 from adaptner.tagging.page import page
 
@@ -22,13 +22,13 @@ def target_of(output: str | Path | None) -> str:
 
 
 def write_parts(
-    parts: Iterable[Part], path: str | Path, target: str, labels: Sequence[str], note: str
+    parts: Iterable[DocumentChunk], path: str | Path, target: str, labels: Sequence[str], note: str
 ) -> None:
     """The file appears whole or, if anything fails, not at all."""
     if target == PAGE:
         with written(path) as file:
             file.writelines(page(parts, labels, "Entities", note))
-    elif target == Jsonl.name:
-        Jsonl().write_parts(parts, path)
+    elif target == JsonLinesFormat.name:
+        JsonLinesFormat().write_parts(parts, path)
     else:  # a part ends where a sentence does, which is all that CoNLL knows of documents
         write((part.document for part in parts), path, target)

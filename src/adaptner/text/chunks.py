@@ -10,17 +10,19 @@ from collections.abc import Iterable, Iterator
 
 from adaptner.text.sentences import split_sentences
 
-STRETCH = 100_000  # characters: some hundred sentences, enough to fill batches of like length
+CHUNK_CHARACTERS = (
+    100_000  # characters: some hundred sentences, enough to fill batches of like length
+)
 # A "sentence" longer than this is cut between two words: no prose has one, and memory is bounded.
 LONGEST = 250_000
 _LOOKED_AT = 10_000  # characters at the end of a stretch where a sentence's end is looked for
 _SURE = 1_000  # from either end of what is looked at; the widest parenthesis has 600
 
 
-def stretches(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
+def split_into_chunks(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """(stretch, is it the last one) pairs; joined they are the ``blocks`` joined. At least one."""
     held: list[str] = []
-    size, wanted = 0, STRETCH
+    size, wanted = 0, CHUNK_CHARACTERS
     for block in blocks:
         held.append(block)
         size += len(block)
@@ -30,13 +32,15 @@ def stretches(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
             if cut:
                 yield text[:cut], False
             held, size = [text[cut:]], size - cut
-            wanted = STRETCH if cut else size + STRETCH // 2  # not after every line again
+            wanted = (
+                CHUNK_CHARACTERS if cut else size + CHUNK_CHARACTERS // 2
+            )  # not after every line again
     yield "".join(held), True
 
 
 def blocks_of(text: str) -> Iterator[str]:
-    for at in range(0, len(text), STRETCH):
-        yield text[at : at + STRETCH]
+    for at in range(0, len(text), CHUNK_CHARACTERS):
+        yield text[at : at + CHUNK_CHARACTERS]
 
 
 def _cut(text: str) -> int:

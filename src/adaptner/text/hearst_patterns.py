@@ -27,11 +27,11 @@ _REACH = 40  # words that a list of instances may take
 _MOST = 8  # instances of one list
 _FOR_EXAMPLE = ["e", ".", "g", "."]
 
-Named = tuple[str, str]  # a name, and the words of what it is said of
+NameInstance = tuple[str, str]  # a name, and the words of what it is said of
 
 
 @dataclass(frozen=True)
-class Instances:
+class InstanceCounts:
     """``named``: for each name what lists say it of; ``compounds``: what stands before the name where
     it looks like a name itself; both in lower case, with how often. ``frequency``: of each word."""
 
@@ -40,20 +40,20 @@ class Instances:
     frequency: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, sentences: Iterable[str]) -> Instances:
+    def of(cls, sentences: Iterable[str]) -> InstanceCounts:
         found = cls()
         for sentence in sentences:
             cased = sentence.split(" ")
             words = [word.lower() for word in cased]
             found.frequency.update(words)
-            for name, instance in named_in(words):
+            for name, instance in find_instances(words):
                 found.named.setdefault(name, Counter())[instance] += 1
-            for name, word in compounds_in(cased):
+            for name, word in find_compounds(cased):
                 found.compounds.setdefault(name, Counter())[word] += 1
         return found
 
 
-def named_in(words: Sequence[str]) -> Iterator[Named]:
+def find_instances(words: Sequence[str]) -> Iterator[NameInstance]:
     """(name, instance) pairs of a sentence in lower case, in order."""
     for i in range(1, len(words) - 1):
         word = words[i]
@@ -70,7 +70,7 @@ def named_in(words: Sequence[str]) -> Iterator[Named]:
                 yield from _pairs(_before(words, i), _listed([*rest[:end], "."]))
 
 
-def compounds_in(words: Sequence[str]) -> Iterator[Named]:
+def find_compounds(words: Sequence[str]) -> Iterator[NameInstance]:
     """("gene", "brca1") of "the BRCA1 gene": the word before has a capital inside, or ends in a digit."""
     for before, word in pairwise(words):
         if len(word) < 3 or not (word.islower() and word.isalpha()) or word in ENDS:
@@ -80,7 +80,7 @@ def compounds_in(words: Sequence[str]) -> Iterator[Named]:
             yield singular(word), before.lower()
 
 
-def _pairs(name: Sequence[str], instances: Sequence[Sequence[str]]) -> Iterator[Named]:
+def _pairs(name: Sequence[str], instances: Sequence[Sequence[str]]) -> Iterator[NameInstance]:
     """The name's last word ("line") and its last two ("cell line") are both names of the instances."""
     for length in (1, 2):
         if len(name) >= length:

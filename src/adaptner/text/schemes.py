@@ -29,7 +29,7 @@ class Scheme(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class TagRepair:
     """A tag that was not as its scheme wants it, and what it was taken for."""
 
     position: int
@@ -72,12 +72,12 @@ def from_bio(
 
 def repair(
     tags: Sequence[str], scheme: Scheme, *, default_label: str = DEFAULT_LABEL
-) -> tuple[list[str], list[Repair]]:
+) -> tuple[list[str], list[TagRepair]]:
     """``tags`` as well-formed ``scheme``, and each change. A label for a plain tag is no change."""
     parsed = _parsed(tags, scheme, default_label)
     written = _written(_mentions(parsed), len(parsed), scheme)
     repairs = [
-        Repair(i, tags[i], now, _reason(parsed, i, scheme))
+        TagRepair(i, tags[i], now, _reason(parsed, i, scheme))
         for i, ((prefix, _), now) in enumerate(zip(parsed, written, strict=True))
         if now[0] != prefix
     ]

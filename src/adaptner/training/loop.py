@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from adaptner.errors import TrainingDiverged
 from adaptner.files import atomic_file
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import (
     FILE,
@@ -20,13 +20,13 @@ from adaptner.training.checkpoint import (
     restore_checkpoint,
     save_checkpoint,
 )
-from adaptner.training.records import Records
+from adaptner.training.records import MetricsFile
 
 CONFIG, METRICS, HARDNESS = "config.json", "metrics.jsonl", "hardness.jsonl"
 
 
 @dataclass(frozen=True)
-class Report:
+class StepMetrics:
     """What one iteration has to say: its loss, numbers for the metrics file, a remark for the bar
     and, where it is to be recorded, the tasks with their hardness."""
 
@@ -37,7 +37,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """Where a run lives and how it is watched. Without a folder nothing is written."""
 
     folder: Path | None = None
@@ -45,24 +45,24 @@ class Run:
     settings: Mapping[str, Any] = field(default_factory=dict)
     resume: bool = False
     checkpoint_seconds: float = 60.0
-    watch: Watch = silent
+    watch: ProgressCallback = no_progress
 
 
-def train(
-    state: TrainingState, iterate: Callable[[int], Report], budget: Budget, run: Run
+def run_training(
+    state: TrainingState, iterate: Callable[[int], StepMetrics], budget: Budget, run: TrainingRun
 ) -> TrainingState:
     """Call ``iterate`` (which fills ``.grad``) and take a step, until the budget is spent."""
     if run.resume and run.folder is not None and (run.folder / FILE).exists():
         restore_checkpoint(state, run.folder, run.fingerprint)
     clock = Clock(state.seconds)
-    records: list[Records] = []
+    records: list[MetricsFile] = []
     if run.folder is not None:
         run.folder.mkdir(parents=True, exist_ok=True)
         if not run.resume:  # an older run's: the records it belongs to go here and now
             (run.folder / FILE).unlink(missing_ok=True)
         with atomic_file(run.folder / CONFIG) as file:
             json.dump(run.settings, file, indent=1, ensure_ascii=False)
-        records = [Records(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
+        records = [MetricsFile(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
     saved = time.monotonic()
     while state.done < budget.steps and not _late(clock, budget):
         iteration = state.done + 1
@@ -96,7 +96,9 @@ def _late(clock: Clock, budget: Budget) -> bool:
     return budget.seconds is not None and clock.seconds() >= budget.seconds
 
 
-def _stop(state: TrainingState, run: Run, records: list[Records], loss: str) -> NoReturn:
+def _stop(
+    state: TrainingState, run: TrainingRun, records: list[MetricsFile], loss: str
+) -> NoReturn:
     """The parameters are still those before the bad iteration: if they are sound, keep them as the
     last good ones, else leave the last checkpoint as it is."""
     for record in records:

@@ -71,7 +71,7 @@ class Optimiser:
                 group["lr"] = self.config.rate * left * group["scale"]
         if self._fused:
             _lay_out(self.parameters)
-        norm = clip(self.parameters, self.config.clip)
+        norm = clip_gradients(self.parameters, self.config.clip)
         for optimiser in self._torch:
             if math.isfinite(norm):
                 with _UNCHECKED:
@@ -114,7 +114,7 @@ def sparse_rows(parameter: nn.Parameter, rows: torch.Tensor, values: torch.Tenso
     )
 
 
-def clip(parameters: Iterable[nn.Parameter], most: float) -> float:
+def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> float:
     """Scale the gradients, dense and sparse, so that their whole norm is at most ``most``; the norm
     before that."""
     gradients = [p.grad for p in parameters if p.grad is not None]

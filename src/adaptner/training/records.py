@@ -10,7 +10,7 @@ from typing import Any
 from adaptner.files import atomic_file, plain_errors
 
 
-def read_records(path: Path) -> Iterator[dict[str, Any]]:
+def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
     """All whole records; a last line torn by a crash is not one."""
     if not path.exists():
         return
@@ -20,11 +20,11 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-class Records:
+class MetricsFile:
     """Appends records; ``keep_until`` drops those after the iteration a run resumes from."""
 
     def __init__(self, path: Path, keep_until: int = 0) -> None:
-        kept = [r for r in read_records(path) if r["iteration"] <= keep_until]
+        kept = [r for r in read_metrics(path) if r["iteration"] <= keep_until]
         with atomic_file(path) as file:
             file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in kept)
         self._path = path

@@ -18,7 +18,7 @@ _UNKNOWN, _END = -1, -2  # a rare word; the end of a sentence
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class CooccurrenceCounts:
     """``after[d - 1][v, w]``: how often word w stands d places after word v, in one sentence."""
 
     words: tuple[str, ...]  # the most frequent first
@@ -26,7 +26,9 @@ class Counts:
     after: tuple[csr_matrix, ...]
 
 
-def count(sentences: Callable[[], Iterable[str]], window: int, least: int) -> Counts:
+def count_cooccurrences(
+    sentences: Callable[[], Iterable[str]], window: int, least: int
+) -> CooccurrenceCounts:
     """``sentences`` is called twice: once for the words seen ``least`` times, once for their pairs."""
     seen: Counter[str] = Counter()
     for sentence in sentences():
@@ -38,7 +40,7 @@ def count(sentences: Callable[[], Iterable[str]], window: int, least: int) -> Co
     for some in _numbered(sentences(), number):
         found = [_pairs(some, d, len(kept)) for d in range(1, window + 1)]
         after = found if after is None else [a + b for a, b in zip(after, found, strict=True)]
-    return Counts(tuple(kept), np.array([seen[w] for w in kept]), tuple(after or ()))
+    return CooccurrenceCounts(tuple(kept), np.array([seen[w] for w in kept]), tuple(after or ()))
 
 
 def _numbered(sentences: Iterable[str], number: dict[str, int]) -> Iterator[np.ndarray]:
@@ -66,7 +68,7 @@ def _pairs(numbers: np.ndarray, distance: int, size: int) -> csr_matrix:
     return coo_matrix((ones, (rows, columns)), shape=(size, size)).tocsr()
 
 
-def contexts(counts: Counts, most: int, placed: int = 2) -> Sequence[csr_matrix]:
+def contexts(counts: CooccurrenceCounts, most: int, placed: int = 2) -> Sequence[csr_matrix]:
     """Blocks of contexts, one row a word, of the ``most`` frequent words: those that stand 1 and 2
     places before and after, each place a block of its own, and those anywhere in the window, the
     nearer the more."""

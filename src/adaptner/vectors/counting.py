@@ -17,16 +17,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptner.corpora.raw_text import sentences_of_files, text_files
 from adaptner.errors import BadUsage, EmptyFile, EmptyVocabulary, ExtraMissing
-from adaptner.progress import Shown, Watch, silent
-from adaptner.vectors.cooccurrence import contexts, count
-from adaptner.vectors.factorisation import leading, mutual_information
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngram_fit import fit_grams
+from adaptner.progress import ProgressCallback, Shown, no_progress
+from adaptner.vectors.cooccurrence import contexts, count_cooccurrences
+from adaptner.vectors.factorisation import leading_eigenvectors, shifted_mutual_information
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngram_fit import fit_ngram_vectors
 from adaptner.vectors.subword_file import ENDING, write_subwords
 from adaptner.version import __version__
 
 
-class CountSettings(BaseModel):
+class CountingSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     width: int = Field(200, ge=2, multiple_of=2, description="two numbers share a byte")
@@ -42,13 +42,13 @@ class CountSettings(BaseModel):
     lower: bool = True
 
 
-def count_vectors(
+def train_count_vectors(
     texts: Sequence[Path],
     output: Path,
-    settings: CountSettings,
+    settings: CountingSettings,
     *,
     tokenised: bool = True,
-    shown: Shown = lambda title: nullcontext(silent),
+    shown: Shown = lambda title: nullcontext(no_progress),
 ) -> dict[str, Any]:
     """Write ``output`` at the very end, whole, and tell what is in it."""
     try:
@@ -62,7 +62,7 @@ def count_vectors(
     facts = {"tokens": 0, "sentences": 0}
     state = sha256()
 
-    def read(watch: Watch, told: bool) -> Iterator[str]:
+    def read(watch: ProgressCallback, told: bool) -> Iterator[str]:
         for sentence in sentences_of_files(files, watch, tokenised=tokenised):
             text = sentence.lower() if settings.lower else sentence
             if told:
@@ -77,20 +77,20 @@ def count_vectors(
         def sentences() -> Iterable[str]:
             return read(watch, next(passes))
 
-        counts = count(sentences, settings.window, settings.least)
+        counts = count_cooccurrences(sentences, settings.window, settings.least)
     if not facts["sentences"]:
         raise EmptyFile(file=files[0], unit="sentence")
     if len(counts.words) < 2:
         raise EmptyVocabulary(least=settings.least, tokens=facts["tokens"])
     with shown("factorising") as watch:
-        blocks = [mutual_information(b) for b in contexts(counts, settings.contexts)]
-        vectors, values = leading(blocks, settings.width, settings.seed, watch)
+        blocks = [shifted_mutual_information(b) for b in contexts(counts, settings.contexts)]
+        vectors, values = leading_eigenvectors(blocks, settings.width, settings.seed, watch)
     table = np.zeros((len(counts.words), settings.width), dtype=np.float32)
     table[:, : len(values)] = vectors * values**settings.power
     length = np.linalg.norm(table, axis=1)
     known = np.flatnonzero(length)
     table[known] /= length[known, None]
-    grams = fit_grams(
+    grams = fit_ngram_vectors(
         [counts.words[i] for i in known],
         table[known],
         least=settings.min_gram,
@@ -108,7 +108,7 @@ def count_vectors(
         **{name: str(value) for name, value in facts.items()},
         "text_sha256": state.hexdigest(),
     }
-    write_subwords(output, counts.words, FourBit.of(table), grams, told)
+    write_subwords(output, counts.words, FourBitTable.of(table), grams, told)
     made: dict[str, Any] = {"words": len(counts.words), "width": settings.width}
     made |= {"buckets": settings.buckets, **facts, "text_sha256": state.hexdigest()}
     return {**made, "bytes": output.stat().st_size}

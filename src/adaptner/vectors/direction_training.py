@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from adaptner.text.hearst_patterns import Instances
+from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.text.label_names import singular
-from adaptner.vectors.label_directions import Senses
+from adaptner.vectors.label_directions import LabelDirections
 from adaptner.vectors.word_vectors import WordVectors
 
 LEAST = 20  # different words that a name must be said of
@@ -18,7 +18,7 @@ _AWAY = 0.1  # "drug" is not itself a drug: so much of the contrast is with the 
 _CAP = 5  # how often one word counts at most: "cancer" is not all of disease
 
 
-def learn_senses(vectors: WordVectors, instances: Instances) -> Senses:
+def train_label_directions(vectors: WordVectors, instances: InstanceCounts) -> LabelDirections:
     """S⁻¹ (m - (1 - a) μ - a n): m the mean of the words that the name is said of, μ and S mean and
     covariance over running text (a word counts as the root of its frequency: "the" is not all there
     is), n the name's own vector."""
@@ -50,7 +50,7 @@ def learn_senses(vectors: WordVectors, instances: Instances) -> Senses:
     # variance 1 over running text: d' S d, without what was added to S
     scores = (table - middle) @ found.T
     found /= np.sqrt(share @ scores**2)[:, None]
-    return Senses(tuple(names), found.astype(np.float16), middle.astype(np.float32))
+    return LabelDirections(tuple(names), found.astype(np.float16), middle.astype(np.float32))
 
 
 def _kinds(said: Counter[str]) -> Counter[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -19,7 +19,7 @@ ROUNDS = 4  # of the iteration, after which the leading singular values do not m
 _SPARE = 20  # columns more than wanted, for accuracy
 
 
-def mutual_information(counts: csr_matrix) -> csr_matrix:
+def shifted_mutual_information(counts: csr_matrix) -> csr_matrix:
     """max(0, log P(v, c) / (P(v) P(c)^0.75)) of the pairs that are seen often enough."""
     from scipy.sparse import csr_matrix
 
@@ -34,8 +34,8 @@ def mutual_information(counts: csr_matrix) -> csr_matrix:
     return csr_matrix((values, (rows[kept], columns[kept])), shape=counts.shape)
 
 
-def leading(
-    blocks: Sequence[csr_matrix], width: int, seed: int = 0, watch: Watch = silent
+def leading_eigenvectors(
+    blocks: Sequence[csr_matrix], width: int, seed: int = 0, watch: ProgressCallback = no_progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ``width`` leading left singular vectors of the blocks side by side, and their values.
     Fewer where the blocks have no more."""

@@ -25,7 +25,7 @@ _PAIRS = (
 
 
 @dataclass(frozen=True, eq=False)
-class FourBit:
+class FourBitTable:
     """Stands where a float array of rows does: ``table[rows]`` gives float32 rows."""
 
     packed: np.ndarray  # (rows, width / 2) uint8
@@ -38,7 +38,7 @@ class FourBit:
             raise ValueError(f"{len(self.packed)} rows with the scales {_said(self.scale)}")
 
     @classmethod
-    def of(cls, table: np.ndarray) -> FourBit:
+    def of(cls, table: np.ndarray) -> FourBitTable:
         """The nearest table of this kind (by squared error, row by row)."""
         rows, width = table.shape
         if width % 2 or not width:

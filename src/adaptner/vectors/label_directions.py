@@ -15,7 +15,7 @@ from adaptner.text.label_names import name_of, words_of
 
 
 @dataclass(frozen=True, eq=False)
-class Senses:
+class LabelDirections:
     """The score of a word vector v for name i is directions[i] · (v / |v| - middle). Over running text
     it has the variance 1, and its mean is 0."""
 

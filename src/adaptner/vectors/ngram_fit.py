@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
 
 RIDGE = 0.1  # of the squared rows of n-grams: a word has about ten, each of weight a tenth
 ROUNDS = 30
 
 
-def fit_grams(
+def fit_ngram_vectors(
     words: Sequence[str],
     table: np.ndarray,
     *,
@@ -22,13 +22,13 @@ def fit_grams(
     most: int,
     buckets: int,
     lower: bool = True,
-) -> Grams:
+) -> NgramVectors:
     """G that makes Σ_w |v_w - mean of G over the n-grams of w|² + RIDGE |G|² small."""
     from scipy.sparse import csr_matrix
 
     width = table.shape[1]
-    blank = FourBit.of(np.zeros((buckets, width), dtype=np.float32))
-    finder = Grams(blank, least, most, lower)
+    blank = FourBitTable.of(np.zeros((buckets, width), dtype=np.float32))
+    finder = NgramVectors(blank, least, most, lower)
     found = [finder.rows(word) for word in words]
     lengths = np.array([len(rows) for rows in found])
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -47,4 +47,4 @@ def fit_grams(
         now = (rest * rest).sum(0)
         way = rest + now / np.maximum(size, 1e-30) * way
         size = now
-    return Grams(FourBit.of(rows), least, most, lower)
+    return NgramVectors(FourBitTable.of(rows), least, most, lower)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptner.vectors.four_bit import FourBit
+from adaptner.vectors.four_bit import FourBitTable
 
 # Of longer words the first and last halves are read: the work on a word is bounded, whatever
 # sequence or address it is.
@@ -21,10 +21,10 @@ _SIGNED = tuple(byte if byte < 128 else byte | 0xFFFFFF00 for byte in range(256)
 
 
 @dataclass(frozen=True, eq=False)
-class Grams:
+class NgramVectors:
     """Hashed n-grams of ``least`` to ``most`` characters, each a row of ``table``."""
 
-    table: FourBit
+    table: FourBitTable
     least: int
     most: int
     lower: bool = True  # learnt from lower-cased text

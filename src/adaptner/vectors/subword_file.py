@@ -16,9 +16,9 @@ from safetensors.numpy import save
 
 from adaptner.errors import BadVectors
 from adaptner.files import atomic_file
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.label_directions import Senses
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.label_directions import LabelDirections
+from adaptner.vectors.ngrams import NgramVectors
 
 ENDING = ".safetensors"
 FORMAT_NAME, FORMAT_NUMBER = "adaptner subword vectors", 2  # 2 is 1 with what names mean
@@ -26,16 +26,18 @@ _TENSORS = ("words", "table", "table_scale", "grams", "grams_scale")
 _SENSES = ("sense_names", "sense_directions", "sense_middle")  # all of them or none
 _OWN = ("format", "format_number", "width", "min_gram", "max_gram", "lower")  # the rest are facts
 
-Content = tuple[tuple[str, ...], FourBit, Grams, dict[str, str], Senses | None]
+SubwordFileContent = tuple[
+    tuple[str, ...], FourBitTable, NgramVectors, dict[str, str], LabelDirections | None
+]
 
 
 def write_subwords(
     path: Path,
     words: Sequence[str],
-    table: FourBit,
-    grams: Grams,
+    table: FourBitTable,
+    grams: NgramVectors,
     facts: Mapping[str, str],
-    senses: Senses | None = None,
+    senses: LabelDirections | None = None,
 ) -> None:
     about = {
         "format": FORMAT_NAME,
@@ -61,7 +63,7 @@ def write_subwords(
         file.write(_sorted_header(save(tensors, about)))
 
 
-def read_subwords(path: Path) -> Content:
+def read_subwords(path: Path) -> SubwordFileContent:
     """Words, their rows, the n-grams, the facts of their making, and what names mean."""
     try:
         with safe_open(path, "numpy") as file:
@@ -70,15 +72,15 @@ def read_subwords(path: Path) -> Content:
             kept = {*_TENSORS, *_SENSES} if _SENSES[0] in file.keys() else _TENSORS  # noqa: SIM118
             tensors = {name: file.get_tensor(name) for name in kept}
         words = _as_words(tensors["words"])
-        table = FourBit(tensors["table"], tensors["table_scale"])
-        rows = FourBit(tensors["grams"], tensors["grams_scale"])
+        table = FourBitTable(tensors["table"], tensors["table_scale"])
+        rows = FourBitTable(tensors["grams"], tensors["grams_scale"])
         limits = int(about["min_gram"]), int(about["max_gram"])
-        grams = Grams(rows, *limits, lower=bool(json.loads(about["lower"])))
+        grams = NgramVectors(rows, *limits, lower=bool(json.loads(about["lower"])))
         widths = {int(about["width"]), table.shape[1], rows.shape[1]}
         senses = None
         if _SENSES[0] in tensors:
             names, directions, middle = (tensors[name] for name in _SENSES)
-            senses = Senses(_as_words(names), directions, middle)
+            senses = LabelDirections(_as_words(names), directions, middle)
             widths |= {directions.shape[1], len(middle)}
     except UnicodeDecodeError as error:
         raise BadVectors(file=path, reason="its words are not UTF-8") from error

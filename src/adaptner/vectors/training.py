@@ -30,7 +30,7 @@ from adaptner.errors import (
     VectorTrainingFailed,
 )
 from adaptner.files import atomic_file, scratch_folder
-from adaptner.progress import Shown, Watch, silent
+from adaptner.progress import ProgressCallback, Shown, no_progress
 from adaptner.vectors.subword_file import ENDING
 
 TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder that trainer and child share
@@ -38,7 +38,7 @@ _PROGRESS = re.compile(rb"Progress:\s*([\d.]+)%[^\r\n]*avg\.loss:\s*([\d.]+)")
 _VOCABULARY = re.compile(rb"Number of words:\s*(\d+)\s")
 
 
-class VectorSettings(BaseModel):
+class SkipgramSettings(BaseModel):
     """fastText's own values, but for width and n-grams: its two million rows for n-grams of 3 to 6
     characters would take 200 megabytes here, these take ten."""
 
@@ -56,13 +56,13 @@ class VectorSettings(BaseModel):
     lower: bool = True
 
 
-def train_vectors(
+def train_skipgram_vectors(
     texts: Sequence[Path],
     output: Path,
-    settings: VectorSettings,
+    settings: SkipgramSettings,
     *,
     tokenised: bool = True,
-    shown: Shown = lambda title: nullcontext(silent),
+    shown: Shown = lambda title: nullcontext(no_progress),
 ) -> dict[str, Any]:
     """Write ``output`` and tell what is in it. Whatever stops it, nothing else stays behind."""
     try:
@@ -84,7 +84,7 @@ def train_vectors(
 
 
 def _prepare(
-    files: Sequence[Path], target: Path, lower: bool, tokenised: bool, watch: Watch
+    files: Sequence[Path], target: Path, lower: bool, tokenised: bool, watch: ProgressCallback
 ) -> dict[str, Any]:
     """All text in one plain file, as floret wants it; what is to be told of it."""
     state, tokens, lines = sha256(), 0, 0
@@ -101,7 +101,11 @@ def _prepare(
 
 
 def _train(
-    folder: Path, output: Path, settings: VectorSettings, facts: dict[str, Any], watch: Watch
+    folder: Path,
+    output: Path,
+    settings: SkipgramSettings,
+    facts: dict[str, Any],
+    watch: ProgressCallback,
 ) -> dict[str, Any]:
     order = json.dumps({"settings": settings.model_dump(), "facts": facts})
     module = "adaptner.vectors.training_child"
@@ -141,7 +145,7 @@ def _understood(
     code: int,
     said: bytes,
     output: Path,
-    settings: VectorSettings,
+    settings: SkipgramSettings,
     facts: dict[str, Any],
 ) -> dict[str, Any]:
     try:

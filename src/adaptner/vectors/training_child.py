@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from adaptner.errors import DiskFull
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.subword_file import write_subwords
-from adaptner.vectors.training import RESULT, TEXT, VectorSettings
+from adaptner.vectors.training import RESULT, TEXT, SkipgramSettings
 from adaptner.version import __version__
 
 _SENTENCE_END = "</s>"  # floret's own word for it; no text of ours is looked up with it
@@ -35,7 +35,7 @@ def main(folder: str, order: str) -> None:
     given = json.loads(order)
     answer: dict[str, Any]
     try:
-        answer = _train(VectorSettings.model_validate(given["settings"]), given["facts"])
+        answer = _train(SkipgramSettings.model_validate(given["settings"]), given["facts"])
     except DiskFull:
         answer = {"problem": "disk"}
     except MemoryError:
@@ -54,7 +54,7 @@ def _end_with_parent(folder: str) -> None:
     os._exit(1)
 
 
-def _train(settings: VectorSettings, facts: dict[str, Any]) -> dict[str, Any]:
+def _train(settings: SkipgramSettings, facts: dict[str, Any]) -> dict[str, Any]:
     import floret
     from floret import floret as library
 
@@ -75,7 +75,7 @@ def _train(settings: VectorSettings, facts: dict[str, Any]) -> dict[str, Any]:
         verbose=2,
     )
     known = model.get_words()
-    grams = FourBit.of(model.get_input_matrix()[len(known) :])
+    grams = FourBitTable.of(model.get_input_matrix()[len(known) :])
     words = [word for word in known if word != _SENTENCE_END]
     table = np.empty((len(words), settings.width), dtype=np.float32)
     for row, word in enumerate(words):
@@ -85,8 +85,8 @@ def _train(settings: VectorSettings, facts: dict[str, Any]) -> dict[str, Any]:
         **{n: str(getattr(settings, n)) for n in ("epochs", "window", "least", "threads", "seed")},
         **{name: str(value) for name, value in facts.items()},
     }
-    ours = Grams(grams, settings.min_gram, settings.max_gram, settings.lower)
-    write_subwords(Path(RESULT), words, FourBit.of(table), ours, made)
+    ours = NgramVectors(grams, settings.min_gram, settings.max_gram, settings.lower)
+    write_subwords(Path(RESULT), words, FourBitTable.of(table), ours, made)
     return {"words": len(words), "width": settings.width, "buckets": settings.buckets}
 
 

@@ -12,7 +12,7 @@ _PARTS = 1000
 
 
 @dataclass(frozen=True)
-class ForgetfulVectors(WordVectors):
+class WordDropoutVectors(WordVectors):
     """A ``share`` of the words, others for every ``salt``, are made up of their n-grams."""
 
     share: float = 0.0
@@ -24,5 +24,5 @@ class ForgetfulVectors(WordVectors):
         return len(self.words) if forgotten else found
 
     @classmethod
-    def of(cls, vectors: WordVectors, share: float, salt: str) -> ForgetfulVectors:
+    def of(cls, vectors: WordVectors, share: float, salt: str) -> WordDropoutVectors:
         return cls(vectors.words, vectors.table, vectors.grams, share=share, salt=salt)

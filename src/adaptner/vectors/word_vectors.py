@@ -16,9 +16,9 @@ import numpy as np
 
 from adaptner.errors import BadVectors, FileMissing
 from adaptner.files import atomic_file
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.label_directions import Senses
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.label_directions import LabelDirections
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.subword_file import ENDING, read_subwords, write_subwords
 
 _FASTTEXT_MAGIC = 793712314
@@ -29,10 +29,10 @@ class WordVectors:
     """Row i of ``table`` belongs to ``words[i]``; ``grams``, if there are any, make up the others."""
 
     words: tuple[str, ...]
-    table: np.ndarray | FourBit
-    grams: Grams | None = None
+    table: np.ndarray | FourBitTable
+    grams: NgramVectors | None = None
     facts: Mapping[str, str] = field(default_factory=dict)  # how subword vectors were made
-    senses: Senses | None = None  # what names mean among them
+    senses: LabelDirections | None = None  # what names mean among them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rows", {w: i for i, w in enumerate(self.words)})
@@ -72,7 +72,7 @@ class WordVectors:
         """SHA-256 of words and numbers."""
         state = sha256("\n".join(self.words).encode())
         table = self.table
-        if isinstance(table, FourBit):
+        if isinstance(table, FourBitTable):
             state.update(table.tobytes())
         else:
             state.update(np.ascontiguousarray(table).tobytes())
@@ -195,7 +195,7 @@ def write_vectors(vectors: WordVectors, path: Path) -> None:
 
     Never into the files that are there: models share them by hard links, or have them mapped."""
     if path.suffix == ENDING:
-        assert isinstance(vectors.table, FourBit)
+        assert isinstance(vectors.table, FourBitTable)
         assert vectors.grams is not None
         content = (vectors.words, vectors.table, vectors.grams, vectors.facts, vectors.senses)
         write_subwords(path, *content)

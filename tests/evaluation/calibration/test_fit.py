@@ -8,18 +8,24 @@ import random
 import pytest
 import torch
 
-from adaptner.adaptation.confidence.calibration import Trust, sigmoid
+from adaptner.adaptation.confidence.calibration import CalibrationConstants, sigmoid
 from adaptner.corpora.own import own_corpus
-from adaptner.evaluation.calibration.fit import STEP, Observation, fit_trust, observe, token_spans
+from adaptner.evaluation.calibration.fit import (
+    STEP,
+    Observation,
+    fit_calibration,
+    observe,
+    token_spans,
+)
 from adaptner.evaluation.calibration.report import (
     Bin,
     calibration_error,
-    judge,
-    judged,
+    check_calibration,
+    judge_draw,
     pooled,
     report,
 )
-from adaptner.methods.named import Named
+from adaptner.methods.named import NamedMethod
 from adaptner.models.base import Base
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.encoders.registry import new_encoder
@@ -56,7 +62,7 @@ ROWS = [made_up(domain, seed) for domain in "abcd" for seed in range(6)]
 
 
 def test_the_rule_is_found_again() -> None:
-    found = fit_trust(ROWS)
+    found = fit_calibration(ROWS)
     constant, slope, by_size, by_shift = found.scores
     assert slope == pytest.approx(0.5, abs=0.02)
     assert by_shift == pytest.approx(0, abs=0.05)  # every draw has the same rule
@@ -65,13 +71,13 @@ def test_the_rule_is_found_again() -> None:
     for row in ROWS:
         expected, low, high = found.interval(row.cross_validated, row.mentions)
         assert low <= expected <= high
-    assert sum(judge(row, found).covered for row in ROWS) >= 0.9 * len(ROWS)
+    assert sum(judge_draw(row, found).covered for row in ROWS) >= 0.9 * len(ROWS)
 
 
 def test_draws_without_a_mention_decide_nothing() -> None:
     nothing = ROWS[0].model_copy(update={"mentions": 0, "left_out": [(0, [])]})
-    assert fit_trust([*ROWS, nothing]) == fit_trust(ROWS)
-    assert judge(nothing, Trust()).interval is None
+    assert fit_calibration([*ROWS, nothing]) == fit_calibration(ROWS)
+    assert judge_draw(nothing, CalibrationConstants()).interval is None
 
 
 def test_the_error_of_calibration() -> None:
@@ -86,9 +92,9 @@ def test_the_error_of_calibration() -> None:
 
 def test_a_domain_is_judged_by_the_others() -> None:
     strange = ROWS[0].model_copy(update={"domain": "z", "bins": {0: (10, 10)}})
-    draws = judged([*ROWS, strange])
+    draws = check_calibration([*ROWS, strange])
     own = draws[-1]
-    assert own.bins == judge(strange, fit_trust(ROWS)).bins
+    assert own.bins == judge_draw(strange, fit_calibration(ROWS)).bins
     assert sum(b.found for b in own.bins) == sum(b.found for b in own.raw_bins) == 10
     text = report(draws)
     assert "**mean**" in text
@@ -105,7 +111,7 @@ def test_a_draw_is_observed() -> None:
     encoder, batcher = new_encoder(tiny, target.split("train"), None, 0, generator)
     base = Base(TaggingModel(encoder, {}, generator), batcher, "named")
     support, test = target.split("train")[:8], target.split("test")[:20]
-    row = observe(Named(adaptation={"name": 0}), base, target, list(support), list(test), 3)
+    row = observe(NamedMethod(adaptation={"name": 0}), base, target, list(support), list(test), 3)
     assert (row.size, row.seed, row.domain) == (8, 3, target.domain)
     assert row.mentions == sum(len(s.entities) for s in support) == row.cross_validated.gold
     right, found, gold = row.test

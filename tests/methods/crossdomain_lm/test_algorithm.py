@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.target import TargetData
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
@@ -28,16 +28,20 @@ from adaptner.errors import (
 from adaptner.methods import method
 from adaptner.methods.crossdomain_lm.algorithm import (
     CrossDomainConfig,
-    CrossDomainScene,
-    cross_domain_tune,
+    CrossDomainTraining,
+    adapt_crossdomain_lm,
 )
 from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.losses.sampled_softmax import Negatives, neighbours, sampled_losses
+from adaptner.nn.losses.sampled_softmax import (
+    NegativeSampler,
+    neighbour_words,
+    sampled_softmax_losses,
+)
 from adaptner.nn.model import TaggingModel
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Report, Run
+from adaptner.training.loop import StepMetrics, TrainingRun
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import Entity, LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
@@ -76,12 +80,14 @@ def target() -> tuple[Sentence, ...]:
     return own_corpus("cellline").split("train")[:20]
 
 
-def scene(base: Base, sources: list[SourceDomain], config: CrossDomainConfig) -> CrossDomainScene:
+def scene(
+    base: Base, sources: list[SourceDomain], config: CrossDomainConfig
+) -> CrossDomainTraining:
     if config.zero_shot:
-        found = Target.unseen(base, [d.name for d in sources])
+        found = TargetData.unseen(base, [d.name for d in sources])
     else:
-        found = Target.of(base, target())
-    return CrossDomainScene(base, found, labelled(sources), target(), config, 3)
+        found = TargetData.of(base, target())
+    return CrossDomainTraining(base, found, labelled(sources), target(), config, 3)
 
 
 def vectors_of(sources: list[SourceDomain]) -> WordVectors:
@@ -98,7 +104,7 @@ def tuned(
     base: Base, sources: list[SourceDomain], config: CrossDomainConfig = CONFIG, **given: Any
 ) -> Tagger:
     support = given.pop("support", target())
-    return cross_domain_tune(base, support, labelled(sources), config, **given)
+    return adapt_crossdomain_lm(base, support, labelled(sources), config, **given)
 
 
 # --- one step -------------------------------------------------------------------------------------
@@ -147,11 +153,11 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
             total = total + decoder(states, batch.tags, batch.mask).mean()
             continue
         words = ours.vocabulary.numbers(sentences, batch, 0)
-        negatives = Negatives(ours.vocabulary.counts[domain]).draw(50, draws)
+        negatives = NegativeSampler(ours.vocabulary.counts[domain]).draw(50, draws)
         table = naive.words.table
-        for wanted, half in zip(neighbours(words, batch.mask[0]), (0, 1), strict=True):
+        for wanted, half in zip(neighbour_words(words, batch.mask[0]), (0, 1), strict=True):
             own = states[0, ..., 10 * half : 10 * half + 10][batch.mask[0]]
-            losses = sampled_losses(own, table, wanted[batch.mask[0]], negatives)
+            losses = sampled_softmax_losses(own, table, wanted[batch.mask[0]], negatives)
             total = total + losses.sum() / (2 * len(sentences))
     total.backward()
     with torch.no_grad():
@@ -252,7 +258,7 @@ def test_perplexity_falls_on_the_packages_own_text(base: Base, sources: list[Sou
         update={"batch": 20, "optimiser": OptimiserConfig(name="adamw", rate=2e-2)}
     )
     ours = scene(base, sources, config)
-    seen: list[Report] = []
+    seen: list[StepMetrics] = []
     for iteration, drawn in enumerate(islice(ours.steps(), 40), 1):
         seen.append(ours.fill(iteration, drawn))
         ours.state.optimiser.step(0.0)
@@ -291,7 +297,7 @@ def poisoned() -> list[Sentence]:
 def test_zero_shot_touches_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
     with pytest.raises(AssertionError, match="a label of the target"):
         poisoned()[0].tags  # noqa: B018
-    bare = [s.bare() for s in target()]
+    bare = [s.without_entities() for s in target()]
     as_text = tuned(base, sources, ZERO, support=(), unlabelled=poisoned())
     as_support = tuned(base, sources, ZERO, support=poisoned())
     without = tuned(base, sources, ZERO, support=(), unlabelled=bare)
@@ -317,7 +323,7 @@ def test_zero_shot_finds_the_sources_labels_only(base: Base, sources: list[Sourc
     assert "Gene" in str(error.value)
 
 
-def layers(ours: CrossDomainScene) -> list[torch.Tensor]:
+def layers(ours: CrossDomainTraining) -> list[torch.Tensor]:
     """θ of NER, in the source and in the target."""
     found = ours.network.recurrent([(0, NER), (1, NER)]).values()
     return list(torch.cat([part.detach().flatten(1) for part in found], 1))
@@ -373,7 +379,7 @@ def test_it_takes_any_sources_and_keeps_its_layers(
 ) -> None:
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
     still = method("crossdomain-lm")(adaptation={**CONFIG.model_dump(), "encoder_scale": 1e-9})
-    bare = [s.bare() for s in target()]
+    bare = [s.without_entities() for s in target()]
     tagger = chosen.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
     assert tagger.facts["source_sentences"] == 160
     assert tagger.labels.labels == ("CellLine",)
@@ -388,11 +394,11 @@ def test_it_takes_any_sources_and_keeps_its_layers(
 
 def test_without_sources_it_learns_from_the_target_alone(taught_by_text: Base) -> None:
     """CO-LM: NER and language modelling of the target, and no domain to tell apart."""
-    bare = [s.bare() for s in target()]
+    bare = [s.without_entities() for s in target()]
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
     co_lm = CONFIG.model_copy(update={"data": "target", "domain_size": 0})
     found = chosen.adapt(taught_by_text, target(), unlabelled=bare)
-    assert same(found, cross_domain_tune(taught_by_text, target(), {}, co_lm, unlabelled=bare))
+    assert same(found, adapt_crossdomain_lm(taught_by_text, target(), {}, co_lm, unlabelled=bare))
     assert (found.facts["source_sentences"], found.facts["unlabelled"]) == (0, 20)
     without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
     with pytest.raises(SourcesNeeded, match=r"given: none\n.*any: it has learnt from raw text"):
@@ -441,11 +447,16 @@ def test_resuming_is_bit_equal(
             raise _Interrupted
 
     folder = tmp_path / "run"
-    run = Run(folder, "it", {}, False, 0.0, stop)
+    run = TrainingRun(folder, "it", {}, False, 0.0, stop)
     with pytest.raises(_Interrupted):
         tuned(base, sources, config, budget=Budget(6), seed=4, run=run)
     again = tuned(
-        base, sources, config, budget=Budget(6), seed=4, run=Run(folder, "it", {}, True, 0.0)
+        base,
+        sources,
+        config,
+        budget=Budget(6),
+        seed=4,
+        run=TrainingRun(folder, "it", {}, True, 0.0),
     )
     assert same(again, whole)
 

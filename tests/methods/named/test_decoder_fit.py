@@ -12,16 +12,16 @@ from torch import Tensor
 
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import NoEntities
-from adaptner.methods.named.decoder_fit import LinearFitConfig, linear_fit, prior
+from adaptner.methods.named.decoder_fit import LinearFitConfig, decoder_prior, fit_linear_decoder
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.lexical_features import WORD, word_part
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
-from adaptner.nn.heads.label_probes import StateSenses
+from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
 from adaptner.types import LabelSet, Sentence
-from adaptner.vectors.label_directions import Senses
+from adaptner.vectors.label_directions import LabelDirections
 from adaptner.vectors.word_vectors import WordVectors
 
 WIDTH = 8
@@ -39,7 +39,9 @@ def base() -> Base:
     table[words.index("hela")] = [5, *[0.0] * (WIDTH - 1)]
     direction = np.array([[4, *[0.0] * (WIDTH - 1)]], dtype=np.float16)
     middle = np.array([0.1, 0.2, *[0.0] * (WIDTH - 2)], dtype=np.float32)
-    vectors = WordVectors(tuple(words), table, senses=Senses(("cell line",), direction, middle))
+    vectors = WordVectors(
+        tuple(words), table, senses=LabelDirections(("cell line",), direction, middle)
+    )
     batcher = WordBatcher(vectors, alphabet_of(sentences))
     generator = torch.Generator().manual_seed(0)
     model = TaggingModel(RecurrentEncoder(SMALL, batcher, generator), {}, generator)
@@ -53,7 +55,7 @@ def support() -> list[Sentence]:
 
 def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearFitConfig) -> Tensor:
     """Transcribed: every path of every sentence is summed over."""
-    start = prior(base, LABELS, config)
+    start = decoder_prior(base, LABELS, config)
     total = torch.zeros(())
     for s in support:
         batch = base.batcher([[s]], [LABELS])
@@ -86,9 +88,9 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
         Sentence.from_tokens(["grown", "HEK293", "cells"], ["O", "B-CellLine", "O"]),
     ]
     config = LinearFitConfig(linear_steps=300)
-    found = linear_fit(base, short, config, labels=LABELS).decoder
+    found = fit_linear_decoder(base, short, config, labels=LABELS).decoder
     assert isinstance(found, CRF)
-    best = prior(base, LABELS, config)
+    best = decoder_prior(base, LABELS, config)
     optimiser = torch.optim.LBFGS(best.parameters(), max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
@@ -99,7 +101,7 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
 
     optimiser.step(closure)
     least = float(objective(base, best, short, config))
-    begun = float(objective(base, prior(base, LABELS, config), short, config))
+    begun = float(objective(base, decoder_prior(base, LABELS, config), short, config))
     ours = float(objective(base, found, short, config))
     assert least <= ours + 1e-4
     assert ours - least < 0.01 * (begun - least)
@@ -110,7 +112,9 @@ def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sen
     def value(steps: int) -> float:
         told = []
         config = LinearFitConfig(linear_steps=steps)
-        linear_fit(base, support, config, watch=lambda done, total, said="": told.append(said))
+        fit_linear_decoder(
+            base, support, config, watch=lambda done, total, said="": told.append(said)
+        )
         return float(told[-1].split()[1])
 
     assert value(60) < 1.02 * value(600)
@@ -118,7 +122,7 @@ def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sen
 
 def test_the_prior_is_what_the_name_means(base: Base) -> None:
     config = LinearFitConfig(name=3)
-    decoder = prior(base, LABELS, config)
+    decoder = decoder_prior(base, LABELS, config)
     part = word_part(8, WIDTH)
     for tag in ("B-CellLine", "I-CellLine"):
         row = decoder.weight[0, LABELS.index[tag]].detach()
@@ -126,18 +130,18 @@ def test_the_prior_is_what_the_name_means(base: Base) -> None:
         assert float(row.abs().sum()) == pytest.approx(3 * 4 / WORD)
         assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(-1 - 3 * 4 * 0.1)
     assert not decoder.weight[0, LABELS.index["O"]].any()
-    assert not prior(base, LABELS, LinearFitConfig(name=0)).weight.any()
-    assert not prior(base, LabelSet(("Thing",)), config).weight.any()
+    assert not decoder_prior(base, LABELS, LinearFitConfig(name=0)).weight.any()
+    assert not decoder_prior(base, LabelSet(("Thing",)), config).weight.any()
 
 
 def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> None:
     generator = torch.Generator().manual_seed(5)
     weight, borders = torch.randn(2, 8, generator=generator), torch.randn(3, 8, generator=generator)
-    names = StateSenses(
+    names = LabelProbes(
         ("cell line", "gene"), weight, torch.tensor([-5.0, -6.0]), borders, torch.arange(3.0)
     )
     config = LinearFitConfig(name=3, states=0.4, borders=0.3, eager=2)
-    decoder = prior(replace(base, names=names), LABELS, config)
+    decoder = decoder_prior(replace(base, names=names), LABELS, config)
     for tag, kind in (("B-CellLine", 1), ("I-CellLine", 2)):
         row = decoder.weight[0, LABELS.index[tag]].detach()
         wanted = 0.5 * 0.4 * 3 * weight[0] + 0.3 * (borders[kind] - borders[0])
@@ -153,18 +157,18 @@ def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> No
 def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:
     """Five sentences in which nobody has marked anything: what is left is the name."""
     empty = [Sentence.from_tokens(["no", "cells", "grew", "."])] * 5
-    tagger = linear_fit(base, empty, LinearFitConfig(), labels=LABELS)
+    tagger = fit_linear_decoder(base, empty, LinearFitConfig(), labels=LABELS)
     assert tagger.predict(["no HeLa cells"])[0][0].start == 3
-    nameless = linear_fit(base, empty, LinearFitConfig(name=0), labels=LABELS)
+    nameless = fit_linear_decoder(base, empty, LinearFitConfig(name=0), labels=LABELS)
     assert nameless.predict(["no HeLa cells"]) == [[]]
     with pytest.raises(NoEntities):
-        linear_fit(base, empty, LinearFitConfig())
+        fit_linear_decoder(base, empty, LinearFitConfig())
 
 
 def test_it_draws_nothing_and_leaves_the_base_alone(base: Base, support: list[Sentence]) -> None:
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
-    one = linear_fit(base, support, LinearFitConfig(), seed=1)
-    other = linear_fit(base, support, LinearFitConfig(), seed=2)
+    one = fit_linear_decoder(base, support, LinearFitConfig(), seed=1)
+    other = fit_linear_decoder(base, support, LinearFitConfig(), seed=2)
     for mine, theirs in zip(one.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, theirs)
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
@@ -175,5 +179,5 @@ def test_a_base_that_is_not_wide_has_no_use_for_names(base: Base, support: list[
         SMALL.model_copy(update={"wide": False}), base.batcher, torch.Generator().manual_seed(0)
     )
     plain = replace(base, model=TaggingModel(narrow, {}, torch.Generator()))
-    assert linear_fit(plain, support, LinearFitConfig()).predict(["HeLa cells"]) is not None
-    assert not prior(plain, LABELS, LinearFitConfig()).weight.any()
+    assert fit_linear_decoder(plain, support, LinearFitConfig()).predict(["HeLa cells"]) is not None
+    assert not decoder_prior(plain, LABELS, LinearFitConfig()).weight.any()

@@ -9,18 +9,23 @@ from functools import partial
 import pytest
 import torch
 
-from adaptner.adaptation.confidence.calibration import TRUST, Trust, own_shift, sigmoid
-from adaptner.adaptation.confidence.estimate import assess, trusted
+from adaptner.adaptation.confidence.calibration import (
+    TRUST,
+    CalibrationConstants,
+    log_odds_shift,
+    sigmoid,
+)
+from adaptner.adaptation.confidence.estimate import assess, with_estimate
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import ModelUnreadable
-from adaptner.methods.named import Named
+from adaptner.methods.named import NamedMethod
 from adaptner.methods.named import decoder_fit as linear_fit_module
 from adaptner.methods.named import held_out as module
-from adaptner.methods.named.decoder_fit import LinearFitConfig, linear_fit
-from adaptner.methods.named.held_out import cross_fit, folds_of, of_like_length
+from adaptner.methods.named.decoder_fit import LinearFitConfig, fit_linear_decoder
+from adaptner.methods.named.held_out import cross_validate, folds_of, of_like_length
 from adaptner.metrics.spans import Score
 from adaptner.models.base import Base
-from adaptner.models.mentions import LeftOut, Mention
+from adaptner.models.mentions import HeldOutPredictions, PredictedMention
 from adaptner.models.tagger import Tagger
 from adaptner.types import LabelSet, Sentence
 
@@ -31,15 +36,15 @@ SUPPORT = list(own_corpus("cellline").split("train")[:12])
 def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> None:
     monkeypatch.setattr(module, "TOLERANCE", 1e-6)
     monkeypatch.setattr(module, "FOLDS", 3)
-    exact = partial(linear_fit_module.settle, tolerance=1e-6)
-    monkeypatch.setattr(linear_fit_module, "settle", exact)
+    exact = partial(linear_fit_module.fit_decoder, tolerance=1e-6)
+    monkeypatch.setattr(linear_fit_module, "fit_decoder", exact)
     config = LinearFitConfig(linear_steps=100, name=0, penalty=0.01, bias_penalty=0.01)
-    together = cross_fit(base, SUPPORT, LABELS, config)
+    together = cross_validate(base, SUPPORT, LABELS, config)
     fold = folds_of(SUPPORT, random.Random(0))
     assert any(own.found for own in together)
     for number in set(fold):
         rest = [s for s, own in zip(SUPPORT, fold, strict=True) if own != number]
-        alone = linear_fit(base, rest, config, labels=LABELS)
+        alone = fit_linear_decoder(base, rest, config, labels=LABELS)
         for place, sentence in enumerate(SUPPORT):
             if fold[place] != number:
                 continue
@@ -67,25 +72,25 @@ def test_folds_part_mentions_evenly_and_keep_duplicates_together() -> None:
     assert len(groups) <= module.GROUPS
 
 
-def left_out(odds: list[tuple[float, bool]], gold: int) -> LeftOut:
-    found = tuple(Mention(i, i + 1, "X", x) for i, (x, _) in enumerate(odds))
+def left_out(odds: list[tuple[float, bool]], gold: int) -> HeldOutPredictions:
+    found = tuple(PredictedMention(i, i + 1, "X", x) for i, (x, _) in enumerate(odds))
     right = {m[:3] for m, (_, is_right) in zip(found, odds, strict=True) if is_right}
     missed = {(100 + i, 101 + i, "X") for i in range(gold - len(right))}
-    return LeftOut(frozenset(right | missed), found)
+    return HeldOutPredictions(frozenset(right | missed), found)
 
 
 def test_the_shift_makes_promises_come_true() -> None:
-    assert own_shift([]) == 0
+    assert log_odds_shift([]) == 0
     sure = [left_out([(2.0, i % 4 == 0) for i in range(40)], 40)]
-    shift = own_shift(sure)
+    shift = log_odds_shift(sure)
     assert shift < -1  # a quarter is right of what promised 88%
     slope = sum(sigmoid(2 + shift) - (i % 4 == 0) for i in range(40)) + shift
     assert slope == pytest.approx(0, abs=1e-9)
-    assert own_shift([left_out([(-2.0, True)], 1)]) > 0
+    assert log_odds_shift([left_out([(-2.0, True)], 1)]) > 0
 
 
 def test_an_estimate_says_more_with_more_mentions_and_nothing_with_none() -> None:
-    trust = Trust(spread=(-0.5, -0.3))
+    trust = CalibrationConstants(spread=(-0.5, -0.3))
     few, many = trust.interval(Score(2, 4, 4), 4), trust.interval(Score(40, 80, 80), 80)
     assert few[1] < few[0] < few[2]
     assert many[2] - many[1] < few[2] - few[1]
@@ -103,16 +108,16 @@ def test_an_estimate_says_more_with_more_mentions_and_nothing_with_none() -> Non
 
 
 def test_a_tagger_is_calibrated_by_what_was_left_out(tagger: Tagger) -> None:
-    trust = Trust(scores=(-1.0, 0.5, 0.1, 0.5))
+    trust = CalibrationConstants(scores=(-1.0, 0.5, 0.1, 0.5))
     own = Tagger(tagger.encoder, tagger.decoder, tagger.batcher, "named")
-    doubtful = trusted(own, SUPPORT, [left_out([(3.0, False)] * 9, 9)], trust).calibration
-    neutral = trusted(own, SUPPORT, None, trust).calibration
+    doubtful = with_estimate(own, SUPPORT, [left_out([(3.0, False)] * 9, 9)], trust).calibration
+    neutral = with_estimate(own, SUPPORT, None, trust).calibration
     assert doubtful.slope == neutral.slope == 0.5
     assert doubtful.intercept < neutral.intercept
 
 
 def test_methods_without_a_cheap_way_say_so(base: Base) -> None:
-    method = Named(adaptation={"name": 0})
+    method = NamedMethod(adaptation={"name": 0})
     assert len(method.left_out(base, SUPPORT) or ()) == len(SUPPORT)
     assert method.left_out(base, SUPPORT[:1]) is None
     assert method.left_out(base, [SUPPORT[0]] * 3) is None  # nothing is left to learn from
@@ -122,21 +127,26 @@ def test_methods_without_a_cheap_way_say_so(base: Base) -> None:
 
 
 def test_constants_come_from_the_bases_folder(tmp_path) -> None:
-    assert Trust.of(None) == Trust.of(tmp_path) == Trust()
-    own = Trust(reach=3.5)
+    assert (
+        CalibrationConstants.of(None) == CalibrationConstants.of(tmp_path) == CalibrationConstants()
+    )
+    own = CalibrationConstants(reach=3.5)
     own.save(tmp_path)
-    assert Trust.of(tmp_path) == Trust.of(tmp_path, known=True) == own
-    of_known = Trust(reach=4.5)
+    assert CalibrationConstants.of(tmp_path) == CalibrationConstants.of(tmp_path, known=True) == own
+    of_known = CalibrationConstants(reach=4.5)
     of_known.save(tmp_path, known=True)
-    assert (Trust.of(tmp_path), Trust.of(tmp_path, known=True)) == (own, of_known)
+    assert (CalibrationConstants.of(tmp_path), CalibrationConstants.of(tmp_path, known=True)) == (
+        own,
+        of_known,
+    )
     (tmp_path / TRUST).write_text('{"reach": "far"}')
     with pytest.raises(ModelUnreadable):
-        Trust.of(tmp_path)
+        CalibrationConstants.of(tmp_path)
 
 
 def test_states_are_left_alone(base: Base) -> None:
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
-    cross_fit(base, SUPPORT, LABELS, LinearFitConfig(linear_steps=3))
+    cross_validate(base, SUPPORT, LABELS, LinearFitConfig(linear_steps=3))
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 
@@ -146,8 +156,8 @@ def test_fifty_types(base: Base) -> None:
     sentences = [
         Sentence.from_tokens(["a", f"w{i}", "b"], ["O", f"B-T{i:02}", "O"]) for i in range(50)
     ]
-    left = cross_fit(base, sentences, labels, LinearFitConfig(linear_steps=2))
-    told = assess(left, labels, Trust())
+    left = cross_validate(base, sentences, labels, LinearFitConfig(linear_steps=2))
+    told = assess(left, labels, CalibrationConstants())
     assert len(told.by_label) == 50
     assert told.overall is not None
     assert told.overall.mentions == 50

@@ -12,16 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.corpora.own import own_corpus
-from adaptner.methods.named.algorithm import named_tune
+from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import (
-    Encoded,
+    EncodedSentences,
     LinearFitConfig,
-    firmer,
+    decoder_prior,
+    fit_linear_decoder,
     known_from_sources,
-    linear_fit,
-    prior,
+    stronger_penalties,
 )
-from adaptner.methods.named.label_matching import AGREES, Kin, Marked, agreement, kindred
+from adaptner.methods.named.label_matching import (
+    MIN_AGREEMENT,
+    EncodedTags,
+    LabelMatch,
+    agreement,
+    match_labels,
+)
 from adaptner.metrics.spans import score_tags
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base
@@ -54,7 +60,7 @@ def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> 
     """Every path of every sentence is as likely as before, whatever scores O has."""
     source, mine = LabelSet(("Gene",), scheme), LabelSet(("T1",), scheme)
     known, decoder = random_crf(source, seed), random_crf(mine, seed + 1)
-    Kin(known, "Gene").put(decoder, "T1")
+    LabelMatch(known, "Gene").put(decoder, "T1")
     states, mask = batch(seed, rows=1, length=3)
     mask[:] = True
     for path in product(range(len(source.tags)), repeat=3):
@@ -67,7 +73,7 @@ def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> 
 def test_other_labels_stay_as_they_are() -> None:
     both = LabelSet(("A", "B"))
     decoder, before = random_crf(both, 0), random_crf(both, 0)
-    Kin(random_crf(LabelSet(("Gene",)), 1), "Gene").put(decoder, "B")
+    LabelMatch(random_crf(LabelSet(("Gene",)), 1), "Gene").put(decoder, "B")
     kept = [both.index[t] for t in ("O", "B-A", "I-A")]
     for name, p in decoder.named_parameters():
         other = dict(before.named_parameters())[name]
@@ -82,7 +88,7 @@ def test_other_labels_stay_as_they_are() -> None:
 def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
     source = LabelSet(("Drug", "Gene"))
     known, decoder = random_crf(source, 3), random_crf(LabelSet(("Gene",)), 4)
-    Kin(known, "Gene").put(decoder, "Gene")
+    LabelMatch(known, "Gene").put(decoder, "Gene")
     row = known.weight[0, source.index["B-Gene"]] - known.weight[0, 0] + decoder.weight[0, 0]
     torch.testing.assert_close(decoder.weight[0, 1], row)
 
@@ -90,10 +96,10 @@ def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
 def test_agreement_is_f1_with_one_mistake_more() -> None:
     """Against mentions counted by the scorer."""
     labels = LabelSet(("Gene",))
-    kin = Kin(random_crf(labels, 0), "Gene")
+    kin = LabelMatch(random_crf(labels, 0), "Gene")
     states, mask = batch(5)
     path = kin.decoder.decode(states, mask)
-    found = kin.mentions([Marked(states, path, mask), Marked(states, path, mask)])
+    found = kin.mentions([EncodedTags(states, path, mask), EncodedTags(states, path, mask)])
     rows = [
         [labels.tags[t] for t in row[: int(m.sum())]]
         for row, m in zip(path[0], mask[0], strict=True)
@@ -113,8 +119,8 @@ def base() -> Base:
     return default_base()
 
 
-def marked(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[Encoded]:
-    return [Encoded.of(base, sentences, labels, LinearFitConfig())]
+def marked(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[EncodedSentences]:
+    return [EncodedSentences.of(base, sentences, labels, LinearFitConfig())]
 
 
 def called(sentences: list[Sentence], label: str) -> list[Sentence]:
@@ -140,7 +146,7 @@ def called(sentences: list[Sentence], label: str) -> list[Sentence]:
     ],
 )
 def test_by_name(base: Base, label: str, kind: str | None) -> None:
-    found = kindred(base, LabelSet((label,)), [])
+    found = match_labels(base, LabelSet((label,)), [])
     assert (found[label].label if found else None) == kind
 
 
@@ -151,19 +157,19 @@ def test_by_name(base: Base, label: str, kind: str | None) -> None:
 def test_by_what_is_marked(base: Base, corpus: str, kind: str | None) -> None:
     """The name says nothing."""
     sentences = called(list(own_corpus(corpus).split("train")[:20]), "T1")
-    found = kindred(base, LabelSet(("T1",)), marked(base, sentences, LabelSet(("T1",))))
+    found = match_labels(base, LabelSet(("T1",)), marked(base, sentences, LabelSet(("T1",))))
     assert (found["T1"].label if found else None) == kind
 
 
 def test_each_label_has_its_own_kin(base: Base) -> None:
     labels = LabelSet(("CellLine", "Chemical", "Gene"))
-    found = kindred(base, labels, [])
+    found = match_labels(base, labels, [])
     assert {label: kin.label for label, kin in found.items()} == {
         "Chemical": "Drug",
         "Gene": "Gene",
     }
-    decoder = prior(base, labels, LinearFitConfig(), found)
-    alone = prior(base, LabelSet(("CellLine",)), LinearFitConfig())
+    decoder = decoder_prior(base, labels, LinearFitConfig(), found)
+    alone = decoder_prior(base, LabelSet(("CellLine",)), LinearFitConfig())
     mine, theirs = labels.index["B-CellLine"], 1
     torch.testing.assert_close(decoder.weight[0, mine], alone.weight[0, theirs])
 
@@ -180,9 +186,9 @@ def test_it_can_be_switched_off(base: Base) -> None:
 def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
     config = LinearFitConfig(penalty=0.5, bias_penalty=3, move_penalty=0.1, firm=2)
     both, one = LabelSet(("CellLine", "Disease")), LabelSet(("Disease",))
-    known = kindred(base, both, [])
-    assert firmer(config, both, known) == config
-    firm = firmer(config, one, known)
+    known = match_labels(base, both, [])
+    assert stronger_penalties(config, both, known) == config
+    firm = stronger_penalties(config, one, known)
     assert (firm.penalty, firm.bias_penalty, firm.move_penalty) == (1.0, 6.0, 0.2)
 
 
@@ -190,10 +196,10 @@ def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
     """The firmer, the nearer; at last it stays where it began."""
     sentences = list(own_corpus("disease").split("train")[:10])
     labels = LabelSet(("Disease",))
-    start = prior(base, labels, LinearFitConfig(), kindred(base, labels, [])).weight
+    start = decoder_prior(base, labels, LinearFitConfig(), match_labels(base, labels, [])).weight
     gaps = []
     for firm in (1.0, 4.0, 1e4):
-        found = linear_fit(base, sentences, LinearFitConfig(firm=firm)).decoder
+        found = fit_linear_decoder(base, sentences, LinearFitConfig(firm=firm)).decoder
         gaps.append(float((found.weight - start).detach().norm()))
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.01
@@ -203,9 +209,9 @@ def test_sentences_deny_a_name(base: Base) -> None:
     """A type called Disease that marks cell lines is none; with three mentions nobody can say."""
     sentences = called(list(own_corpus("cellline").split("train")[:30]), "Disease")
     labels = LabelSet(("Disease",))
-    assert not kindred(base, labels, marked(base, sentences, labels))
+    assert not match_labels(base, labels, marked(base, sentences, labels))
     few = [s for s in sentences if len(s.entities) == 1][:3]
-    assert kindred(base, labels, marked(base, few, labels))["Disease"].label == "Disease"
+    assert match_labels(base, labels, marked(base, few, labels))["Disease"].label == "Disease"
 
 
 def test_kinds_that_differ_do_not_agree(base: Base) -> None:
@@ -214,9 +220,9 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
         labels = own_corpus(corpus).labels
         sentences = list(own_corpus(corpus).split("train")[:40])
         parts = marked(base, sentences, labels)
-        for kin in kindred(base, LabelSet(base.model.domains), []).values():
+        for kin in match_labels(base, LabelSet(base.model.domains), []).values():
             if kin.label.lower() != corpus:
-                paths = [Marked(p.states, p.tags, p.mask) for p in parts]
+                paths = [EncodedTags(p.states, p.tags, p.mask) for p in parts]
                 meant = {
                     (0, row, *m[:2])
                     for row, place in enumerate(parts[0].order)
@@ -226,14 +232,14 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
                         labels,
                     )
                 }
-                assert agreement(kin.mentions(paths), meant) < AGREES
+                assert agreement(kin.mentions(paths), meant) < MIN_AGREEMENT
 
 
 @pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
 def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
     sentences = called(list(own_corpus("drug").split("train")[:6]), "Chemical")
     config = LinearFitConfig(tune_from=tune_from, steps=1, epochs=0)
-    tagger = named_tune(base, sentences, config)
+    tagger = adapt_named(base, sentences, config)
     assert tagger.facts["known"] == {"Chemical": "Drug"}
     cells = list(own_corpus("cellline").split("train")[:6])
-    assert "known" not in named_tune(base, cells, config).facts
+    assert "known" not in adapt_named(base, cells, config).facts

@@ -15,7 +15,7 @@ from adaptner.metrics.spans import score_tags
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.heads.label_probes import StateSenses
+from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.training.budget import Budget
 
 SETTINGS = {"k": 4, "tasks": 2}
@@ -109,7 +109,7 @@ def test_domains_can_be_taken_away_and_come_back(start: Base, learnt: Base, tmp_
     learnt.save(tmp_path / "base")
     again = Base.load(tmp_path / "base")
     assert again.model.domains == learnt.model.domains
-    assert isinstance(again.names, StateSenses)
+    assert isinstance(again.names, LabelProbes)
     for mine, theirs in zip(again.model.parameters(), learnt.model.parameters(), strict=True):
         assert torch.equal(mine, theirs)
 

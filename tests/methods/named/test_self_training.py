@@ -11,9 +11,14 @@ import torch
 
 from adaptner.corpora.own import own_corpus
 from adaptner.errors import BadUsage, TooFewSentences
-from adaptner.methods.named.algorithm import named_tune
-from adaptner.methods.named.decoder_fit import LinearFitConfig, linear_fit
-from adaptner.methods.named.self_training import chosen, fit_with_text, opinion, read
+from adaptner.methods.named.algorithm import adapt_named
+from adaptner.methods.named.decoder_fit import LinearFitConfig, fit_linear_decoder
+from adaptner.methods.named.self_training import (
+    encode_in_batches,
+    fit_with_unlabelled,
+    pseudo_label,
+    sample_sentences,
+)
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base
 from adaptner.nn.decoders.crf import CRF
@@ -39,7 +44,7 @@ def text() -> list[Sentence]:
 
 
 def decoder_of(base: Base, support: list[Sentence]) -> CRF:
-    decoder = linear_fit(base, support, CONFIG).decoder
+    decoder = fit_linear_decoder(base, support, CONFIG).decoder
     assert isinstance(decoder, CRF)
     return decoder
 
@@ -59,8 +64,10 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
     for word in words:
         spans.append((at, at + len(word)))
         at += len(word) + 1
-    (part,) = read(base, [Sentence(" ".join(words), tuple(spans))], decoder.labels, CONFIG)
-    told = opinion(decoder, part, CONFIG)
+    (part,) = encode_in_batches(
+        base, [Sentence(" ".join(words), tuple(spans))], decoder.labels, CONFIG
+    )
+    told = pseudo_label(decoder, part, CONFIG)
     scores = decoder.tag_scores(part.states)[0, 0].detach().double()
     moves, start, end = (
         m[0].detach().double() for m in decoder._moves(scores[None], decoder.limits)
@@ -88,8 +95,8 @@ def test_a_sentence_in_which_nothing_is_found_counts_nothing(
 ) -> None:
     decoder = decoder_of(base, support)
     nothing = Sentence("We thank them", ((0, 2), (3, 8), (9, 13)))
-    (part,) = read(base, [nothing], decoder.labels, CONFIG)
-    told = opinion(decoder, part, CONFIG)
+    (part,) = encode_in_batches(base, [nothing], decoder.labels, CONFIG)
+    told = pseudo_label(decoder, part, CONFIG)
     assert not told.tags.any()
     assert float(told.shares) == 0
 
@@ -98,10 +105,10 @@ def test_text_that_counts_nothing_changes_nothing(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
     ignoring = CONFIG.model_copy(update={"text": 0.0})
-    with_it = fit_with_text(base, support, text, ignoring)
+    with_it = fit_with_unlabelled(base, support, text, ignoring)
     for mine, theirs in zip(
         with_it.decoder.parameters(),
-        linear_fit(base, support, CONFIG).decoder.parameters(),
+        fit_linear_decoder(base, support, CONFIG).decoder.parameters(),
         strict=True,
     ):
         assert torch.allclose(mine, theirs, atol=1e-5)
@@ -110,8 +117,8 @@ def test_text_that_counts_nothing_changes_nothing(
 def test_labels_of_the_text_are_not_read(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
-    labelled = fit_with_text(base, support, text, CONFIG)
-    bare = fit_with_text(base, support, [s.bare() for s in text], CONFIG)
+    labelled = fit_with_unlabelled(base, support, text, CONFIG)
+    bare = fit_with_unlabelled(base, support, [s.without_entities() for s in text], CONFIG)
     assert any(s.entities for s in text)
     assert same(labelled.decoder, bare.decoder)
     assert not same(labelled.decoder, decoder_of(base, support))
@@ -122,11 +129,13 @@ def test_what_it_thought_becomes_likelier(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
     before = decoder_of(base, support)
-    after = fit_with_text(base, support, text, CONFIG).decoder
+    after = fit_with_unlabelled(base, support, text, CONFIG).decoder
     assert isinstance(after, CRF)
     costs = [0.0, 0.0]  # before, after
-    for part in read(base, [s.bare() for s in text if len(s) > 1], before.labels, CONFIG):
-        told = opinion(before, part, CONFIG)
+    for part in encode_in_batches(
+        base, [s.without_entities() for s in text if len(s) > 1], before.labels, CONFIG
+    ):
+        told = pseudo_label(before, part, CONFIG)
         for place, decoder in enumerate((before, after)):
             with torch.no_grad():
                 losses = decoder(told.states, told.tags, told.mask)
@@ -138,20 +147,20 @@ def test_a_long_text_is_sampled_and_a_table_is_no_sentence(text: list[Sentence])
     endless = replace(
         text[0], text="a " * 90, token_spans=tuple((2 * i, 2 * i + 1) for i in range(90))
     )
-    found = chosen([endless, *text * 50], 40, random.Random(3))
+    found = sample_sentences([endless, *text * 50], 40, random.Random(3))
     assert len(found) == 40
     assert endless.text not in {s.text for s in found}
     assert not any(s.entities for s in found)
-    assert found == chosen([endless, *text * 50], 40, random.Random(3))
+    assert found == sample_sentences([endless, *text * 50], 40, random.Random(3))
 
 
 def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sentence]) -> None:
     with pytest.raises(TooFewSentences, match="2 to 80 words"):
-        fit_with_text(base, support, [Sentence("Introduction", ((0, 12),))], CONFIG)
+        fit_with_unlabelled(base, support, [Sentence("Introduction", ((0, 12),))], CONFIG)
 
 
 def test_no_use_where_labels_are_many(base: Base, text: list[Sentence]) -> None:
     many = LinearFitConfig(tune_from=3)
     train = own_corpus("cellline").split("train")[:20]
     with pytest.raises(BadUsage, match="--unlabelled has no use"):
-        named_tune(base, train, many, unlabelled=text)
+        adapt_named(base, train, many, unlabelled=text)

@@ -15,10 +15,10 @@ from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.methods.pdaln import PDALN
 from adaptner.methods.pdaln import algorithm as module
-from adaptner.methods.pdaln.algorithm import ProgressiveScene, progressive_tune
-from adaptner.methods.pdaln.config import ProgressiveConfig, stages
-from adaptner.methods.pdaln.distillation import MeanTeacher, Teacher
-from adaptner.methods.pdaln.text_perturbation import distorted
+from adaptner.methods.pdaln.algorithm import PDALNTraining, adapt_pdaln
+from adaptner.methods.pdaln.config import PDALNTuneConfig, stages
+from adaptner.methods.pdaln.distillation import FixedTeacher, MeanTeacher
+from adaptner.methods.pdaln.text_perturbation import perturb
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
@@ -32,7 +32,7 @@ TINY = {
     "dropout": 0.0,
 }
 TRAIN = own_corpus("gene").split("train")
-SOURCE, ANNOTATED, TEXT = TRAIN[:20], TRAIN[40:48], [s.bare() for s in TRAIN[50:60]]
+SOURCE, ANNOTATED, TEXT = TRAIN[:20], TRAIN[40:48], [s.without_entities() for s in TRAIN[50:60]]
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +41,16 @@ def base() -> Base:
     return PDALN(encoder=TINY, k=3, tasks=2).fit([domain], Budget(3))
 
 
-def scene(base: Base, **changes: Any) -> ProgressiveScene:
-    config = ProgressiveConfig(batch=4, **changes)
+def scene(base: Base, **changes: Any) -> PDALNTraining:
+    config = PDALNTuneConfig(batch=4, **changes)
     sentences = [] if config.zero_shot else ANNOTATED
-    return ProgressiveScene(base, sentences, {"Gene": SOURCE}, config, None, TEXT, 1)
+    return PDALNTraining(base, sentences, {"Gene": SOURCE}, config, None, TEXT, 1)
 
 
 class Naive:
     """The terms of eqs 5 to 7, each sentence read by itself."""
 
-    def __init__(self, made: ProgressiveScene) -> None:
+    def __init__(self, made: PDALNTraining) -> None:
         self.made = made
 
     def states(self, sentence: Sentence) -> Tensor:
@@ -105,15 +105,15 @@ class Naive:
         return total / len(z)
 
 
-def drawn(zero_shot: bool = False) -> module.Lists:
+def drawn(zero_shot: bool = False) -> module.StepSentences:
     return list(SOURCE[:3]), [] if zero_shot else list(ANNOTATED[:2]), TEXT[:4]
 
 
-def copies(made: ProgressiveScene, lists: module.Lists, state: Any) -> list[Sentence]:
+def copies(made: PDALNTraining, lists: module.StepSentences, state: Any) -> list[Sentence]:
     """The distorted sentences that the step will draw from the generator in ``state``."""
     rng = random.Random()
     rng.setstate(state)
-    return [distorted(s, made.synonyms, rng) for own in lists for s in own]
+    return [perturb(s, made.synonyms, rng) for own in lists for s in own]
 
 
 @torch.no_grad()
@@ -141,7 +141,7 @@ def test_equations_9_and_10(base):
     torch.testing.assert_close(made.domain_loss(lists)[0], want)
 
 
-def marginals(made: ProgressiveScene, encoder: Any, decoder: Any, s: Sentence) -> Tensor:
+def marginals(made: PDALNTraining, encoder: Any, decoder: Any, s: Sentence) -> Tensor:
     batch = made.table.batcher([[s]])
     return decoder.marginals(encoder(batch), batch.mask)[0, 0].detach()
 
@@ -176,19 +176,19 @@ def test_equation_11(base, monkeypatch):
     torch.testing.assert_close(loss(), want, rtol=1e-4, atol=1e-4)
 
 
-def moved(base: Base, monkeypatch: pytest.MonkeyPatch, kind: type[Teacher], **changes: Any):
+def moved(base: Base, monkeypatch: pytest.MonkeyPatch, kind: type[FixedTeacher], **changes: Any):
     """Whether the teacher at the end of each step of two rounds is as it was at the round's start, and
     whether each was at its start the student."""
     found: list[list[bool]] = []
     began: list[bool] = []
     plain = kind.term
     starts: dict[int, list[Tensor]] = {}
-    kept: list[Teacher] = []  # so that no two have one id
+    kept: list[FixedTeacher] = []  # so that no two have one id
 
     def values(*parts: torch.nn.Module) -> list[Tensor]:
         return [p.detach().clone() for part in parts for p in part.parameters()]
 
-    def term(self: Teacher, sentences: Any, student: Any) -> Tensor:
+    def term(self: FixedTeacher, sentences: Any, student: Any) -> Tensor:
         first = id(self) not in starts
         if first:
             kept.append(self)
@@ -200,8 +200,8 @@ def moved(base: Base, monkeypatch: pytest.MonkeyPatch, kind: type[Teacher], **ch
         return result
 
     monkeypatch.setattr(kind, "term", term)
-    config = ProgressiveConfig(batch=4, rounds=2, first_share=0.25, **changes)
-    tagger = progressive_tune(base, ANNOTATED, {"Gene": SOURCE}, config, budget=Budget(8))
+    config = PDALNTuneConfig(batch=4, rounds=2, first_share=0.25, **changes)
+    tagger = adapt_pdaln(base, ANNOTATED, {"Gene": SOURCE}, config, budget=Budget(8))
     return found, began, tagger
 
 
@@ -210,7 +210,7 @@ def _equal(one: list[Tensor], other: list[Tensor]) -> bool:
 
 
 def test_the_teacher_does_not_move_within_a_round(base, monkeypatch):
-    found, began, tagger = moved(base, monkeypatch, Teacher)
+    found, began, tagger = moved(base, monkeypatch, FixedTeacher)
     assert found == [[True] * 3, [True] * 3]
     assert began == [True, True]
     assert tagger.facts["steps"] == 8
@@ -235,7 +235,7 @@ def test_a_mean_teacher_is_a_running_mean(base):
 
 
 def test_stages_share_the_steps():
-    config = ProgressiveConfig()
+    config = PDALNTuneConfig()
     assert list(stages(100, config)) == [50, 25, 25]
     assert list(stages(3, config)) == [2, 1]
     assert list(stages(1, config)) == [1]
@@ -264,8 +264,8 @@ def test_every_part_can_be_left_out_and_counts(base):
     """Each setting learns, and none learns the same as another."""
 
     def learnt(**changes: Any) -> float:
-        config = ProgressiveConfig(batch=4, **changes)
-        tagger = progressive_tune(
+        config = PDALNTuneConfig(batch=4, **changes)
+        tagger = adapt_pdaln(
             base, ANNOTATED, {"Gene": SOURCE}, config, unlabelled=TEXT, budget=Budget(6)
         )
         total = sum(float(p.detach().double().abs().sum()) for p in tagger.parameters())
@@ -277,9 +277,9 @@ def test_every_part_can_be_left_out_and_counts(base):
 
 
 def test_what_is_said_of_a_run(base):
-    config = ProgressiveConfig(batch=4)
+    config = PDALNTuneConfig(batch=4)
     watched: list[tuple[int, int]] = []
-    tagger = progressive_tune(
+    tagger = adapt_pdaln(
         base,
         ANNOTATED,
         {"Gene": SOURCE},
@@ -299,8 +299,8 @@ def test_what_is_said_of_a_run(base):
 
 
 def test_seconds_end_it(base):
-    config = ProgressiveConfig(batch=4)
-    tagger = progressive_tune(
+    config = PDALNTuneConfig(batch=4)
+    tagger = adapt_pdaln(
         base, ANNOTATED, {"Gene": SOURCE}, config, budget=Budget(100_000, seconds=0.2)
     )
     assert 0 < tagger.facts["steps"] < 1000
@@ -309,7 +309,7 @@ def test_seconds_end_it(base):
 def test_a_target_with_labels_of_its_own(base):
     """No anchors: the rounds learn from the source's sentences as they are."""
     lines = own_corpus("cellline").split("train")[:5]
-    config = ProgressiveConfig(batch=4)
-    tagger = progressive_tune(base, lines, {"Gene": SOURCE}, config, budget=Budget(4))
+    config = PDALNTuneConfig(batch=4)
+    tagger = adapt_pdaln(base, lines, {"Gene": SOURCE}, config, budget=Budget(4))
     assert tagger.facts["augmented"] == 0
     assert tagger.labels.labels == ("CellLine", "Gene")

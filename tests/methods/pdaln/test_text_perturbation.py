@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_mention_replacement import sentences, sound
 
 from adaptner.methods.pdaln.synonyms import Synonyms
-from adaptner.methods.pdaln.text_perturbation import distorted, with_synonyms, without_a_span
+from adaptner.methods.pdaln.text_perturbation import perturb, with_synonyms, without_a_span
 from adaptner.types import Sentence
 
 WORDS = Synonyms(
@@ -20,7 +20,7 @@ WORDS = Synonyms(
 @settings(max_examples=60)
 @given(sentences(), st.integers(0, 99))
 def test_any_sentence(sentence, seed):
-    changed = distorted(sentence, WORDS, random.Random(seed))
+    changed = perturb(sentence, WORDS, random.Random(seed))
     sound(changed)
     assert len(changed) >= 1
     names = [e.text_in(sentence.text).replace(" ", "") for e in sentence.entities]
@@ -70,9 +70,9 @@ def test_words_outside_mentions_are_replaced():
 def test_no_word_has_a_synonym():
     sentence = Sentence.from_tokens(["Big", "Ben", "ran"], ["B-X", "I-X", "O"])
     assert with_synonyms(sentence, WORDS, random.Random(0), 1.0) is None
-    assert len(distorted(sentence, WORDS, random.Random(0))) == 2
+    assert len(perturb(sentence, WORDS, random.Random(0))) == 2
 
 
 def test_a_single_word_stays():
     sentence = Sentence.from_tokens(["Ben"], ["B-X"])
-    assert distorted(sentence, WORDS, random.Random(0)) == sentence
+    assert perturb(sentence, WORDS, random.Random(0)) == sentence

@@ -21,7 +21,7 @@ from adaptner.errors import (
     UnknownLabels,
 )
 from adaptner.methods import method
-from adaptner.methods.stm_elmo.algorithm import ContextualConfig, contextual_tune
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig, adapt_stm_elmo
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.training.budget import Budget
@@ -56,7 +56,7 @@ def tuned(
 ) -> Tagger:
     support = given.pop("support", target())
     known = {d.name: d.sentences for d in sources}
-    return contextual_tune(base, support, known, config, **given)
+    return adapt_stm_elmo(base, support, known, config, **given)
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
@@ -107,7 +107,9 @@ def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[Source
     poisoned = [replace(s, entities=(Entity(0, 99, "no such"),)) for s in target()]
     with pytest.raises(IndexError):
         poisoned[0].tags  # noqa: B018
-    bare = tuned(base, sources, ZERO, support=(), unlabelled=[s.bare() for s in target()])
+    bare = tuned(
+        base, sources, ZERO, support=(), unlabelled=[s.without_entities() for s in target()]
+    )
     assert same(tuned(base, sources, ZERO, support=(), unlabelled=poisoned), bare)
     assert same(tuned(base, sources, ZERO, support=poisoned), bare)
     assert bare.labels.labels == ("Gene",)
@@ -125,7 +127,7 @@ def test_what_is_missing_is_said_before_any_learning(
     with pytest.raises(UnknownLabels):
         tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)), watch=never)
     with pytest.raises(NoEntities):
-        tuned(base, sources, support=[s.bare() for s in target()], watch=never)
+        tuned(base, sources, support=[s.without_entities() for s in target()], watch=never)
 
 
 def test_progress_goes_through_both_stages(base: Base, sources: list[SourceDomain]) -> None:

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from adaptner.corpora.own import own_corpus
-from adaptner.corpora.sentence_stream import Text
+from adaptner.corpora.sentence_stream import SentenceStream
 from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM
 from adaptner.methods.stm_elmo.language_modelling import learn_language_model
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.training.budget import Budget
-from adaptner.training.loop import METRICS, Run
+from adaptner.training.loop import METRICS, TrainingRun
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.vectors.word_vectors import WordVectors
 
@@ -23,16 +23,16 @@ RATE = OptimiserConfig(name="adamw", rate=1e-2)
 
 
 @pytest.fixture(scope="module")
-def start() -> tuple[BidirectionalLM, WordBatcher, Text]:
+def start() -> tuple[BidirectionalLM, WordBatcher, SentenceStream]:
     torch.set_num_threads(1)
-    sentences = [s.bare() for s in own_corpus("gene").split("train")]
+    sentences = [s.without_entities() for s in own_corpus("gene").split("train")]
     batcher = WordBatcher(WordVectors(("x",), torch.zeros(1, 2).numpy()), alphabet_of(sentences))
     model = BidirectionalLM(len(batcher.alphabet) + 2, 12, torch.Generator().manual_seed(0))
-    return model, batcher, Text((sentences,))
+    return model, batcher, SentenceStream((sentences,))
 
 
 def learn(
-    start: tuple[BidirectionalLM, WordBatcher, Text], run: Run, steps: int
+    start: tuple[BidirectionalLM, WordBatcher, SentenceStream], run: TrainingRun, steps: int
 ) -> BidirectionalLM:
     model, batcher, text = start
     mine = copy.deepcopy(model)
@@ -42,7 +42,7 @@ def learn(
 
 
 def test_perplexity_falls(start, tmp_path: Path) -> None:
-    learnt = learn(start, Run(tmp_path), 40)
+    learnt = learn(start, TrainingRun(tmp_path), 40)
     lines = (tmp_path / METRICS).read_text().splitlines()
     found = [json.loads(line)["perplexity"] for line in lines]
     assert len(found) == 40
@@ -56,14 +56,14 @@ class _Interrupted(Exception):
 
 
 def test_resuming_is_bit_equal(start, tmp_path: Path) -> None:
-    whole = learn(start, Run(), 6)
+    whole = learn(start, TrainingRun(), 6)
 
     def stop(done: int, total: int, remark: str = "") -> None:
         if done == 3:
             raise _Interrupted
 
     with pytest.raises(_Interrupted):
-        learn(start, Run(tmp_path, "it", {}, False, 0.0, stop), 6)
-    again = learn(start, Run(tmp_path, "it", {}, True, 0.0), 6)
+        learn(start, TrainingRun(tmp_path, "it", {}, False, 0.0, stop), 6)
+    again = learn(start, TrainingRun(tmp_path, "it", {}, True, 0.0), 6)
     for (name, mine), other in zip(again.named_parameters(), whole.parameters(), strict=True):
         assert torch.equal(mine, other), name

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from adaptner.nn.batching import word_batch as batch_module
 from adaptner.nn.batching.word_batch import LONGEST_WORD, UNKNOWN_CHAR, WordBatcher, alphabet_of
-from adaptner.nn.encoders.embeddings import FrozenWords
+from adaptner.nn.encoders.embeddings import FrozenEmbeddings
 from adaptner.types import LabelSet, Sentence
-from adaptner.vectors.four_bit import FourBit
-from adaptner.vectors.ngrams import Grams
+from adaptner.vectors.four_bit import FourBitTable
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors
 
 VECTORS = WordVectors(("a", "bb", "ccc"), np.eye(3, dtype=np.float32))
@@ -182,15 +182,15 @@ def test_threads_may_meet_new_words_at_once() -> None:
 RNG = np.random.default_rng(5)
 SUBWORDS = WordVectors(
     ("a", "bb", "ccc"),
-    FourBit.of(RNG.normal(size=(3, 4))),
-    Grams(FourBit.of(RNG.normal(size=(40, 4))), 2, 3),
+    FourBitTable.of(RNG.normal(size=(3, 4))),
+    NgramVectors(FourBitTable.of(RNG.normal(size=(40, 4))), 2, 3),
 )
 
 
 def looked_up(own: WordBatcher, tasks: list[list[Sentence]]) -> list[list[list[np.ndarray]]]:
     """The vector of every token, task by task and sentence by sentence, through a batch."""
     batch = own(tasks)
-    found = FrozenWords(own.vectors)(batch.rows, batch.pieces)
+    found = FrozenEmbeddings(own.vectors)(batch.rows, batch.pieces)
     placed = [found[g][batch.index[g]].numpy() for g in range(len(tasks))]
     return [
         [placed[g][batch.order[g].index(i)][: len(s)] for i, s in enumerate(task)]
@@ -232,7 +232,7 @@ def test_pieces_are_only_of_words_without_a_row() -> None:
 
 def test_words_too_short_for_an_n_gram_stay_zero() -> None:
     assert SUBWORDS.grams is not None
-    long = WordVectors(SUBWORDS.words, SUBWORDS.table, Grams(SUBWORDS.grams.table, 9, 9))
+    long = WordVectors(SUBWORDS.words, SUBWORDS.table, NgramVectors(SUBWORDS.grams.table, 9, 9))
     found = looked_up(WordBatcher(long, "abc"), [[sentence("cab bb cabcabcabcab")]])[0][0]
     assert found[0].tolist() == [0, 0, 0, 0]
     assert np.array_equal(found[1], SUBWORDS.table[1])

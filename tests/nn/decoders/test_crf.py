@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from adaptner.nn.decoders import crf as crf_module
-from adaptner.nn.decoders.crf import CRF, FORBIDDEN, Limits, log_partition, viterbi
+from adaptner.nn.decoders.crf import CRF, FORBIDDEN, TagConstraints, log_partition, viterbi
 from adaptner.text.schemes import Scheme, repair
 from adaptner.types import LabelSet
 
@@ -106,7 +106,7 @@ def decoder(labels: LabelSet) -> CRF:
     return CRF(WIDTH, labels, torch.Generator().manual_seed(0)).double()
 
 
-def scores_of(parameters: dict[str, Tensor], states: Tensor, limits: Limits):
+def scores_of(parameters: dict[str, Tensor], states: Tensor, limits: TagConstraints):
     return functional_call(Scores(), parameters, (states, limits))
 
 
@@ -114,7 +114,7 @@ class Scores(CRF):
     def __init__(self) -> None:
         super().__init__(WIDTH, ONE, torch.Generator())
 
-    def forward(self, states: Tensor, limits: Limits):  # type: ignore[override]
+    def forward(self, states: Tensor, limits: TagConstraints):  # type: ignore[override]
         return self._scores(states, limits)
 
 
@@ -134,7 +134,7 @@ CASES = {
 def test_loss_partition_and_best_path_equal_enumeration(case: str) -> None:
     label_sets, lengths = CASES[case]
     parameters, states, tags, mask = made(label_sets, lengths, seed=3)
-    limits = Limits(label_sets)
+    limits = TagConstraints(label_sets)
     losses = functional_call(decoder(label_sets[0]), parameters, (states, tags, mask, limits))
     scores = scores_of(parameters, states, limits)
     partitions, best = log_partition(*scores, mask), viterbi(*scores, mask)
@@ -159,7 +159,7 @@ def test_tree_and_step_paths_agree_with_their_gradients(
         monkeypatch.setattr(crf_module, "_TREE_UP_TO", up_to)
         leaves = {n: p.clone().requires_grad_() for n, p in parameters.items()}
         losses = functional_call(
-            decoder(label_sets[0]), leaves, (states, tags, mask, Limits(label_sets))
+            decoder(label_sets[0]), leaves, (states, tags, mask, TagConstraints(label_sets))
         )
         results.append((losses.detach(), torch.autograd.grad(losses.sum(), [*leaves.values()])))
     torch.testing.assert_close(results[0], results[1], atol=1e-10, rtol=0)
@@ -169,7 +169,9 @@ def test_tree_and_step_paths_agree_with_their_gradients(
 def test_surplus_tags_of_a_padded_task_get_no_gradient(few: LabelSet, many: LabelSet) -> None:
     parameters, states, tags, mask = made([few, many], [[3, 2], [3, 1]], seed=5)
     leaves = {n: p.requires_grad_() for n, p in parameters.items()}
-    losses = functional_call(decoder(few), leaves, (states, tags, mask, Limits([few, many])))
+    losses = functional_call(
+        decoder(few), leaves, (states, tags, mask, TagConstraints([few, many]))
+    )
     count = len(few.tags)
     for name, gradient in zip(
         leaves, torch.autograd.grad(losses.sum(), [*leaves.values()]), strict=True
@@ -230,7 +232,7 @@ def test_the_oracle_would_notice_forbidden_moves(labels: LabelSet, lifted: str) 
     g = torch.Generator().manual_seed(1)
     crf = CRF(WIDTH, labels, g)
     states, mask = 200 * torch.randn(1, 40, 7, WIDTH, generator=g), torch.ones(1, 40, 7).bool()
-    free = Limits([labels])
+    free = TagConstraints([labels])
     setattr(free, lifted, torch.zeros_like(getattr(free, lifted)))
     rows = viterbi(*crf._scores(states, free), mask)[0].tolist()
     kept = all(well_formed(tuple(labels.tags[i] for i in row), labels) for row in rows)
@@ -240,7 +242,7 @@ def test_the_oracle_would_notice_forbidden_moves(labels: LabelSet, lifted: str) 
 @pytest.mark.parametrize("labels", [TWO, TWO_S, FIVE, THREE_S], ids=named)
 def test_limits_of_one_label_set_say_what_is_well_formed(labels: LabelSet) -> None:
     """Every path of up to three tags is free of limits if well-formed and meets one if not."""
-    limits = Limits([labels])
+    limits = TagConstraints([labels])
     moves, starts, ends = (x[0] != 0 for x in (limits.moves, limits.starts, limits.ends))
     for length in (1, 2, 3):
         allowed = set(paths_of(labels, length))
@@ -259,7 +261,7 @@ def test_both_schemes_have_as_many_paths(labels: str, length: int) -> None:
     mask = torch.ones(1, 1, length).bool()
     sums = []
     for scheme in ("bio", "bioes"):
-        limits = Limits([LabelSet(tuple(labels), scheme)])  # type: ignore[arg-type]
+        limits = TagConstraints([LabelSet(tuple(labels), scheme)])  # type: ignore[arg-type]
         scores = [x.double() for x in (limits.moves, limits.starts, limits.ends)]
         emissions = torch.zeros(1, 1, length, limits.starts.shape[1], dtype=torch.float64)
         sums.append(log_partition(emissions, *scores, mask))
@@ -270,8 +272,8 @@ def test_limits_are_remembered_unspoilt() -> None:
     """Whatever is done to one, and wherever it was first made, the next is as it should be."""
     labels = LabelSet(("seen", "nowhere", "else"), "bioes")
     with torch.inference_mode():
-        Limits([labels]).moves.fill_(7)
-    limits = Limits([labels])
+        TagConstraints([labels]).moves.fill_(7)
+    limits = TagConstraints([labels])
     assert set(limits.moves.unique().tolist()) == {FORBIDDEN, 0}
     assert not any(x.is_inference() for x in (limits.moves, limits.starts, limits.ends))
 
@@ -294,7 +296,7 @@ def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
 @pytest.mark.parametrize("sets", [[ONE, FIVE], [ONE_S, THREE_S]], ids=["bio", "bioes"])
 def test_what_stands_in_the_padding_does_not_matter(sets: list[LabelSet]) -> None:
     parameters, states, tags, mask = made(sets, [[4, 2], [3, 1]], seed=8)
-    limits = Limits(sets)
+    limits = TagConstraints(sets)
     crf = decoder(sets[0])
     before = functional_call(crf, parameters, (states, tags, mask, limits))
     states = torch.where(mask[..., None], states, 77.0)
@@ -306,7 +308,7 @@ def test_what_stands_in_the_padding_does_not_matter(sets: list[LabelSet]) -> Non
 
 def test_partition_can_be_differentiated_twice() -> None:
     parameters, states, _, mask = made([ONE, TWO], [[3, 1], [2, 2]], seed=9)
-    inputs = [x.requires_grad_() for x in scores_of(parameters, states, Limits([ONE, TWO]))]
+    inputs = [x.requires_grad_() for x in scores_of(parameters, states, TagConstraints([ONE, TWO]))]
 
     def function(*scores: Tensor) -> Tensor:
         return log_partition(*scores, mask)

@@ -12,18 +12,18 @@ from naive_tagger import Lexicon, Values, gold_tags, gradient, leaves, states_of
 from torch import Tensor
 
 import adaptner.methods.wpz.adaptation as prototype_tune
-from adaptner.adaptation.descent import Batches
+from adaptner.adaptation.descent import SentenceBatches
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.target import TargetData
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.families.source_pretrained import Scene, build_model
+from adaptner.methods.families.source_pretrained import FitContext, build_model
 from adaptner.methods.wpz import WPZ
 from adaptner.methods.wpz.adaptation import episode_loss, target_means
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.prototypes import (
-    Prototypes,
+    PrototypeDecoder,
     class_means,
     class_sums,
     prototype_scores,
@@ -64,8 +64,8 @@ def padded(sentences: list[list[tuple[tuple[float, ...], int]]]) -> tuple[Tensor
     return states, tags, mask
 
 
-def decoder() -> Prototypes:
-    found = Prototypes(2, LABELS, torch.Generator()).double()
+def decoder() -> PrototypeDecoder:
+    found = PrototypeDecoder(2, LABELS, torch.Generator()).double()
     with torch.no_grad():
         found.outside.fill_(OUTSIDE)
     found.remember(*class_means(*class_sums(*padded(SUPPORT), CLASSES)))
@@ -177,7 +177,7 @@ def test_a_query_of_unseen_classes_alone_costs_nothing() -> None:
 
 
 def test_an_unlearnt_decoder_says_o() -> None:
-    ours = Prototypes(2, LABELS, torch.Generator())
+    ours = PrototypeDecoder(2, LABELS, torch.Generator())
     assert not ours.decode(torch.zeros(1, 2, 3, 2), torch.ones(1, 2, 3).bool()).any()
 
 
@@ -361,7 +361,7 @@ def test_an_iteration_of_wpz(scheme: str) -> None:
     state = TrainingState(
         model, Optimiser(model.parameters(), method.config.optimiser), random.Random(1), generator
     )
-    report = method.iteration(Scene(model, batcher, sources, state))(1)
+    report = method.iteration(FitContext(model, batcher, sources, state))(1)
 
     source, rng = TaskSource([d.corpora for d in sources], 3), random.Random(1)
     drawn = [source.sample(rng) for _ in range(3)]
@@ -393,7 +393,7 @@ def test_means_in_parts_equal_those_of_one_pass(
     sentences = [*corpus("X", 5), *corpus("Y", 6), *(s for half in EPISODES[0] for s in half)]
     labels = LabelSet(("X", "Y", "Z"))
     monkeypatch.setattr(prototype_tune, "ENCODED_AT_ONCE", at_once)
-    means, seen = target_means(model.encoder, batcher, Target(sentences, labels))
+    means, seen = target_means(model.encoder, batcher, TargetData(sentences, labels))
     expected = naive_means(
         values_of(model), Lexicon(WORDS, VECTORS.table, batcher.alphabet), sentences, labels
     )
@@ -420,11 +420,11 @@ def base_of(model: TaggingModel, batcher: WordBatcher) -> Base:
 def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
     model, batcher = made()
     sentences = [*corpus("X", 5), *corpus("Y", 6)]
-    tagger = prototype_tune.prototype_tune(
+    tagger = prototype_tune.adapt_prototypes(
         base_of(model, batcher), sentences, TUNE, budget=Budget(2), seed=4
     )
     lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
-    batches = Batches(sentences, 5, random.Random(4))
+    batches = SentenceBatches(sentences, 5, random.Random(4))
     theta = {n: v for n, v in values_of(model).items() if n.startswith("encoder.")}
     outside = model.decoder_of(0).outside.detach()[0]
     for _ in range(2):
@@ -451,7 +451,7 @@ def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
 def test_one_sentence_gives_means_and_no_step() -> None:
     model, batcher = made()
     sentence = EPISODES[0][0][0]
-    tagger = prototype_tune.prototype_tune(base_of(model, batcher), [sentence], TUNE)
+    tagger = prototype_tune.adapt_prototypes(base_of(model, batcher), [sentence], TUNE)
     assert tagger.facts["steps"] == 0
     assert tagger.decoder.outside.item() == model.decoder_of(0).outside.item()
     lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)

@@ -6,15 +6,15 @@ import math
 
 import torch
 
-from adaptner.nn.decoders.crf import Limits
-from adaptner.nn.decoders.softmax_tags import SoftmaxTags
+from adaptner.nn.decoders.crf import TagConstraints
+from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
 from adaptner.types import LabelSet
 
 LABELS = LabelSet(("A", "B"))
 
 
-def made(labels: LabelSet = LABELS) -> SoftmaxTags:
-    return SoftmaxTags(3, labels, torch.Generator().manual_seed(0)).double()
+def made(labels: LabelSet = LABELS) -> SoftmaxDecoder:
+    return SoftmaxDecoder(3, labels, torch.Generator().manual_seed(0)).double()
 
 
 def states() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -25,7 +25,7 @@ def states() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return values, tags, mask
 
 
-def naive_scores(decoder: SoftmaxTags, state: torch.Tensor) -> list[float]:
+def naive_scores(decoder: SoftmaxDecoder, state: torch.Tensor) -> list[float]:
     weight, bias = decoder.weight[0].tolist(), decoder.bias[0].tolist()
     return [
         b + sum(w * x for w, x in zip(row, state.tolist(), strict=True))
@@ -66,7 +66,7 @@ def test_a_task_with_fewer_tags_has_no_use_for_the_others() -> None:
             torch.cat([values] * 2),
             torch.cat([tags] * 2),
             torch.cat([mask] * 2),
-            Limits([small.labels, large.labels]),
+            TagConstraints([small.labels, large.labels]),
         ),
     )
     torch.testing.assert_close(both[0], small(values, tags, mask)[0])

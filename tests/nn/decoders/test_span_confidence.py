@@ -11,7 +11,7 @@ import torch
 from adaptner.models.mentions import mentions_of
 from adaptner.nn.decoders.calibration import Calibration, log_odds
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.decoders.prototypes import Prototypes
+from adaptner.nn.decoders.prototypes import PrototypeDecoder
 from adaptner.types import LabelSet
 
 WIDTH, LENGTH = 3, 3
@@ -40,7 +40,7 @@ def test_it_is_the_share_of_the_paths_that_hold_the_mention(labels: LabelSet) ->
         crf, states = made(labels, seed)
         mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
         best = crf.decode(states, mask)
-        sure = crf.sure(crf.tag_scores(states), mask, best)[:, 0, 0].T.tolist()
+        sure = crf.path_confidence(crf.tag_scores(states), mask, best)[:, 0, 0].T.tolist()
         paths = list(product(range(len(labels.tags)), repeat=LENGTH))
         tags = torch.tensor(paths)[None]
         every = -crf(states.expand(1, len(paths), -1, -1), tags, mask.expand(1, len(paths), -1))
@@ -60,13 +60,13 @@ def test_padding_and_neighbours_change_nothing() -> None:
     crf, states = made(TWO, 3)
     mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
     best = crf.decode(states, mask)
-    alone = crf.sure(crf.tag_scores(states), mask, best)
+    alone = crf.path_confidence(crf.tag_scores(states), mask, best)
     padded = torch.cat([states, torch.randn(1, 1, 3, WIDTH).double()], 2)
     longer = torch.cat([padded, torch.randn(1, 1, LENGTH + 3, WIDTH).double()], 1)
     kept = torch.arange(LENGTH + 3) < torch.tensor([[LENGTH], [LENGTH + 3]])
     tags = crf.decode(longer, kept[None])
     torch.testing.assert_close(
-        crf.sure(crf.tag_scores(longer), kept[None], tags)[:, :, :1, :LENGTH], alone
+        crf.path_confidence(crf.tag_scores(longer), kept[None], tags)[:, :, :1, :LENGTH], alone
     )
 
 
@@ -86,7 +86,7 @@ def test_several_decoders_over_the_same_states_are_as_each_alone() -> None:
 
 
 def test_prototypes_take_tokens_as_independent() -> None:
-    decoder = Prototypes(WIDTH, ONE, torch.Generator())
+    decoder = PrototypeDecoder(WIDTH, ONE, torch.Generator())
     means = torch.randn(1, 3, WIDTH, generator=torch.Generator().manual_seed(0))
     decoder.remember(means, torch.tensor([[False, True, True]]))
     decoder.outside.data -= 2
@@ -95,7 +95,7 @@ def test_prototypes_take_tokens_as_independent() -> None:
     tags = decoder.decode(states, mask)
     assert tags.tolist() == [[[1, 2, 1]]]
     p = decoder.marginals(states, mask)[0, 0].double()
-    sure = decoder.sure(decoder.tag_scores(states), mask, tags)[:, 0, 0].T.tolist()
+    sure = decoder.path_confidence(decoder.tag_scores(states), mask, tags)[:, 0, 0].T.tolist()
     first, second = mentions_of([1, 2, 1], sure, ONE)
     whole = float(p[0, 1] * p[1, 2] * (1 - p[2, 2]))
     assert first.log_odds == pytest.approx(log_odds(math.log(whole)), abs=1e-4)

@@ -19,7 +19,7 @@ from adaptner.methods.finetuning import FineTuning
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
-from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel
 from adaptner.training.budget import Budget
@@ -74,13 +74,13 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]]) -> WordBatch:
 def test_the_rows_that_batches_read_in_order() -> None:
     model, batcher = made()
     numbers = {word: i for i, word in enumerate(WORDS)}
-    first = rows_of(model.encoder, [batch_of(batcher, TASKS)])
+    first = rows_in_use(model.encoder, [batch_of(batcher, TASKS)])
     assert first is not None
     expected = {numbers[w] for w in ("the", "Gene", "of", "dose")} | {UNKNOWN}
     filler = {0}  # a task with fewer distinct words than its neighbour
     assert set(first.tolist()) - filler == expected
     assert first.tolist() == sorted(first.tolist())
-    both = rows_of(model.encoder, [batch_of(batcher, TASKS), batch_of(batcher, MORE)])
+    both = rows_in_use(model.encoder, [batch_of(batcher, TASKS), batch_of(batcher, MORE)])
     assert both is not None
     assert set(both.tolist()) - filler == expected | {numbers["gene"], numbers["last"]}
     assert numbers["unread"] not in both.tolist()
@@ -89,21 +89,21 @@ def test_the_rows_that_batches_read_in_order() -> None:
 def test_frozen_vectors_have_no_rows_to_leave_out() -> None:
     model, batcher = made(tuned=False)
     batch = batch_of(batcher, TASKS)
-    assert rows_of(model.encoder, [batch]) is None
-    assert narrow(batch, None) is batch
+    assert rows_in_use(model.encoder, [batch]) is None
+    assert restrict_batch(batch, None) is batch
     assert "encoder.words.table" not in model.stacked([0, 1])
 
 
 def test_a_narrow_batch_reads_the_same_vectors() -> None:
     model, batcher = made()
     batch = batch_of(batcher, TASKS)
-    rows = rows_of(model.encoder, [batch, batch_of(batcher, MORE)])
+    rows = rows_in_use(model.encoder, [batch, batch_of(batcher, MORE)])
     full, less = (
         model.stacked([0, 1])["encoder.words.table"],
         model.stacked([0, 1], rows)["encoder.words.table"],
     )
     assert less.shape == (2, len(rows), 3)
-    narrowed = narrow(batch, rows)
+    narrowed = restrict_batch(batch, rows)
     for g in range(2):
         assert torch.equal(less[g][narrowed.rows[g]], full[g][batch.rows[g]])
     assert torch.equal(narrowed.index, batch.index)  # and nothing else is touched
@@ -113,8 +113,8 @@ def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Te
     """Losses and dense ``.grad`` of an iteration without (``inner`` 0) or with an inner loop."""
     model, batcher = made()
     batches = [batch_of(batcher, TASKS), batch_of(batcher, MORE)]
-    rows = rows_of(model.encoder, batches) if narrowed else None
-    support, query = (narrow(batch, rows) for batch in batches)
+    rows = rows_in_use(model.encoder, batches) if narrowed else None
+    support, query = (restrict_batch(batch, rows) for batch in batches)
     domains = [0, 1]
 
     def losses(batch: WordBatch):
@@ -166,12 +166,12 @@ def _double() -> Iterator[None]:
 
 
 class FullTable:
-    """Stands in for ``NarrowTable`` and leaves everything as it is."""
+    """Stands in for ``ActiveVocabulary`` and leaves everything as it is."""
 
     def __init__(self, encoder, batcher, sentences) -> None:
         self.batcher = batcher
 
-    def widen(self) -> None:
+    def restore(self) -> None:
         pass
 
 
@@ -191,7 +191,7 @@ def test_fine_tuning_under_a_narrow_table(monkeypatch: pytest.MonkeyPatch) -> No
     config = FineTuneConfig(batch=3, optimiser=SGD, encoder_scale=1.0)
     taggers, widths = [], []
 
-    class Watched(NarrowTable):
+    class Watched(ActiveVocabulary):
         def __init__(self, encoder, *rest) -> None:
             super().__init__(encoder, *rest)
             widths.append(encoder.words.table.shape[1])
@@ -223,7 +223,7 @@ def test_learning_under_a_narrow_table(kind, monkeypatch: pytest.MonkeyPatch) ->
     method = kind(k=2, tasks=3, encoder=ENCODER.model_dump(), optimiser=SGD.model_dump())
     exact = WordVectors(WORDS, VECTORS.table.astype(np.float64))
     bases = []
-    for table in (NarrowTable, FullTable):
+    for table in (ActiveVocabulary, FullTable):
         monkeypatch.setattr(source_learner, "NarrowTable", table)
         bases.append(method.fit(sources, Budget(3), vectors=exact, seed=1))
     less, full = (base.model for base in bases)
@@ -241,14 +241,14 @@ def test_learning_under_a_narrow_table(kind, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_frozen_and_wholly_used_tables_stay_as_they_are() -> None:
     model, batcher = made(tuned=False)
-    table = NarrowTable(model.encoder, batcher, CORPUS)
+    table = ActiveVocabulary(model.encoder, batcher, CORPUS)
     assert table.batcher is batcher
-    table.widen()
+    table.restore()
     model, batcher = made()
     before = model.encoder.words.table
-    table = NarrowTable(model.encoder, batcher, [Sentence.from_tokens(WORDS)])
+    table = ActiveVocabulary(model.encoder, batcher, [Sentence.from_tokens(WORDS)])
     assert table.batcher is batcher
-    table.widen()
+    table.restore()
     assert model.encoder.words.table is before
 
 
@@ -256,13 +256,13 @@ def test_a_run_that_reads_no_known_word() -> None:
     """All there is to learn is the unknown word's row."""
     model, batcher = made()
     start = model.encoder.words.table.detach().clone()
-    table = NarrowTable(model.encoder, batcher, [Sentence.from_tokens(["p53", "Ras"])])
+    table = ActiveVocabulary(model.encoder, batcher, [Sentence.from_tokens(["p53", "Ras"])])
     assert model.encoder.words.table.shape == (1, 1, 3)
     batch = table.batcher([[Sentence.from_tokens(["Ras"])]])
     assert batch.rows.tolist() == [[0]]
     with torch.no_grad():
         model.encoder.words.table.add_(1)
-    table.widen()
+    table.restore()
     after = model.encoder.words.table.detach()
     assert torch.equal(after[0, :UNKNOWN], start[0, :UNKNOWN])
     assert torch.equal(after[0, UNKNOWN], start[0, UNKNOWN] + 1)
@@ -287,7 +287,7 @@ def test_a_narrow_table_finds_what_the_full_one_finds(
     encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(0))
     full = encoder.words.table.detach().clone()[0, :, 0]
     sentences = [Sentence.from_tokens(tokens) for tokens in texts]
-    table = NarrowTable(encoder, batcher, sentences)
+    table = ActiveVocabulary(encoder, batcher, sentences)
     batch = table.batcher([sentences])
     found = encoder.words(batch.rows)[0, batch.index[0], 0]
     for place, number in enumerate(batch.order[0]):
@@ -302,7 +302,7 @@ def test_a_narrow_table_finds_what_the_full_one_finds(
         for w in {w for tokens in texts for w in tokens}:
             row = table.batcher.vectors.row(w)
             encoder.words.table[0, row] = 1000.0 + vectors.row(w)
-    table.widen()
+    table.restore()
     after = encoder.words.table.detach()[0, :, 0]
     assert len(after) == len(vocabulary) + 1
     for row in range(len(vocabulary) + 1):

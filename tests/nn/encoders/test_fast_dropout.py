@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from adaptner.nn.encoders.transformer.fast_dropout import (
-    QuickDropout,
+    FastDropout,
     dropout_factors,
-    quicken_dropout,
+    replace_dropout,
 )
 
 
@@ -30,7 +30,7 @@ def test_the_share_and_the_scale(rate: float) -> None:
 
 
 def test_a_seed_repeats_it_and_evaluation_has_none() -> None:
-    layer, values = QuickDropout(0.5), torch.randn(40, 8)
+    layer, values = FastDropout(0.5), torch.randn(40, 8)
     torch.manual_seed(1)
     one, other = layer(values), layer(values)
     torch.manual_seed(1)
@@ -42,6 +42,6 @@ def test_a_seed_repeats_it_and_evaluation_has_none() -> None:
 def test_every_dropout_of_a_network_is_replaced() -> None:
     inner = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.3))
     network = nn.Sequential(inner, nn.Dropout(0.2), nn.ReLU())
-    quicken_dropout(network)
-    assert [m.p for m in network.modules() if isinstance(m, QuickDropout)] == [0.3, 0.2]
+    replace_dropout(network)
+    assert [m.p for m in network.modules() if isinstance(m, FastDropout)] == [0.3, 0.2]
     assert not any(isinstance(m, nn.Dropout) for m in network.modules())

@@ -9,7 +9,7 @@ from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.batching.word_shapes import shape_of
 from adaptner.nn.encoders.lexical_features import BESIDE, SHAPE, STATES, WORD, word_part
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
-from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
@@ -93,7 +93,7 @@ def test_read_out_is_a_linear_layer_over_the_features() -> None:
         for task, own in enumerate((first, second)):
             alone = encoder(batcher([own])) @ weight[:, None].mT
             torch.testing.assert_close(found[task : task + 1, :, : alone.shape[2]], alone)
-        memory = WordMemory()
+        memory = WordCache()
         for own in (first, second, first, second + first):
             batch = batcher([own])
             remembered = encoder.read_out(batch, weight, memory)

@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from adaptner.errors import BadConfiguration, EncoderUnusable
-from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
 from adaptner.nn.encoders.registry import new_encoder
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder, alike
+from adaptner.nn.encoders.transformer.encoder import (
+    TransformerConfig,
+    TransformerEncoder,
+    similar_lengths,
+)
 from adaptner.nn.encoders.transformer.subwords import SubwordBatcher, windows
 from adaptner.types import Sentence
 
@@ -131,7 +135,7 @@ def test_a_network_of_another_family(tmp_path: Path) -> None:
             )
         ).save_pretrained(tmp_path)  # fmt: skip
     encoder, batcher = made(tmp_path)
-    table = NarrowTable(encoder, batcher, SENTENCES)
+    table = ActiveVocabulary(encoder, batcher, SENTENCES)
     for used in (table.batcher, batcher):  # few rows of the embedding table, and all
         batch = used([SENTENCES])
         states = encoder(batch).detach()
@@ -139,7 +143,7 @@ def test_a_network_of_another_family(tmp_path: Path) -> None:
             sentence = SENTENCES[original]
             truth = naive(tmp_path, sentence, "first", add_prefix_space=True)
             torch.testing.assert_close(states[0, place, : len(sentence)], truth)
-        table.widen()
+        table.restore()
     with pytest.raises(EncoderUnusable, match="40 sub-words at once"):
         made(tmp_path, max_length=41)
 
@@ -196,7 +200,7 @@ def test_a_word_of_many_sub_words_is_read_at_both_ends(tiny_transformer: Path) -
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
 def test_windows_of_like_length_are_run_together(lengths: list[int]) -> None:
     ordered = sorted(lengths, reverse=True)
-    parts = list(alike(ordered))
+    parts = list(similar_lengths(ordered))
     assert [n for first, end in parts for n in ordered[first:end]] == ordered
     assert all(ordered[end - 1] >= 0.75 * ordered[first] for first, end in parts)
 
@@ -310,14 +314,14 @@ def test_a_narrow_table_gives_the_same_states_and_gradients(tiny_transformer: Pa
     encoder, batcher = made(tiny_transformer)
     assert encoder.table is not None
     batch = batcher([SENTENCES])
-    rows = rows_of(encoder, [batch])
+    rows = rows_in_use(encoder, [batch])
     assert rows is not None
     parameters = dict(encoder.named_parameters())
     full = parameters[encoder.table]
     assert len(rows) < full.shape[1]
     fewer = {**parameters, encoder.table: full[:, rows].detach().requires_grad_()}
     expected = torch.autograd.grad(encoder(batch).square().sum(), full)[0]
-    states = torch.func.functional_call(encoder, fewer, (narrow(batch, rows),))
+    states = torch.func.functional_call(encoder, fewer, (restrict_batch(batch, rows),))
     torch.testing.assert_close(states, encoder(batch))
     (found,) = torch.autograd.grad(states.square().sum(), fewer[encoder.table])
     torch.testing.assert_close(found, expected[:, rows])
@@ -328,7 +332,7 @@ def test_a_run_holds_the_rows_it_reads(tiny_transformer: Path) -> None:
     encoder, batcher = made(tiny_transformer)
     expected = encoder(batcher([SENTENCES])).detach()
     start = encoder.get_parameter(encoder.table or "").detach().clone()
-    table = NarrowTable(encoder, batcher, SENTENCES[:2])
+    table = ActiveVocabulary(encoder, batcher, SENTENCES[:2])
     learned = encoder.get_parameter(encoder.table or "")
     assert learned.shape[1] < start.shape[1]
     torch.testing.assert_close(
@@ -336,7 +340,7 @@ def test_a_run_holds_the_rows_it_reads(tiny_transformer: Path) -> None:
     )
     with torch.no_grad():
         learned.mul_(2)
-    table.widen()
+    table.restore()
     after = encoder.get_parameter(encoder.table or "").detach()
     moved = (after - start)[0].any(-1)
     assert int(moved.sum()) == learned.shape[1] - 1  # the padding's row is zero

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptner.nn.encoders import word_cache as word_memory
-from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.encoders.word_cache import WordCache
 
 ASKED = st.lists(
     st.tuples(st.sampled_from("ab"), st.lists(st.integers(0, 12), min_size=1, max_size=9)),
@@ -24,7 +24,7 @@ def row(known: str, number: int) -> list[float]:
 
 @given(ASKED, st.integers(1, 14))
 def test_rows_are_the_words_own(asked: list[tuple[str, list[int]]], most: int) -> None:
-    memory = WordMemory()
+    memory = WordCache()
     kept: set[int] = set()
     before = None
     for known, words in asked:
@@ -57,7 +57,7 @@ def with_limit(memory, most, known, numbers, fresh, words) -> None:
 
 
 def test_several_threads() -> None:
-    memory, wrong = WordMemory(), []
+    memory, wrong = WordCache(), []
 
     def ask(seed: int) -> None:
         rng = np.random.default_rng(seed)

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
-from adaptner.nn.heads.attention_head import AttentionHead
-from adaptner.nn.heads.domain_head import DomainHead
+from adaptner.nn.heads.attention_head import AttentionDomainClassifier
+from adaptner.nn.heads.domain_head import DomainClassifier
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
@@ -28,17 +28,19 @@ def states(seed: int = 1) -> Tensor:
     return torch.randn(2, 2, 3, WIDTH, generator=g, dtype=torch.float64)
 
 
-def head(reversal: bool = False, tasks: int = 2) -> AttentionHead:
+def head(reversal: bool = False, tasks: int = 2) -> AttentionDomainClassifier:
     """Every task with parameters of its own, large enough to tell."""
     g = torch.Generator().manual_seed(0)
-    found = AttentionHead(WIDTH, DOMAINS, g, reversal)
+    found = AttentionDomainClassifier(WIDTH, DOMAINS, g, reversal)
     for name, p in list(found.named_parameters()):
         value = torch.randn(tasks, *p.shape[1:], generator=g, dtype=torch.float64)
         setattr(found, name, nn.Parameter(value))
     return found
 
 
-def written_out(ours: AttentionHead, g: int, sentence: list[list[float]], wanted: int) -> float:
+def written_out(
+    ours: AttentionDomainClassifier, g: int, sentence: list[list[float]], wanted: int
+) -> float:
     """-log p(y_d | c) of one sentence in plain numbers."""
     weights = {n: p[g].tolist() for n, p in ours.named_parameters()}
     strengths = []
@@ -83,7 +85,8 @@ def test_attention_by_hand() -> None:
 
 def test_a_fresh_head_takes_its_numbers_from_the_generator() -> None:
     one, two, other = (
-        AttentionHead(WIDTH, DOMAINS, torch.Generator().manual_seed(s), True) for s in (0, 0, 1)
+        AttentionDomainClassifier(WIDTH, DOMAINS, torch.Generator().manual_seed(s), True)
+        for s in (0, 0, 1)
     )
     shapes = {n: tuple(p.shape) for n, p in one.named_parameters()}
     assert shapes == {
@@ -140,10 +143,10 @@ def test_neighbours_do_not_matter() -> None:
 # --- which way each part pulls --------------------------------------------------------------------
 
 HEADS: dict[str, Callable[[bool], nn.Module]] = {
-    "mean": lambda reversal: DomainHead(
+    "mean": lambda reversal: DomainClassifier(
         WIDTH, DOMAINS, torch.Generator().manual_seed(0), reversal
     ).double(),
-    "attention": lambda reversal: AttentionHead(
+    "attention": lambda reversal: AttentionDomainClassifier(
         WIDTH, DOMAINS, torch.Generator().manual_seed(0), reversal
     ).double(),
 }

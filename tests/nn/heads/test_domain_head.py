@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from adaptner.nn.heads.domain_head import DomainHead
+from adaptner.nn.heads.domain_head import DomainClassifier
 from adaptner.nn.losses.gradient_reversal import reverse_gradient
 
 MASK = torch.tensor([[[1, 1, 1], [1, 0, 0]], [[1, 1, 0], [1, 1, 0]]]).bool()
@@ -20,9 +20,9 @@ def states() -> torch.Tensor:
     return torch.randn(2, 2, 3, 4, generator=g, dtype=torch.float64)
 
 
-def head(tasks: int = 2, reversal: bool = False) -> DomainHead:
+def head(tasks: int = 2, reversal: bool = False) -> DomainClassifier:
     g = torch.Generator().manual_seed(0)
-    found = DomainHead(4, 3, g, reversal).double()
+    found = DomainClassifier(4, 3, g, reversal).double()
     found.weight = nn.Parameter(torch.randn(tasks, 3, 4, generator=g, dtype=torch.float64))
     found.bias = nn.Parameter(torch.randn(tasks, 3, generator=g, dtype=torch.float64))
     return found

@@ -7,20 +7,20 @@ import math
 import pytest
 import torch
 
-from adaptner.nn.heads.label_name_head import NamingHead, WeakLabels
-from adaptner.nn.heads.label_probes import StateSenses
+from adaptner.nn.heads.label_name_head import LabelNameHead, WeakLabels
+from adaptner.nn.heads.label_probes import LabelProbes
 
 WIDTH, NAMES = 5, 4
 
 
 @pytest.fixture
-def head() -> NamingHead:
-    head = NamingHead(WIDTH, NAMES, torch.Generator().manual_seed(0))
+def head() -> LabelNameHead:
+    head = LabelNameHead(WIDTH, NAMES, torch.Generator().manual_seed(0))
     torch.nn.init.normal_(head.weight, generator=torch.Generator().manual_seed(1))
     return head
 
 
-def test_the_loss_against_loops(head: NamingHead) -> None:
+def test_the_loss_against_loops(head: LabelNameHead) -> None:
     """As many tokens outside as inside, so that all of them are taken."""
     states = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(2))
     borders = [1, 0, 2, 0, 0, 1]
@@ -43,7 +43,7 @@ def test_the_loss_against_loops(head: NamingHead) -> None:
     assert found == pytest.approx((of_borders + of_names) / 6, rel=1e-4)
 
 
-def test_some_tokens_outside_stand_for_all(head: NamingHead) -> None:
+def test_some_tokens_outside_stand_for_all(head: LabelNameHead) -> None:
     """In the mean over many choices the loss is that of all tokens."""
     states = torch.randn(40, WIDTH, generator=torch.Generator().manual_seed(3))
     borders = torch.zeros(40, dtype=torch.long)
@@ -60,15 +60,15 @@ def test_some_tokens_outside_stand_for_all(head: NamingHead) -> None:
     assert sum(found) / len(found) == pytest.approx(whole, rel=0.02)
 
 
-def test_text_without_a_thing(head: NamingHead) -> None:
+def test_text_without_a_thing(head: LabelNameHead) -> None:
     none = torch.zeros(0, dtype=torch.long)
     labels = WeakLabels(torch.zeros(3, dtype=torch.long), none, none, torch.zeros(0))
     assert math.isfinite(float(head(torch.ones(3, WIDTH), labels, torch.Generator()).detach()))
 
 
-def test_what_is_kept_comes_back(head: NamingHead) -> None:
+def test_what_is_kept_comes_back(head: LabelNameHead) -> None:
     kept = head.senses(["disease", "cell line", "größe", "line"])
-    again = StateSenses.of(kept.content())
+    again = LabelProbes.of(kept.content())
     assert again.names == kept.names
     assert again.row("HumanCellLine") == 1
     assert again.row("Lines") == 3

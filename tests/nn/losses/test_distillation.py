@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.losses.distillation import distillation, divergence
+from adaptner.nn.losses.distillation import distillation_loss, kl_divergence
 from adaptner.types import LabelSet
 
 LABELS = [LabelSet(("X",)), LabelSet(("A", "B"), "bioes"), LabelSet(tuple("PQRST"))]
@@ -67,7 +67,7 @@ def test_what_is_impossible_stays_finite():
     decoder, states, mask = case(LABELS[1])
     decoder.float()
     found = decoder.log_marginals(states.float(), mask)
-    loss = distillation(found.detach().exp(), found, mask)
+    loss = distillation_loss(found.detach().exp(), found, mask)
     slopes = torch.autograd.grad(loss, list(decoder.parameters()))
     assert all(bool(g.isfinite().all()) for g in slopes)
     assert float(found.detach()[0, 2, 0].min()) < -5000  # I-A begins no sentence
@@ -81,17 +81,19 @@ def test_the_loss_of_a_case_by_hand():
     first = math.log(2)
     second = -0.2 * math.log(0.1) - 0.8 * math.log(0.9)
     third = -0.55 * math.log(0.3) - 0.45 * math.log(0.7)
-    assert float(distillation(teacher, student, mask)) == pytest.approx(
+    assert float(distillation_loss(teacher, student, mask)) == pytest.approx(
         (first + second + third) / 3
     )
-    assert float(distillation(teacher, student, mask, 0.6)) == pytest.approx((first + second) / 2)
-    assert float(distillation(teacher, student, mask, 1.0)) == 0  # of nothing
+    assert float(distillation_loss(teacher, student, mask, 0.6)) == pytest.approx(
+        (first + second) / 2
+    )
+    assert float(distillation_loss(teacher, student, mask, 1.0)) == 0  # of nothing
 
 
 def test_a_student_that_agrees_has_nothing_to_learn():
     decoder, states, mask = case(LABELS[2])
     found = decoder.log_marginals(states, mask)
-    loss = distillation(found.detach().exp(), found, mask)
+    loss = distillation_loss(found.detach().exp(), found, mask)
     for slope in torch.autograd.grad(loss, list(decoder.parameters())):
         assert float(slope.abs().max()) < 1e-12
 
@@ -101,7 +103,7 @@ def test_divergence_of_a_case_by_hand():
     second = torch.tensor([[0.25, 0.75], [0.9, 0.1]], dtype=torch.float64).log()
     mask = torch.tensor([True, True])
     want = 0.5 * math.log(2) + 0.5 * math.log(2 / 3)
-    assert float(divergence(first, second, mask)) == pytest.approx(want / 2)
-    assert float(divergence(first, second, mask & torch.tensor([True, False]))) == pytest.approx(
+    assert float(kl_divergence(first, second, mask)) == pytest.approx(want / 2)
+    assert float(kl_divergence(first, second, mask & torch.tensor([True, False]))) == pytest.approx(
         want
     )

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.nn.losses import mmd as module
-from adaptner.nn.losses.mmd import label_aware_mmd, mmd
+from adaptner.nn.losses import maximum_mean_discrepancy as module
+from adaptner.nn.losses.mmd import label_aware_mmd, maximum_mean_discrepancy
 
 
 def points(count: int, width: int = 3, seed: int = 0, shift: float = 0.0) -> Tensor:
@@ -42,18 +42,20 @@ def naive(first: Tensor, second: Tensor, widths: int = 5, middle: float | None =
 @pytest.mark.parametrize("widths", [1, 4, 5])
 def test_the_double_sum(ours, theirs, widths):
     first, second = points(ours), points(theirs, seed=1, shift=0.7)
-    assert float(mmd(first, second, widths)) == pytest.approx(naive(first, second, widths))
-    given = float(mmd(first, second, widths, middle=0.8))
+    assert float(maximum_mean_discrepancy(first, second, widths)) == pytest.approx(
+        naive(first, second, widths)
+    )
+    given = float(maximum_mean_discrepancy(first, second, widths, middle=0.8))
     assert given == pytest.approx(naive(first, second, widths, 0.8))
 
 
 @pytest.mark.parametrize("block", [1, 3, 4, 5, 100])
 def test_blocks_of_any_size_give_the_same(block, monkeypatch):
     first, second = points(5).requires_grad_(), points(7, seed=1).requires_grad_()
-    want = mmd(first, second)
+    want = maximum_mean_discrepancy(first, second)
     slopes = torch.autograd.grad(want, [first, second])
     monkeypatch.setattr(module, "_BLOCK", block)
-    found = mmd(first, second)
+    found = maximum_mean_discrepancy(first, second)
     assert float(found.detach()) == pytest.approx(float(want.detach()))
     for ours, theirs in zip(torch.autograd.grad(found, [first, second]), slopes, strict=True):
         torch.testing.assert_close(ours, theirs)
@@ -62,29 +64,35 @@ def test_blocks_of_any_size_give_the_same(block, monkeypatch):
 def test_equal_samples_are_no_distance_apart():
     first = points(300, 20).float()
     order = torch.randperm(300, generator=torch.Generator().manual_seed(5))
-    assert abs(float(mmd(first, first[order]))) < 1e-6
-    assert float(mmd(first[:1].expand(4, -1), first[:1])) == 0  # no two of them differ
-    assert float(mmd(first, first + 3)) > 0.1
+    assert abs(float(maximum_mean_discrepancy(first, first[order]))) < 1e-6
+    assert (
+        float(maximum_mean_discrepancy(first[:1].expand(4, -1), first[:1])) == 0
+    )  # no two of them differ
+    assert float(maximum_mean_discrepancy(first, first + 3)) > 0.1
 
 
 def test_what_it_is_indifferent_to():
     """Order of the sides, place and scale of everything (the widths follow)."""
     first, second = points(8), points(5, seed=1, shift=0.5)
-    want = float(mmd(first, second))
-    assert float(mmd(second, first)) == pytest.approx(want)
-    assert float(mmd(first + 100, second + 100)) == pytest.approx(want)
-    assert float(mmd(first * 30, second * 30)) == pytest.approx(want)
+    want = float(maximum_mean_discrepancy(first, second))
+    assert float(maximum_mean_discrepancy(second, first)) == pytest.approx(want)
+    assert float(maximum_mean_discrepancy(first + 100, second + 100)) == pytest.approx(want)
+    assert float(maximum_mean_discrepancy(first * 30, second * 30)) == pytest.approx(want)
 
 
 def test_single_precision_far_from_the_origin():
     first, second = points(40, 8), points(30, 8, seed=1, shift=0.3)
-    near = float(mmd(first, second))
-    assert float(mmd((first + 50).float(), (second + 50).float())) == pytest.approx(near, abs=1e-4)
+    near = float(maximum_mean_discrepancy(first, second))
+    assert float(
+        maximum_mean_discrepancy((first + 50).float(), (second + 50).float())
+    ) == pytest.approx(near, abs=1e-4)
 
 
 def test_gradient_by_finite_differences():
     first, second = points(4).requires_grad_(), points(3, seed=2, shift=1.0).requires_grad_()
-    assert torch.autograd.gradcheck(lambda a, b: mmd(a, b, 5, 0.9), (first, second))
+    assert torch.autograd.gradcheck(
+        lambda a, b: maximum_mean_discrepancy(a, b, 5, 0.9), (first, second)
+    )
 
 
 def test_the_width_is_a_constant_to_differentiation():
@@ -92,9 +100,9 @@ def test_the_width_is_a_constant_to_differentiation():
     every = torch.cat([first.detach(), second])
     distance = torch.cdist(every, every).square()
     middle = float(distance.sum()) / (7 * 6)
-    found = torch.autograd.grad(mmd(first, second), first)[0]
+    found = torch.autograd.grad(maximum_mean_discrepancy(first, second), first)[0]
     torch.testing.assert_close(
-        found, torch.autograd.grad(mmd(first, second, middle=middle), first)[0]
+        found, torch.autograd.grad(maximum_mean_discrepancy(first, second, middle=middle), first)[0]
     )
 
 
@@ -119,7 +127,7 @@ def test_gradient_by_tag():
     ours, theirs = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 0])
     first, second = points(4).requires_grad_(), points(3, seed=2).requires_grad_()
     found = torch.autograd.grad(label_aware_mmd(first, ours, second, theirs), [first, second])
-    parts = [mmd(first[ours == y], second[theirs == y]) for y in (0, 1)]
+    parts = [maximum_mean_discrepancy(first[ours == y], second[theirs == y]) for y in (0, 1)]
     want = torch.autograd.grad(0.25 * (parts[0] + parts[1]), [first, second])
     for one, other in zip(found, want, strict=True):
         torch.testing.assert_close(one, other)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from adaptner.nn.losses.distillation import divergence
-from adaptner.nn.losses.perturbation import adversary, moved, virtual_adversary, word_layer
+from adaptner.nn.losses.distillation import kl_divergence
+from adaptner.nn.losses.perturbation import virtual_adversary, with_offset, word_layer, worst_offset
 
 MASK = torch.ones(4, dtype=torch.bool)
 
@@ -42,9 +42,9 @@ class _Lookup(nn.Module):
 def test_what_is_moved_is_moved_back():
     small = Small()
     plain = small.logs()
-    with moved(small.words, torch.ones_like):
+    with with_offset(small.words, torch.ones_like):
         torch.testing.assert_close(small.logs(), ((small.table + 1) @ small.weight).log_softmax(-1))
-    with pytest.raises(RuntimeError), moved(small.words, torch.ones_like):
+    with pytest.raises(RuntimeError), with_offset(small.words, torch.ones_like):
         raise RuntimeError
     assert torch.equal(small.logs(), plain)
 
@@ -56,7 +56,7 @@ def test_the_adversary_goes_up_the_gradient():
     (slope,) = torch.autograd.grad(loss, vectors)
     length = small.table.norm(dim=-1).mean()
     there = small.table + 0.1 * length * slope / slope.norm(dim=-1, keepdim=True)
-    plain, found = adversary(small.words, small.loss, 0.1)
+    plain, found = worst_offset(small.words, small.loss, 0.1)
     assert torch.equal(plain, small.loss())
     want = -(there @ small.weight).log_softmax(-1)[:, 0].sum()
     assert float(found.detach()) == pytest.approx(float(want.detach()))
@@ -74,8 +74,8 @@ def test_the_virtual_adversary_finds_a_worse_place_than_chance():
     for _ in range(20):
         drawn = torch.randn(4, 3, generator=generator, dtype=torch.float64)
         by = 0.2 * length * drawn / drawn.norm(dim=-1, keepdim=True)
-        with moved(small.words, lambda found, by=by: by):
-            by_chance = divergence(plain, small.logs(), MASK)
+        with with_offset(small.words, lambda found, by=by: by):
+            by_chance = kl_divergence(plain, small.logs(), MASK)
         assert 0 < float(by_chance.detach()) < float(found.detach())
     assert float(torch.autograd.grad(found, small.weight)[0].abs().sum()) > 0
 
@@ -87,10 +87,10 @@ def test_a_layer_that_is_called_twice_is_moved_twice():
     def twice() -> Tensor:
         return small.loss() + 3 * (small.words() @ small.weight)[:2, 1].sum()
 
-    plain, found = adversary(small.words, twice, 0.1)
-    first, _ = adversary(small.words, small.loss, 0.1)
-    alone = adversary(small.words, small.loss, 0.1)[1]
-    second = adversary(small.words, lambda: 3 * (small.words() @ small.weight)[:2, 1].sum(), 0.1)
+    plain, found = worst_offset(small.words, twice, 0.1)
+    first, _ = worst_offset(small.words, small.loss, 0.1)
+    alone = worst_offset(small.words, small.loss, 0.1)[1]
+    second = worst_offset(small.words, lambda: 3 * (small.words() @ small.weight)[:2, 1].sum(), 0.1)
     assert float(found.detach()) == pytest.approx(float((alone + second[1]).detach()))
     assert float(plain.detach()) == pytest.approx(float((first + second[0]).detach()))
 

@@ -10,11 +10,11 @@ from torch.nn import functional as F
 
 from adaptner.nn.losses.sampled_softmax import (
     EDGE,
-    Negatives,
-    WordTable,
-    language_loss,
-    neighbours,
-    sampled_losses,
+    NegativeSampler,
+    OutputWordTable,
+    language_model_loss,
+    neighbour_words,
+    sampled_softmax_losses,
 )
 
 WORDS, WIDTH = 9, 4
@@ -22,7 +22,7 @@ WORDS, WIDTH = 9, 4
 
 @pytest.fixture
 def table() -> torch.Tensor:
-    found = WordTable(WORDS, WIDTH, torch.Generator().manual_seed(4)).table.detach()
+    found = OutputWordTable(WORDS, WIDTH, torch.Generator().manual_seed(4)).table.detach()
     found[:, -1] = torch.linspace(-1, 1, WORDS)  # biases that can be seen
     return found
 
@@ -33,7 +33,7 @@ def random(*shape: int) -> torch.Tensor:
 
 def test_the_loss_of_a_word_is_equations_5_and_6(table: torch.Tensor) -> None:
     states, wanted, negatives = random(3, WIDTH), torch.tensor([2, 5, 8]), torch.tensor([1, 5, 7])
-    found = sampled_losses(states, table, wanted, negatives)
+    found = sampled_softmax_losses(states, table, wanted, negatives)
     for n in range(3):
         score = {
             x: float(states[n] @ table[x, :-1] + table[x, -1]) for x in {int(wanted[n]), 1, 5, 7}
@@ -45,7 +45,7 @@ def test_the_loss_of_a_word_is_equations_5_and_6(table: torch.Tensor) -> None:
 def test_with_all_words_as_negatives_it_is_the_full_softmax(table: torch.Tensor) -> None:
     states, wanted = random(6, WIDTH), torch.tensor([0, 3, 3, 8, 1, 4])
     full = F.cross_entropy(states @ table[:, :-1].T + table[:, -1], wanted, reduction="none")
-    found = sampled_losses(states, table, wanted, torch.arange(WORDS))
+    found = sampled_softmax_losses(states, table, wanted, torch.arange(WORDS))
     torch.testing.assert_close(found, full)
 
 
@@ -53,10 +53,12 @@ def test_with_more_negatives_it_comes_nearer_to_the_full_softmax() -> None:
     random_words = torch.Generator().manual_seed(0)
     rows = torch.randn(2000, 9, generator=random_words)
     states, wanted = random(50, 8), torch.randint(0, 2000, (50,), generator=random_words)
-    full = sampled_losses(states, rows, wanted, torch.arange(2000)).mean()
-    draws = Negatives(torch.ones(2000))
+    full = sampled_softmax_losses(states, rows, wanted, torch.arange(2000)).mean()
+    draws = NegativeSampler(torch.ones(2000))
     gaps = [
-        float(full - sampled_losses(states, rows, wanted, draws.draw(n, random_words)).mean())
+        float(
+            full - sampled_softmax_losses(states, rows, wanted, draws.draw(n, random_words)).mean()
+        )
         for n in (10, 100, 1000, 20000)
     ]
     assert gaps == sorted(gaps, reverse=True)
@@ -66,7 +68,7 @@ def test_with_more_negatives_it_comes_nearer_to_the_full_softmax() -> None:
 def test_neighbours_end_at_the_edges() -> None:
     words = torch.tensor([[5, 6, 7], [8, 4, 0]])
     mask = torch.tensor([[True, True, True], [True, True, False]])
-    after, before = neighbours(words, mask)
+    after, before = neighbour_words(words, mask)
     assert after[mask].tolist() == [6, 7, EDGE, 4, EDGE]
     assert before[mask].tolist() == [EDGE, 5, 6, EDGE, 8]
 
@@ -76,7 +78,7 @@ def test_the_loss_of_a_batch_is_equation_8(table: torch.Tensor) -> None:
     mask = torch.tensor([[True, True, True], [True, True, False]])
     states, negatives = random(2, 3, 2 * WIDTH), torch.tensor([2, 4, 6])
     known = torch.tensor([EDGE, 2, 4, 5, 6, 7, 8])  # row 0 and 3 are not read
-    found = language_loss(states, words, mask, table[known], known, negatives)
+    found = language_model_loss(states, words, mask, table[known], known, negatives)
     total = 0.0
     for n, sentence in enumerate(([5, 6, 7], [8, 4])):
         length = len(sentence)
@@ -84,13 +86,15 @@ def test_the_loss_of_a_batch_is_equation_8(table: torch.Tensor) -> None:
             after = sentence[t + 1] if t + 1 < length else EDGE
             before = sentence[t - 1] if t else EDGE
             for wanted, h in ((after, states[n, t, :WIDTH]), (before, states[n, t, WIDTH:])):
-                total += float(sampled_losses(h[None], table, torch.tensor([wanted]), negatives))
+                total += float(
+                    sampled_softmax_losses(h[None], table, torch.tensor([wanted]), negatives)
+                )
     assert float(found) == pytest.approx(total / (2 * 2), rel=1e-5)
 
 
 def test_negatives_follow_the_frequencies() -> None:
     counts = torch.tensor([0.0, 30.0, 0.0, 10.0, 60.0, 0.0])
-    draws, generator = Negatives(counts), torch.Generator().manual_seed(0)
+    draws, generator = NegativeSampler(counts), torch.Generator().manual_seed(0)
     seen = torch.zeros(6)
     for _ in range(4000):
         seen[draws.draw(1, generator)] += 1
@@ -99,7 +103,7 @@ def test_negatives_follow_the_frequencies() -> None:
 
 
 def test_negatives_are_a_set_and_repeat_with_the_generator() -> None:
-    draws = Negatives(torch.arange(50.0))
+    draws = NegativeSampler(torch.arange(50.0))
     one, two = (draws.draw(40, torch.Generator().manual_seed(3)) for _ in range(2))
     assert torch.equal(one, two)
     assert torch.equal(one, one.unique())

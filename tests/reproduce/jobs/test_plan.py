@@ -14,10 +14,10 @@ from adaptner.methods import methods
 from adaptner.reproduce.jobs.code_version import COMPUTES, _bare, code_version
 from adaptner.reproduce.jobs.costs import expected_seconds
 from adaptner.reproduce.jobs.data import as_source, as_target, checksum
-from adaptner.reproduce.jobs.plan import Plan
+from adaptner.reproduce.jobs.plan import JobPlan
 from adaptner.reproduce.report.grid import grid, listing
 from adaptner.reproduce.report.reporting import notes
-from adaptner.reproduce.run.runner import Request, ask_of, prepared
+from adaptner.reproduce.run.runner import RunRequest, ask_of, prepared
 from adaptner.reproduce.tables.protocol import fillings, find_table
 from adaptner.reproduce.tables.protocols import PROTOCOLS, protocol_of
 from adaptner.reproduce.tables.published import papers
@@ -43,8 +43,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def planned(name: str, root: Path, **changes: object) -> Plan:
-    asked = Request(data=root / "data", **changes)  # type: ignore[arg-type]
+def planned(name: str, root: Path, **changes: object) -> JobPlan:
+    asked = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
     return prepared(protocol_of(name), find_table(name)[1], asked)
 
 
@@ -167,7 +167,7 @@ def test_one_changed_file_changes_just_the_jobs_that_read_it(tmp_path: Path) -> 
     data = copied_data(tmp_path)
     asked = request(tmp_path / "out", data=data)
 
-    def reads(plan: Plan) -> dict[str, set[str]]:
+    def reads(plan: JobPlan) -> dict[str, set[str]]:
         spec_of = {job.key: job.spec for job in plan.jobs}
         found = {}
         for job in plan.jobs:

@@ -9,7 +9,7 @@ from report_cases import BIO8, TARGETS5, draws, many, request, result
 
 from adaptner.errors import UnknownName
 from adaptner.metrics.significance import t_interval
-from adaptner.reproduce.report.cells import Cell
+from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, OWN, compare
 from adaptner.reproduce.report.levels import WHOLE, Level
 from adaptner.reproduce.report.matching import column_of
@@ -27,7 +27,7 @@ VALUES = {0: 0.30, 1: 0.34, 2: 0.38}
 
 
 def around(published):
-    return Cell("NCBI", VALUES, published)
+    return ComparisonCell("NCBI", VALUES, published)
 
 
 def test_the_interval_is_students():
@@ -52,22 +52,22 @@ def test_verdicts_at_the_borders():
 
 def test_draws_that_are_all_alike_have_an_interval_of_one_point():
     alike = {0: 0.1, 1: 0.1, 2: 0.1}
-    assert Cell("NCBI", alike, 0.1).verdict == "within"
-    assert Cell("NCBI", alike, 0.0999).verdict == "above"
-    assert Cell("NCBI", alike, 0.1001).verdict == "below"
+    assert ComparisonCell("NCBI", alike, 0.1).verdict == "within"
+    assert ComparisonCell("NCBI", alike, 0.0999).verdict == "above"
+    assert ComparisonCell("NCBI", alike, 0.1001).verdict == "below"
 
 
 def test_one_draw_has_a_mean_and_no_verdict():
-    cell = Cell("NCBI", {0: 0.3}, 0.3)
+    cell = ComparisonCell("NCBI", {0: 0.3}, 0.3)
     assert (cell.mean, cell.sd, cell.interval) == (0.3, None, None)
     assert cell.verdict == "not comparable"
     assert cell.reason == "one draw has no interval"
 
 
 def test_an_objection_goes_before_everything_but_absence():
-    assert Cell("NCBI", VALUES, 0.34, objection="other data").reason == "other data"
-    assert Cell("NCBI", VALUES, 0.34, objection="other data").verdict == "not comparable"
-    missing = Cell("NCBI", {}, 0.34, objection="other data", absence="not asked for")
+    assert ComparisonCell("NCBI", VALUES, 0.34, objection="other data").reason == "other data"
+    assert ComparisonCell("NCBI", VALUES, 0.34, objection="other data").verdict == "not comparable"
+    missing = ComparisonCell("NCBI", {}, 0.34, objection="other data", absence="not asked for")
     assert (missing.verdict, missing.reason) == ("missing", "not asked for")
 
 

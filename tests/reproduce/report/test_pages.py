@@ -9,7 +9,14 @@ from report_cases import BIO8, draws, many, request, result
 from adaptner.errors import AdaptnerError
 from adaptner.reproduce.report import write_report
 from adaptner.reproduce.report.content import report_document
-from adaptner.reproduce.report.document import Code, Document, Entry, Grid, GridRow, Text
+from adaptner.reproduce.report.document import (
+    Code,
+    Paragraph,
+    ReportPage,
+    ReportRow,
+    ReportTable,
+    TableCell,
+)
 from adaptner.reproduce.report.facts import ranges
 from adaptner.reproduce.report.html import html_page
 from adaptner.reproduce.report.markdown import markdown_page
@@ -219,13 +226,15 @@ def test_hostile_names_are_text_and_nothing_else():
 
 
 def test_a_fence_cannot_be_ended_from_inside():
-    text = markdown_page(Document("t", "a", [Code("x\n```\n````\n# not a title")]))
+    text = markdown_page(ReportPage("t", "a", [Code("x\n```\n````\n# not a title")]))
     assert "`````\nx\n```\n````\n# not a title\n`````" in text
 
 
 def test_an_entry_is_written_in_both_forms():
-    grid = Grid(["a", "b"], [GridRow([Entry("x|y", "(z)", "under", strong=True), "1"])])
-    document = Document("t", "a", [grid, Text("p < 0.05 & *")])
+    grid = ReportTable(
+        ["a", "b"], [ReportRow([TableCell("x|y", "(z)", "under", strong=True), "1"])]
+    )
+    document = ReportPage("t", "a", [grid, Paragraph("p < 0.05 & *")])
     assert "| **x\\|y** (z) · under | 1 |" in markdown_page(document)
     assert "p &lt; 0.05 &amp; \\*" in markdown_page(document)
     html = html_page(document)

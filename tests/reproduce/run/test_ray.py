@@ -15,8 +15,8 @@ from reproduce_kit import OWN, TABLE, TINY, ran, request
 from store_kit import PATIENCE
 
 from adaptner.errors import ClusterUnusable
-from adaptner.reproduce.jobs.job import Places
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.job import DataPaths
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.ray_workers import run_on_ray
 from adaptner.reproduce.run.runner import ask_of, prepared
 from adaptner.reproduce.run.store import STORE, Store
@@ -103,10 +103,10 @@ def test_a_node_killed_in_mid_run_loses_and_doubles_nothing(
             killed.append(progress.done)
             made.remove_node(second, allow_graceful=False)
 
-    run_on_ray(asked.output.absolute(), ask, Places(OWN), made.address, look)
+    run_on_ray(asked.output.absolute(), ask, DataPaths(OWN), made.address, look)
     with Store(asked.output / STORE) as store:
         progress = store.progress(ask)
-        results: list[Result] = store.results()
+        results: list[StoredResult] = store.results()
     assert killed
     assert killed[0] < len(plan.jobs)
     assert (progress.done, progress.failed, progress.pending) == (len(plan.jobs), 0, 0)
@@ -127,4 +127,4 @@ def test_a_cluster_that_is_not_there_is_an_error_of_ours(tmp_path: Path, address
         free.bind(("127.0.0.1", 0))
         address = address.format(port=free.getsockname()[1])
         with pytest.raises(ClusterUnusable, match="--jobs N"):
-            run_on_ray(tmp_path, "ask", Places(OWN), address, lambda store: None)
+            run_on_ray(tmp_path, "ask", DataPaths(OWN), address, lambda store: None)

@@ -16,16 +16,16 @@ from store_kit import PATIENCE, result, until
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.errors import JobsFailed, OutputExists
-from adaptner.evaluation.protocol import few_shot
+from adaptner.evaluation.protocol import evaluate_few_shot
 from adaptner.methods import method
-from adaptner.reproduce.jobs.execution import Workshop
-from adaptner.reproduce.jobs.job import Places
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.execution import JobExecutor
+from adaptner.reproduce.jobs.job import DataPaths
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.reporting import notes, skipped
-from adaptner.reproduce.run.display import Display, best_so_far
-from adaptner.reproduce.run.local import Crew
+from adaptner.reproduce.run.display import ProgressDisplay, best_so_far
+from adaptner.reproduce.run.local import WorkerPool
 from adaptner.reproduce.run.runner import (
-    Ended,
+    RunSummary,
     ask_of,
     hardness_records,
     looked_up,
@@ -38,25 +38,25 @@ from adaptner.training.budget import Budget
 VARYING = ("seconds", "base_seconds", "peak_mb", "finished")
 
 
-def stored(output: Path) -> dict[str, Result]:
+def stored(output: Path) -> dict[str, StoredResult]:
     with Store(output / STORE, make=False) as store:
         return {r.key: r for r in store.results()}
 
 
-def lasting(results: dict[str, Result]) -> list[dict[str, object]]:
+def lasting(results: dict[str, StoredResult]) -> list[dict[str, object]]:
     """What a computation gives whenever and wherever it is made."""
     rows = [r.as_dict() for _, r in sorted(results.items())]
     return [{k: v for k, v in row.items() if k not in VARYING} for row in rows]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunSummary]:
     """The whole tiny table, undisturbed. Not to be changed."""
     output = tmp_path_factory.mktemp("whole") / "out"
     return output, ran(TINY, request(output, jobs=2))[0]
 
 
-def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, Ended]) -> None:
+def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, RunSummary]) -> None:
     """Every cell again, without plan, store or workers."""
     output, ended = whole
     assert (ended.done, ended.computed, ended.failures) == (16, 16, [])
@@ -73,7 +73,7 @@ def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, Ended]) -> None:
             )
             base = chosen.fit(sources, Budget(4))
             for target in targets:
-                for row in few_shot(chosen, base, target, [5], [0, 1], limit=15):
+                for row in evaluate_few_shot(chosen, base, target, [5], [0, 1], limit=15):
                     ours = found[name, target.name, 5, row.seed]
                     assert (ours.f1, ours.precision, ours.recall) == (
                         row.f1,
@@ -90,7 +90,7 @@ def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, Ended]) -> None:
                     assert ours.peak_mb > 0
 
 
-def test_the_same_command_again_computes_nothing(whole: tuple[Path, Ended]) -> None:
+def test_the_same_command_again_computes_nothing(whole: tuple[Path, RunSummary]) -> None:
     output, _ = whole
     before = stored(output)
     ended, told = ran(TINY, request(output))
@@ -113,7 +113,7 @@ def test_a_run_for_more_reuses_bases_and_draws(tmp_path: Path) -> None:
     assert weights.stat().st_mtime_ns == written
 
 
-def test_the_records_of_hgda_come_with_the_run(whole: tuple[Path, Ended]) -> None:
+def test_the_records_of_hgda_come_with_the_run(whole: tuple[Path, RunSummary]) -> None:
     output, ended = whole
     records = hardness_records(output, ended.plan)
     assert {r["iteration"] for r in records} == {1, 2, 4}
@@ -121,14 +121,14 @@ def test_the_records_of_hgda_come_with_the_run(whole: tuple[Path, Ended]) -> Non
     assert len({r["run"] for r in records}) == 2
 
 
-def test_a_table_of_hardness_needs_the_base_and_no_draw(whole: tuple[Path, Ended]) -> None:
+def test_a_table_of_hardness_needs_the_base_and_no_draw(whole: tuple[Path, RunSummary]) -> None:
     output, _ = whole
     ended, _ = ran(replace(ONE, table="hgda/1", hardness=True), request(output, methods=()))
     assert (ended.done, ended.computed) == (1, 0)  # Table 3 had learnt it
     assert {r["iteration"] for r in hardness_records(output, ended.plan)} == {1, 2, 4}
 
 
-def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, Ended]) -> None:
+def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, RunSummary]) -> None:
     _, ended = whole
     said = notes(ended.plan)
     assert "custom" in said[0]
@@ -136,20 +136,20 @@ def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, Ended]) -> 
     assert "HGDA*" in skipped(ended.plan)
 
 
-def submitted(output: Path, iterations: int) -> tuple[str, Places]:
+def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:
     """A plan in the store, ready for a worker of the test's own."""
     plan = prepared(ONE, TABLE, request(output, iterations=iterations, methods=("maml",)))
     ask = ask_of(plan)
     with Store(output / STORE) as store:
         store.submit(ask, "hgda/3", plan.profile.name, plan.jobs)
-    return ask, Places(OWN)
+    return ask, DataPaths(OWN)
 
 
 def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path) -> None:
     """kill -9 in the middle of learning; a second run ends as one that was not disturbed."""
     iterations = 60
     ask, places = submitted(tmp_path / "cut", iterations)
-    crew = Crew(tmp_path / "cut", ask, places)
+    crew = WorkerPool(tmp_path / "cut", ask, places)
     with Store(tmp_path / "cut" / STORE) as store:
         crew.keep(1, store.progress(ask))
         until(lambda: list((tmp_path / "cut" / "bases").glob("*/metrics.jsonl")), "learning")
@@ -158,7 +158,7 @@ def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path
     asked = request(tmp_path / "cut", iterations=iterations, methods=("maml",))
     ended, _ = ran(ONE, asked)
     assert (ended.done, ended.failures) == (3, [])
-    shop = Workshop(places, tmp_path / "whole")  # undisturbed, and without workers
+    shop = JobExecutor(places, tmp_path / "whole")  # undisturbed, and without workers
     (base,) = ended.plan.bases
     outcome = shop.learn(base.key, base.spec)
     whole = {j.key: shop.draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
@@ -174,7 +174,7 @@ def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
     told = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
     protocol = replace(ONE, source_sentences=12, settings={**told, "decoders": "shared"})
     plan = prepared(protocol, TABLE, request(tmp_path, methods=("agg",)))
-    shop = Workshop(Places(OWN), tmp_path)
+    shop = JobExecutor(DataPaths(OWN), tmp_path)
     read = {}
     for job in plan.jobs:
         (domain, *_) = shop._source_domains(job.spec)
@@ -298,7 +298,7 @@ def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_best_so_far_compares_methods_on_common_draws() -> None:
-    def made(name: str, seed: int, f1: float) -> Result:
+    def made(name: str, seed: int, f1: float) -> StoredResult:
         return result(f"{name}{seed}", method=name, seed=seed, f1=f1)
 
     assert best_so_far([]) == ""
@@ -309,10 +309,10 @@ def test_best_so_far_compares_methods_on_common_draws() -> None:
 
 
 def test_the_display_says_what_is_done_and_what_is_left(
-    whole: tuple[Path, Ended], capsys: pytest.CaptureFixture[str]
+    whole: tuple[Path, RunSummary], capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, ended = whole
-    display = Display(ended.plan, ask_of(ended.plan), OWN, 2, quiet=False)
+    display = ProgressDisplay(ended.plan, ask_of(ended.plan), OWN, 2, quiet=False)
     with Store(output / STORE) as store:
         line = display.line(store)
         assert line.startswith("16 of 16 jobs done, 0 running; ")

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from adaptner.errors import ModelUnreadable
 from adaptner.files import atomic_file
 from adaptner.metrics.spans import Score
-from adaptner.models.mentions import LeftOut
+from adaptner.models.mentions import HeldOutPredictions
 from adaptner.nn.decoders.calibration import Calibration
 
 TRUST, OF_KNOWN = "trust.json", "trust-known.json"
@@ -27,7 +27,7 @@ _HALF_WAY = 10  # mentions, from which on they say more of F1 than experience do
 _PULL = 1.0  # the shift of a draw's own log-odds is drawn from a normal distribution this wide
 
 
-class Trust(BaseModel):
+class CalibrationConstants(BaseModel):
     """n is the number of mentions learnt from, x what a model says of a mention (log-odds), δ the
     shift that the mentions found in left-out sentences ask for, f the F1 there. The defaults are for
     bases that bring none: those of the shipped base of November 2026."""
@@ -41,9 +41,11 @@ class Trust(BaseModel):
     spread: tuple[float, float] = (-0.76, -0.15)  # of its residual: exp((1, log(1 + n)) · spread)
     reach: float = 2.7  # so many spreads to either side hold F1 in nine of ten draws
 
-    def calibration(self, mentions: int, left_out: Sequence[LeftOut] = ()) -> Calibration:
+    def calibration(
+        self, mentions: int, left_out: Sequence[HeldOutPredictions] = ()
+    ) -> Calibration:
         a, b, c, d = self.scores
-        shift = c * math.log1p(mentions) + d * own_shift(left_out)
+        shift = c * math.log1p(mentions) + d * log_odds_shift(left_out)
         return Calibration(slope=round(b, 6), intercept=round(a + shift, 6))
 
     def interval(self, score: Score, mentions: int) -> tuple[float, float, float]:
@@ -60,7 +62,7 @@ class Trust(BaseModel):
             json.dump(self.model_dump(mode="json"), file, indent=1)
 
     @classmethod
-    def of(cls, base: Path | None, *, known: bool = False) -> Trust:
+    def of(cls, base: Path | None, *, known: bool = False) -> CalibrationConstants:
         """The constants in a base's folder, or ours; ``known``: of what its sources have taught."""
         names = (OF_KNOWN, TRUST) if known else (TRUST,)
         paths = [] if base is None else [base / name for name in names]
@@ -76,7 +78,7 @@ class Trust(BaseModel):
             ) from error
 
 
-def own_shift(left_out: Sequence[LeftOut]) -> float:
+def log_odds_shift(left_out: Sequence[HeldOutPredictions]) -> float:
     """δ: what must be added to the log-odds of left-out mentions so that as many are right as they
     promise, pulled towards 0: Σ (σ(x + δ) - right) + δ / _PULL² = 0."""
     found = [(m.log_odds, own.right(m)) for own in left_out for m in own.found]

@@ -13,8 +13,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from adaptner.corpora.converters.ace_text import AceText, read_sgm
-from adaptner.corpora.converters.folders import Converted, Watch, unwatched
-from adaptner.corpora.converters.sentences import Tagged, drawn_80_10_10
+from adaptner.corpora.converters.folders import (
+    ConversionProgress,
+    ConversionResult,
+    no_conversion_progress,
+)
+from adaptner.corpora.converters.sentences import TaggedTokens, drawn_80_10_10
 from adaptner.errors import RawFilesMissing, RawFileUnusable
 from adaptner.text.alignment import sentences_of
 from adaptner.text.tokenizer import tokenize
@@ -36,19 +40,21 @@ class _Mention:
     text: str
 
 
-def convert_ace2005(folder: Path, watch: Watch = unwatched) -> Converted:
+def convert_ace2005(
+    folder: Path, watch: ConversionProgress = no_conversion_progress
+) -> ConversionResult:
     """Six corpora, one a domain; sentences and tokens are ours, splits are drawn."""
     files = _annotations(folder)
     if not files:
         raise RawFilesMissing(
             file=folder, what=".apf.xml file of a domain of ACE 2005", layout=_LAYOUT
         )
-    sentences: dict[str, list[Tagged]] = {}
+    sentences: dict[str, list[TaggedTokens]] = {}
     left_out: Counter[str] = Counter()
     for number, (path, domain) in enumerate(files, start=1):
         sentences.setdefault(domain, []).extend(_document(path, left_out))
         watch(number, len(files))
-    return Converted(
+    return ConversionResult(
         {f"general/ace2005-{d}": drawn_80_10_10(sentences[d]) for d in DOMAINS if d in sentences},
         left_out,
     )
@@ -68,7 +74,7 @@ def _annotations(folder: Path) -> list[tuple[Path, str]]:
     return [(path, domain) for (domain, _), path in sorted(chosen.items())]
 
 
-def _document(path: Path, left_out: Counter[str]) -> list[Tagged]:
+def _document(path: Path, left_out: Counter[str]) -> list[TaggedTokens]:
     sgm = path.with_name(path.name.removesuffix(".apf.xml") + ".sgm")
     if not sgm.is_file():
         raise RawFileUnusable(file=path, reason=f"{sgm.name} is not beside it", source="LDC2006T06")
@@ -77,7 +83,7 @@ def _document(path: Path, left_out: Counter[str]) -> list[Tagged]:
     sound = [m for m in mentions if text.says(m.first, m.last, m.text)]
     left_out["mentions whose text is not at their place"] += len(mentions) - len(sound)
     innermost = _innermost(sound, left_out)
-    result: list[Tagged] = []
+    result: list[TaggedTokens] = []
     used = 0
     for start, end in text.stretches:
         inside = [m for m in innermost if start <= m.first and m.last < end]
@@ -131,7 +137,7 @@ def _innermost(mentions: Sequence[_Mention], left_out: Counter[str]) -> list[_Me
 
 def _tagged(
     text: AceText, start: int, end: int, mentions: Sequence[_Mention], left_out: Counter[str]
-) -> list[Tagged]:
+) -> list[TaggedTokens]:
     words = text.between(start, end)
     tokens = tokenize(words)
     starts, ends = {a for a, _ in tokens}, {b for _, b in tokens}
@@ -143,5 +149,7 @@ def _tagged(
         else:
             left_out["mentions that begin or end inside a word"] += 1
     return [
-        Tagged(s.tokens, s.tags) for s in sentences_of(Document(words, tuple(entities))) if s.tokens
+        TaggedTokens(s.tokens, s.tags)
+        for s in sentences_of(Document(words, tuple(entities)))
+        if s.tokens
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.corpora.converters.columns import read_columns
-from adaptner.corpora.converters.sentences import Splits, Tagged, in_bio
+from adaptner.corpora.converters.sentences import Splits, TaggedTokens, in_bio
 from adaptner.errors import RawFileUnusable
 from adaptner.formats.lines import opened
 from adaptner.text.schemes import DEFAULT_LABEL
@@ -64,14 +64,14 @@ def _is_word(word: object) -> bool:
     return isinstance(word, str) and word != "" and not any(c.isspace() for c in word)
 
 
-def _tagged(item: dict[str, Any], names: Mapping[object, str], path: Path) -> Tagged:
+def _tagged(item: dict[str, Any], names: Mapping[object, str], path: Path) -> TaggedTokens:
     words, numbers = item["str_words"], item.get("tags")
     if not isinstance(numbers, list) or len(numbers) != len(words):
         raise _unusable(path, f"{len(words)} words, but not as many tags: {' '.join(words)[:60]}")
     unknown = [n for n in numbers if not isinstance(n, int) or n not in names]
     if unknown:
         raise _unusable(path, f"tag number {unknown[0]!r} has no name")
-    return Tagged(tuple(words), tuple(names[n] for n in numbers))
+    return TaggedTokens(tuple(words), tuple(names[n] for n in numbers))
 
 
 def _json(path: Path) -> Any:

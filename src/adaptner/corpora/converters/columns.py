@@ -6,7 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from adaptner.corpora.converters.sentences import Splits, Tagged, in_bio, in_parts, with_dev_drawn
+from adaptner.corpora.converters.sentences import (
+    Splits,
+    TaggedTokens,
+    in_bio,
+    in_parts,
+    with_dev_drawn,
+)
 from adaptner.errors import RawFileUnusable, UnknownTag
 from adaptner.formats.lines import decoded, opened
 from adaptner.text.schemes import DEFAULT_LABEL, parse
@@ -46,15 +52,15 @@ def convert_columns(
     return splits
 
 
-def read_columns(path: Path, token: int = 0, tag: int = -1) -> list[Tagged]:
+def read_columns(path: Path, token: int = 0, tag: int = -1) -> list[TaggedTokens]:
     """The sentences of a file as they stand there; blank and -DOCSTART- lines part them."""
-    sentences: list[Tagged] = []
+    sentences: list[TaggedTokens] = []
     tokens: list[str] = []
     tags: list[str] = []
 
     def close() -> None:
         if tokens:
-            sentences.append(Tagged(tuple(tokens), tuple(tags)))
+            sentences.append(TaggedTokens(tuple(tokens), tuple(tags)))
             tokens.clear()
             tags.clear()
 
@@ -100,9 +106,9 @@ def _unusable(path: Path, line: int | None, reason: str) -> RawFileUnusable:
     return RawFileUnusable(file=path, line=line, reason=reason, source="its publisher")
 
 
-def _relabelled(sentence: Tagged, new: Callable[[str], str]) -> Tagged:
+def _relabelled(sentence: TaggedTokens, new: Callable[[str], str]) -> TaggedTokens:
     tags = tuple(tag if tag == "O" else f"{tag[0]}-{new(tag[2:])}" for tag in sentence.tags)
-    return Tagged(sentence.tokens, tags)
+    return TaggedTokens(sentence.tokens, tags)
 
 
 def _always(label: str) -> Callable[[str], str]:
@@ -118,11 +124,11 @@ def _mapped(types: Mapping[str, str], path: Path) -> Callable[[str], str]:
     return new
 
 
-def _cut_at_marks(sentence: Tagged) -> Tagged:
+def _cut_at_marks(sentence: TaggedTokens) -> TaggedTokens:
     tokens: list[str] = []
     tags: list[str] = []
     for token, tag in zip(sentence.tokens, sentence.tags, strict=True):
         pieces = _PIECE.findall(token)
         tokens += pieces
         tags += [tag, *[tag if tag == "O" else f"I{tag[1:]}"] * (len(pieces) - 1)]
-    return Tagged(tuple(tokens), tuple(tags))
+    return TaggedTokens(tuple(tokens), tuple(tags))

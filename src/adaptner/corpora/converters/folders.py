@@ -11,22 +11,22 @@ from typing import Protocol
 from adaptner.corpora.converters.sentences import Splits
 
 
-class Watch(Protocol):
+class ConversionProgress(Protocol):
     """Told of every file: how many of how many are read."""
 
     def __call__(self, done: int, total: int) -> None: ...
 
 
-def unwatched(done: int, total: int) -> None:
+def no_conversion_progress(done: int, total: int) -> None:
     """Nobody is watching."""
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConversionResult:
     """Corpora by their names in the catalogue, and what had to be left out, counted by reason."""
 
     corpora: dict[str, Splits]
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-FolderConverter = Callable[[Path, Watch], Converted]
+FolderConverter = Callable[[Path, ConversionProgress], ConversionResult]

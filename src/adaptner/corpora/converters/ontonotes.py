@@ -11,8 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from adaptner.corpora.converters.folders import Converted, Watch, unwatched
-from adaptner.corpora.converters.sentences import Splits, Tagged
+from adaptner.corpora.converters.folders import (
+    ConversionProgress,
+    ConversionResult,
+    no_conversion_progress,
+)
+from adaptner.corpora.converters.sentences import Splits, TaggedTokens
 from adaptner.corpora.corpus import SPLITS
 from adaptner.errors import RawFilesMissing, RawFileUnusable
 from adaptner.formats.lines import decoded, opened
@@ -39,7 +43,9 @@ _LAYOUT = (
 )
 
 
-def convert_ontonotes(folder: Path, watch: Watch = unwatched) -> Converted:
+def convert_ontonotes(
+    folder: Path, watch: ConversionProgress = no_conversion_progress
+) -> ConversionResult:
     """The English files below ``folder``, by the split folder they are in."""
     files = _files(folder)
     if not files:
@@ -54,7 +60,7 @@ def convert_ontonotes(folder: Path, watch: Watch = unwatched) -> Converted:
             else:
                 splits[split].append(sentence)
         watch(number, len(files))
-    return Converted({NAME: splits}, left_out)
+    return ConversionResult({NAME: splits}, left_out)
 
 
 def _files(folder: Path) -> list[tuple[Path, str]]:
@@ -76,7 +82,7 @@ def _split(path: Path, folder: Path) -> str | None:
     return found[0] if found else None
 
 
-def _sentences(path: Path) -> Iterator[tuple[str, Tagged]]:
+def _sentences(path: Path) -> Iterator[tuple[str, TaggedTokens]]:
     """Each sentence with its genre, which is the first part of the document's name."""
     words: list[str] = []
     tags: list[str] = []
@@ -98,10 +104,10 @@ def _sentences(path: Path) -> Iterator[tuple[str, Tagged]]:
             if inside:
                 raise _unusable(path, f"the name before line {number} does not end")
             if words:
-                yield genre, Tagged(tuple(words), tuple(tags))
+                yield genre, TaggedTokens(tuple(words), tuple(tags))
                 words, tags = [], []
     if words:
-        yield genre, Tagged(tuple(words), tuple(tags))
+        yield genre, TaggedTokens(tuple(words), tuple(tags))
 
 
 def _tag(cell: str, inside: str, path: Path, number: int) -> tuple[str, str]:

@@ -14,17 +14,17 @@ SEED = 13  # of every draw that a corpus without splits needs
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedTokens:
     """A sentence: tokens, and as many tags."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
 
 
-Splits = dict[str, list[Tagged]]
+Splits = dict[str, list[TaggedTokens]]
 
 
-def rendered(sentences: Iterable[Tagged]) -> bytes:
+def rendered(sentences: Iterable[TaggedTokens]) -> bytes:
     """A ``.conll`` file, byte for byte as the checksums of the catalogue want it."""
     pieces: list[str] = []
     for sentence in sentences:
@@ -34,7 +34,7 @@ def rendered(sentences: Iterable[Tagged]) -> bytes:
     return "".join(pieces).encode("utf-8")
 
 
-def in_bio(sentences: Sequence[Tagged], default_label: str) -> list[Tagged]:
+def in_bio(sentences: Sequence[TaggedTokens], default_label: str) -> list[TaggedTokens]:
     """The same sentences in BIO, whatever the scheme.
 
     More forgiving than ``formats.conll``, which refuses a mixture: published files are what they
@@ -43,7 +43,7 @@ def in_bio(sentences: Sequence[Tagged], default_label: str) -> list[Tagged]:
     plain = [[_without_ends(tag) for tag in s.tags] for s in sentences]
     scheme = detect(plain)
     return [
-        Tagged(sentence.tokens, tuple(_as_bio(tags, scheme, default_label)))
+        TaggedTokens(sentence.tokens, tuple(_as_bio(tags, scheme, default_label)))
         for sentence, tags in zip(sentences, plain, strict=True)
     ]
 
@@ -61,7 +61,7 @@ def _as_bio(tags: list[str], scheme: Scheme, default_label: str) -> list[str]:
     return repair(tags, Scheme.BIO, default_label=default_label)[0]
 
 
-def with_dev_drawn(train: Sequence[Tagged]) -> Splits:
+def with_dev_drawn(train: Sequence[TaggedTokens]) -> Splits:
     """A tenth (rounded up) of ``train`` as dev; both stay in their order."""
     count = -(-len(train) // 10)
     chosen = set(Random(SEED).sample(range(len(train)), count))
@@ -71,7 +71,7 @@ def with_dev_drawn(train: Sequence[Tagged]) -> Splits:
     }
 
 
-def in_parts(sentences: Sequence[Tagged]) -> Splits:
+def in_parts(sentences: Sequence[TaggedTokens]) -> Splits:
     """The first 60% as train, the next 20% as dev, the rest as test."""
     first, second = int(len(sentences) * 0.6), int(len(sentences) * 0.8)
     return {
@@ -81,7 +81,7 @@ def in_parts(sentences: Sequence[Tagged]) -> Splits:
     }
 
 
-def drawn_80_10_10(sentences: Sequence[Tagged]) -> Splits:
+def drawn_80_10_10(sentences: Sequence[TaggedTokens]) -> Splits:
     """A random 80% as train, 10% as dev, the rest as test; each stays in its order."""
     count = len(sentences)
     order = Random(SEED).sample(range(count), count)

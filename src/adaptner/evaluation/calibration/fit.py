@@ -14,12 +14,16 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel
 
-from adaptner.adaptation.confidence.calibration import Trust, f1_features, own_shift
+from adaptner.adaptation.confidence.calibration import (
+    CalibrationConstants,
+    f1_features,
+    log_odds_shift,
+)
 from adaptner.corpora.corpus import Corpus
 from adaptner.methods.base import Method
 from adaptner.metrics.spans import Score
 from adaptner.models.base import Base
-from adaptner.models.mentions import LeftOut, Mention
+from adaptner.models.mentions import HeldOutPredictions, PredictedMention
 from adaptner.types import Sentence
 
 STEP = 0.1  # log-odds of test mentions are counted in bins this wide
@@ -54,12 +58,12 @@ class Observation(BaseModel):
     def f1(self) -> float:
         return Score(*self.test).f1
 
-    def as_left_out(self) -> list[LeftOut]:
+    def as_left_out(self) -> list[HeldOutPredictions]:
         """Mentions that differ in nothing but their place and in whether they are right."""
         return [
-            LeftOut(
+            HeldOutPredictions(
                 frozenset((i, i + 1, "") for i, (_, right) in enumerate(own) if right),
-                tuple(Mention(i, i + 1, "", odds) for i, (odds, _) in enumerate(own)),
+                tuple(PredictedMention(i, i + 1, "", odds) for i, (odds, _) in enumerate(own)),
             )
             for _, own in self.left_out
         ]
@@ -111,7 +115,7 @@ def token_spans(sentence: Sentence) -> set[tuple[int, int, str]]:
     return {(first[e.start], end[e.end], e.label) for e in sentence.entities}
 
 
-def fit_trust(rows: Sequence[Observation]) -> Trust:
+def fit_calibration(rows: Sequence[Observation]) -> CalibrationConstants:
     """From draws of several domains; those without a mention tell nothing."""
     told = [row for row in rows if row.mentions]
     f1 = _f1_line(told)
@@ -126,7 +130,7 @@ def fit_trust(rows: Sequence[Observation]) -> Trust:
     if spread[1] > 0:  # more mentions do not make it less certain
         spread = np.array([np.log(off + 0.05).mean(), 0.0])
     reach = float(np.quantile(off / np.exp(sizes @ spread), _WITHIN))
-    return Trust(
+    return CalibrationConstants(
         scores=_rounded(_score_line(told)),
         f1=_rounded(f1),
         spread=_rounded(spread),
@@ -152,7 +156,7 @@ def _score_line(rows: Sequence[Observation]) -> np.ndarray:
     """Logistic regression by Newton's method; every draw counts alike, whatever it finds."""
     inputs, right, weights = [], [], []
     for row in rows:
-        draw = (math.log1p(row.mentions), own_shift(row.as_left_out()))
+        draw = (math.log1p(row.mentions), log_odds_shift(row.as_left_out()))
         every = sum(found for found, _ in row.bins.values())
         for place, (found, good) in row.bins.items():
             for count, is_right in ((good, 1.0), (found - good, 0.0)):

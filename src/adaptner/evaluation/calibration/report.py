@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from adaptner.adaptation.confidence.calibration import Trust
-from adaptner.evaluation.calibration.fit import STEP, Observation, fit_trust
+from adaptner.adaptation.confidence.calibration import CalibrationConstants
+from adaptner.evaluation.calibration.fit import STEP, Observation, fit_calibration
 from adaptner.nn.decoders.calibration import Calibration
 
 BINS = 10  # of probabilities, equally wide
@@ -29,7 +29,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Judged:
+class CalibrationCheck:
     """A draw, and what the constants of other domains make of it."""
 
     row: Observation
@@ -43,19 +43,19 @@ class Judged:
         return self.interval[1] <= self.row.f1 <= self.interval[2]
 
 
-def judged(rows: Sequence[Observation]) -> list[Judged]:
+def check_calibration(rows: Sequence[Observation]) -> list[CalibrationCheck]:
     """Leave one domain out: what is said of a draw was learnt from other domains."""
     trusts = {
-        domain: fit_trust([row for row in rows if row.domain != domain])
+        domain: fit_calibration([row for row in rows if row.domain != domain])
         for domain in {row.domain for row in rows}
     }
-    return [judge(row, trusts[row.domain]) for row in rows]
+    return [judge_draw(row, trusts[row.domain]) for row in rows]
 
 
-def judge(row: Observation, trust: Trust) -> Judged:
+def judge_draw(row: Observation, trust: CalibrationConstants) -> CalibrationCheck:
     calibration = trust.calibration(row.mentions, row.as_left_out())
     interval = trust.interval(row.cross_validated, row.mentions) if row.mentions else None
-    return Judged(row, _binned(row, calibration), _binned(row, Calibration()), interval)
+    return CalibrationCheck(row, _binned(row, calibration), _binned(row, Calibration()), interval)
 
 
 def calibration_error(bins: Iterable[Bin]) -> float:
@@ -69,7 +69,7 @@ def pooled(draws: Iterable[tuple[Bin, ...]]) -> tuple[Bin, ...]:
     return tuple(sum(column, Bin()) for column in zip(*draws, strict=True))
 
 
-def report(draws: Sequence[Judged]) -> str:
+def report(draws: Sequence[CalibrationCheck]) -> str:
     """Tables in Markdown."""
     sizes = sorted({d.row.size for d in draws})
     lines = [
@@ -114,14 +114,14 @@ def report(draws: Sequence[Judged]) -> str:
     return "\n".join(lines)
 
 
-def _by(draws: Iterable[Judged], field: str) -> Mapping[object, list[Judged]]:
-    found: dict[object, list[Judged]] = defaultdict(list)
+def _by(draws: Iterable[CalibrationCheck], field: str) -> Mapping[object, list[CalibrationCheck]]:
+    found: dict[object, list[CalibrationCheck]] = defaultdict(list)
     for draw in draws:
         found[getattr(draw.row, field)].append(draw)
     return found
 
 
-def _share(draws: Iterable[Judged]) -> str:
+def _share(draws: Iterable[CalibrationCheck]) -> str:
     held = [d.covered for d in draws if d.interval is not None]
     return f"{100 * fmean(held):.0f}%" if held else "-"
 

@@ -13,7 +13,7 @@ from adaptner.evaluation.tuning.plan import PROCEDURE, Setting, TuningPlan
 from adaptner.files import atomic_file
 from adaptner.models.base import Base
 from adaptner.models.storage import amend_manifest, read_manifest
-from adaptner.pretraining.from_sources import CARD, card
+from adaptner.pretraining.from_sources import CARD, model_card
 
 TrialRecord = dict[str, Any]
 TIE = 0.005  # F1: settings this close to the best count as equal, and the one with the fewest steps wins
@@ -103,7 +103,7 @@ def store(choice: Choice, folder: Path) -> None:
         facts={**known.facts, "tuning": choice.facts()},
     )
     if (folder / CARD).exists():  # the card shows the settings
-        text = card(Base.load(folder), choice.plan.method)
+        text = model_card(Base.load(folder), choice.plan.method)
         with atomic_file(folder / CARD) as file:
             file.write(text)
 

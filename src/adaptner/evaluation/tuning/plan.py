@@ -15,12 +15,12 @@ from hashlib import sha256
 from itertools import product
 
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
-from adaptner.corpora.overlap import without_overlap
+from adaptner.corpora.overlap import remove_overlap
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import BadUsage, TooFewDomains, TooFewSentences, UnknownName, nearest
 from adaptner.methods.base import Method
-from adaptner.methods.families.source_pretrained import SourceLearner
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
+from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.methods.wpz import WPZ
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
@@ -115,7 +115,9 @@ class TuningPlan:
     def __post_init__(self) -> None:
         _refuse_nothing_to_choose(self.method)
         found = [domain.name for domain in self.domains]
-        least = self.method.least_domains() if isinstance(self.method, SourceLearner) else 1
+        least = (
+            self.method.least_domains() if isinstance(self.method, SourcePretrainedMethod) else 1
+        )
         if len(found) < least + 1:
             needed = f"at least {least + 1} here, as one of them is the validation domain"
             raise TooFewDomains(found=len(found), method=self.method.name, needed=needed)
@@ -191,7 +193,7 @@ class TuningPlan:
 def without_test(corpus: Corpus, held_out: Sequence[Sentence] = ()) -> Corpus:
     """The corpus without its test split and without sentences of ``held_out``."""
     kept: dict[str, tuple[Sentence, ...]] = {
-        name: tuple(without_overlap(corpus.split(name), held_out)[0])
+        name: tuple(remove_overlap(corpus.split(name), held_out)[0])
         for name in ("train", "dev")
         if name in corpus.splits
     }
@@ -201,7 +203,7 @@ def without_test(corpus: Corpus, held_out: Sequence[Sentence] = ()) -> Corpus:
 
 def _refuse_nothing_to_choose(method: Method) -> None:
     means_only = isinstance(method, WPZ) and not method.config.retrain
-    if isinstance(method, Unadapted) or means_only:
+    if isinstance(method, UnadaptedMethod) or means_only:
         raise BadUsage(
             problem=f"{method.name} takes no steps on the target"
             + (" (retrain = false)" if means_only else "")

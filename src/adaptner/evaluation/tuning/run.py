@@ -10,20 +10,22 @@ from itertools import groupby
 from pathlib import Path
 
 from adaptner.corpora.sources import SourceDomain
-from adaptner.episodes import draw
+from adaptner.episodes import draw_sentences
 from adaptner.errors import BadUsage, OutputExists, RunNotResumable, TrainingDiverged
 from adaptner.evaluation.tuning.choice import Choice, TrialRecord, choose, summarise
 from adaptner.evaluation.tuning.plan import Trial, TuningPlan
 from adaptner.methods.base import Method
 from adaptner.metrics.spans import Score, score_entities
 from adaptner.models.base import Base
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
-from adaptner.training.records import Records, read_records
+from adaptner.training.loop import TrainingRun
+from adaptner.training.records import MetricsFile, read_metrics
 from adaptner.types import Sentence
 
-ProgressBars = Callable[[str], AbstractContextManager[Watch]]  # a title -> a progress bar
+ProgressBars = Callable[
+    [str], AbstractContextManager[ProgressCallback]
+]  # a title -> a progress bar
 
 
 def tune(
@@ -31,7 +33,7 @@ def tune(
     rows_file: Path | None = None,
     *,
     resume: bool = False,
-    bars: ProgressBars = lambda title: nullcontext(silent),
+    bars: ProgressBars = lambda title: nullcontext(no_progress),
     tell: Callable[[str], None] = lambda message: None,
 ) -> Choice:
     """Run every trial of ``plan`` and choose a setting.
@@ -42,7 +44,7 @@ def tune(
     rows = [] if rows_file is None else _finished_trials(rows_file, run, resume)
     if rows:
         tell(f"{len(rows)} of {len(trials)} trials are finished already")
-    records = None if rows_file is None else Records(rows_file, len(rows))
+    records = None if rows_file is None else MetricsFile(rows_file, len(rows))
     try:
         for domain, group in groupby(trials[len(rows) :], key=lambda trial: trial.target.domain):
             left = list(group)
@@ -59,7 +61,7 @@ def tune(
                     Budget(plan.iterations),
                     vectors=plan.vectors,
                     seed=plan.seed,
-                    run=Run(watch=watch),
+                    run=TrainingRun(watch=watch),
                 )
             with bars(f"validating on {domain}") as watch:
                 for outcome, trial in zip(
@@ -92,7 +94,7 @@ def _run_trials(
     known: dict[object, TrialRecord] = {}
     for trial in trials:
         method = trial.setting.of(plan.method)
-        support = draw(trial.target.train, trial.size, trial.seed)
+        support = draw_sentences(trial.target.train, trial.size, trial.seed)
         steps = method.config.adaptation.steps_for(sum(1 for s in support if len(s)))
         same = (trial.size, trial.seed, replace(trial.setting, epochs=0, steps=steps))
         if same not in known:
@@ -153,7 +155,7 @@ def _trial_fields(trial: Trial) -> TrialRecord:
 def _finished_trials(path: Path, run: str, resume: bool) -> list[TrialRecord]:
     """The records of trials that an earlier run finished."""
     try:
-        found = list(read_records(path))
+        found = list(read_metrics(path))
         whole = [row["iteration"] for row in found] == list(range(1, len(found) + 1))
         unfinished = bool(found) and len(found) < found[-1]["of"]
         same = all(row["run"] == run for row in found)

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.methods.base import Given, MethodConfig
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, cross_domain_tune
-from adaptner.methods.families.joint import WithSources
+from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, adapt_crossdomain_lm
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 
 # NCRF++'s public defaults, which the authors' published settings repeat.
 ENCODER = EncoderConfig(
@@ -42,7 +42,7 @@ class CrossDomainMethodConfig(SourceConfig):
     encoder: EncoderConfig = ENCODER
 
 
-class CrossDomainLM(WithSources):
+class CrossDomainLM(SourceAndTargetMethod):
     name = "crossdomain-lm"
     title = "FINAL (cross-domain LM)"
     paper = "Jia2019"
@@ -57,7 +57,7 @@ class CrossDomainLM(WithSources):
     Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
     config: CrossDomainMethodConfig
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config = self.config.adaptation
         if (
             base.raw
@@ -69,7 +69,7 @@ class CrossDomainLM(WithSources):
             known = self.labelled(base, given.sources)
         else:
             known, config = {}, config.model_copy(update=CO_LM)
-        return cross_domain_tune(
+        return adapt_crossdomain_lm(
             base,
             given.support,
             known,
@@ -78,5 +78,5 @@ class CrossDomainLM(WithSources):
             unlabelled=given.unlabelled,
             budget=given.budget,
             seed=given.seed,
-            run=Run(watch=given.watch),
+            run=TrainingRun(watch=given.watch),
         )

@@ -13,21 +13,21 @@ from pydantic import Field, model_validator
 from torch import nn
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
-from adaptner.adaptation.joint_training import joined
-from adaptner.adaptation.target import Target
-from adaptner.corpora.sentence_stream import Text, endless_batches
-from adaptner.methods.crossdomain_lm.network import LM, NER, CrossDomainNetwork, Turn
+from adaptner.adaptation.joint_training import add_target_domain
+from adaptner.adaptation.target import TargetData
+from adaptner.corpora.sentence_stream import SentenceStream, endless_batches
+from adaptner.methods.crossdomain_lm.network import LM, NER, CrossDomainNetwork, DomainTaskStep
 from adaptner.methods.crossdomain_lm.parameter_generator import ParameterGenerator
-from adaptner.methods.families.raw_text import RawTextConfig, given_text
+from adaptner.methods.families.raw_text import RawTextConfig, text_or_labelled
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.active_vocabulary import NarrowTable
-from adaptner.nn.encoders.embeddings import TunedWords
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
+from adaptner.nn.encoders.embeddings import TrainableEmbeddings
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.nn.losses.sampled_softmax import Negatives, Reading, WordTable
+from adaptner.nn.losses.sampled_softmax import LanguageModelInput, NegativeSampler, OutputWordTable
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
-from adaptner.training.loop import Report, Run, train
+from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, sparse_rows
 from adaptner.training.vocabulary import Vocabulary
 from adaptner.types import LabelSet, Sentence
@@ -60,7 +60,7 @@ class CrossDomainConfig(RawTextConfig, FineTuneConfig):
         return self
 
 
-def cross_domain_tune(
+def adapt_crossdomain_lm(
     base: Base,
     sentences: Sequence[Sentence],
     sources: Mapping[str, Sequence[Sentence]],
@@ -70,28 +70,30 @@ def cross_domain_tune(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    run: Run | None = None,
+    run: TrainingRun | None = None,
 ) -> Tagger:
     """``unlabelled``: raw text of the target, read again and again; where there is none, the labelled
     sentences serve. In zero-shot learning of ``sentences`` only the text is looked at."""
     if config.zero_shot:
-        target = Target.unseen(base, sources, labels)
+        target = TargetData.unseen(base, sources, labels)
     else:
-        target = Target.of(base, sentences, labels)
-    text = given_text(unlabelled, sentences)
-    scene = CrossDomainScene(base, target, sources, text, config, seed)
+        target = TargetData.of(base, sentences, labels)
+    text = text_or_labelled(unlabelled, sentences)
+    scene = CrossDomainTraining(base, target, sources, text, config, seed)
     state, network = scene.state, scene.network
     stream: Iterator[list[list[Sentence]]] | None = None
 
-    def iterate(iteration: int) -> Report:
+    def iterate(iteration: int) -> StepMetrics:
         nonlocal stream
         if stream is None:  # a resumed run goes on where it stopped
             stream = islice(scene.steps(), iteration - 1, None)
         return scene.fill(iteration, next(stream))
 
-    train(state, iterate, budget or Budget(config.steps_for(scene.epoch())), run or Run())
+    run_training(
+        state, iterate, budget or Budget(config.steps_for(scene.epoch())), run or TrainingRun()
+    )
     network.settle(scene.target_domain)
-    scene.table.widen()
+    scene.table.restore()
     facts = adaptation_facts(base, target, state.done, seed) | {
         "source_sentences": sum(map(len, sources.values())),
         "unlabelled": scene.text_sentences(),
@@ -100,13 +102,13 @@ def cross_domain_tune(
     return Tagger(network.model.encoder, decoder, base.batcher, base.method, facts, base.folder)
 
 
-class CrossDomainScene:
+class CrossDomainTraining:
     """What the steps work on. Domains are numbered as the model does: the sources, then the target."""
 
     def __init__(
         self,
         base: Base,
-        target: Target,
+        target: TargetData,
         sources: Mapping[str, Sequence[Sentence]],
         text: Iterable[Sentence],
         config: CrossDomainConfig,
@@ -117,11 +119,13 @@ class CrossDomainScene:
         self.sources = list(sources.values())
         self.texts = _texts(text, self.sources, config)
         self.vocabulary = Vocabulary.of(self.texts, most=config.vocabulary)
-        self._negatives = [Negatives(counts) for counts in self.vocabulary.counts]
+        self._negatives = [NegativeSampler(counts) for counts in self.vocabulary.counts]
         generator = torch.Generator().manual_seed(seed)
-        model = joined(base, list(sources), target.labels, config.zero_shot, False, generator)
+        model = add_target_domain(
+            base, list(sources), target.labels, config.zero_shot, False, generator
+        )
         labelled = [s for own in (target.sentences, *self.sources) for s in own]
-        self.table = NarrowTable(model.encoder, base.batcher, labelled, self.vocabulary.read)
+        self.table = ActiveVocabulary(model.encoder, base.batcher, labelled, self.vocabulary.read)
         assert isinstance(model.encoder, RecurrentEncoder)
         recurrent = ParameterGenerator(
             model.encoder.recurrent,
@@ -136,7 +140,7 @@ class CrossDomainScene:
         if base.facts.get("iterations") or "start" in base.facts:  # something has been learnt
             recurrent.start_from(model.encoder.recurrent)
         hidden = model.encoder.recurrent.width // 2
-        words = WordTable(len(self.vocabulary), hidden, generator) if self.texts else None
+        words = OutputWordTable(len(self.vocabulary), hidden, generator) if self.texts else None
         self.network = CrossDomainNetwork(model, recurrent, words)
         self.state = TrainingState(
             self.network, _optimiser(self.network, config), random.Random(seed), generator
@@ -151,16 +155,16 @@ class CrossDomainScene:
         """Of the target's raw text."""
         return self.vocabulary.sentences[-1] if self.texts else 0
 
-    def turns(self, iteration: int) -> list[Turn]:
+    def turns(self, iteration: int) -> list[DomainTaskStep]:
         """Those of Algorithm 1, in its order. Several sources take turns from step to step."""
         config, goal = self.config, self.target_domain
         source = (iteration - 1) % max(len(self.sources), 1)
         both = (NER, LM) if self.texts else (NER,)
         found = []
         if config.data != "target":
-            found += [Turn(source, task, config.source_weight, source) for task in both]
+            found += [DomainTaskStep(source, task, config.source_weight, source) for task in both]
         own = both[1:] if config.zero_shot else both
-        found += [Turn(goal, task, 1.0, goal) for task in own]
+        found += [DomainTaskStep(goal, task, 1.0, goal) for task in own]
         return found
 
     def steps(self) -> Iterator[list[list[Sentence]]]:
@@ -179,7 +183,7 @@ class CrossDomainScene:
             yield drawn
             iteration += 1
 
-    def _data(self, turn: Turn) -> Iterable[Sentence]:
+    def _data(self, turn: DomainTaskStep) -> Iterable[Sentence]:
         if turn.task == LM:
             return self.texts[self._text_of(turn.domain)]
         return (
@@ -192,7 +196,7 @@ class CrossDomainScene:
         """Without source tasks there is the target's text only."""
         return domain if len(self.texts) > 1 else 0
 
-    def fill(self, iteration: int, drawn: list[list[Sentence]]) -> Report:
+    def fill(self, iteration: int, drawn: list[list[Sentence]]) -> StepMetrics:
         """Lines 3 to 16: the gradients of all turns; the update is the loop's."""
         turns, noise = self.turns(iteration), self.state.noise
         model = self.network.model
@@ -201,7 +205,7 @@ class CrossDomainScene:
         readings = [
             None
             if turn.task == NER
-            else Reading(
+            else LanguageModelInput(
                 self.vocabulary.numbers(drawn[place], batch, place),
                 self._negatives[self._text_of(turn.domain)].draw(self.config.negatives, noise),
             )
@@ -221,15 +225,15 @@ class CrossDomainScene:
             if turn.task == LM:  # eq. 8 is a sum over tokens: per token, it is a perplexity
                 tokens = int(batch.mask[place].sum()) / len(drawn[place])
                 metrics[f"{side}_perplexity"] = float(torch.exp(own.detach() / tokens))
-        return Report(value, metrics, f"loss {value:.2f}")
+        return StepMetrics(value, metrics, f"loss {value:.2f}")
 
-    def _weight(self, turn: Turn) -> float:
+    def _weight(self, turn: DomainTaskStep) -> float:
         return turn.weight * (self.config.lm_weight if turn.task == LM else 1.0)
 
 
 def _texts(
     own: Iterable[Sentence], sources: Sequence[Sequence[Sentence]], config: CrossDomainConfig
-) -> list[Text]:
+) -> list[SentenceStream]:
     """What each domain's language model reads; none where there are no such tasks."""
     if config.data == "ner":
         return []
@@ -238,7 +242,7 @@ def _texts(
         return [ours]
     theirs = config.texts_of_sources(sources)
     if config.mixed_text:
-        every = Text((*theirs, ours), None, config.longest)
+        every = SentenceStream((*theirs, ours), None, config.longest)
         return [every] * (len(sources) + 1)
     return [*theirs, ours]
 
@@ -257,6 +261,6 @@ def _optimiser(network: CrossDomainNetwork, config: CrossDomainConfig) -> Optimi
         sizes = [n for n in (config.domain_size, config.task_size) if n]
         scale[network.recurrent.weight] = theta / math.prod(math.sqrt(3 * n) / 2 for n in sizes)
     sparse: list[nn.Parameter] = [] if network.words is None else [network.words.table]
-    if isinstance(encoder.words, TunedWords):
+    if isinstance(encoder.words, TrainableEmbeddings):
         sparse.append(encoder.words.table)
     return Optimiser(parameters, config.optimiser, scale, sparse=sparse, fused=True)

@@ -13,17 +13,23 @@ from torch.func import functional_call
 from adaptner.methods.crossdomain_lm.parameter_generator import ParameterGenerator
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.active_vocabulary import narrow, rows_of
-from adaptner.nn.encoders.embeddings import TunedWords
+from adaptner.nn.encoders.active_vocabulary import restrict_batch, rows_in_use
+from adaptner.nn.encoders.embeddings import TrainableEmbeddings
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.nn.losses.sampled_softmax import Leaf, Reading, WordTable, language_loss, words_read
+from adaptner.nn.losses.sampled_softmax import (
+    EmbeddingRows,
+    LanguageModelInput,
+    OutputWordTable,
+    embedded_words,
+    language_model_loss,
+)
 from adaptner.nn.model import TaggingModel
 
 NER, LM = 0, 1  # the tasks, as the generator numbers them
 
 
 @dataclass(frozen=True)
-class Turn:
+class DomainTaskStep:
     """One of the tasks of a step. ``domain`` numbers the embedding I_domain; ``decoder`` is the domain
     of the model whose CRF is used."""
 
@@ -38,7 +44,7 @@ class CrossDomainNetwork(nn.Module):
     the end (``settle``)."""
 
     def __init__(
-        self, model: TaggingModel, recurrent: ParameterGenerator, words: WordTable | None
+        self, model: TaggingModel, recurrent: ParameterGenerator, words: OutputWordTable | None
     ) -> None:
         super().__init__()
         self.model = model
@@ -52,22 +58,22 @@ class CrossDomainNetwork(nn.Module):
 
     def losses(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[DomainTaskStep],
         batch: Batch,
-        readings: Sequence[Reading | None],
+        readings: Sequence[LanguageModelInput | None],
         noise: Generator | None = None,
-    ) -> tuple[list[Tensor], list[Leaf]]:
+    ) -> tuple[list[Tensor], list[EmbeddingRows]]:
         """The unweighted loss of every turn, all at the parameters as they are (Algorithm 1, lines 3
         to 16): tasks run side by side, which is what taking turns before one update comes to."""
-        leaves: list[Leaf] = []
+        leaves: list[EmbeddingRows] = []
         states = self._states(turns, batch, leaves, noise)
         # A wide φ reads the words beside as well: those are what a language model is to guess.
         guessing = states[..., : self.encoder.recurrent.width]
         known = table = None
         if any(reading is not None for reading in readings):
             assert self.words is not None
-            known = words_read(readings)
-            table = Leaf.of(self.words.table, known)
+            known = embedded_words(readings)
+            table = EmbeddingRows.of(self.words.table, known)
             leaves.append(table)
         found = []
         for place, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
@@ -77,7 +83,7 @@ class CrossDomainNetwork(nn.Module):
                 assert table is not None
                 assert known is not None
                 found.append(
-                    language_loss(
+                    language_model_loss(
                         guessing[place],
                         reading.words,
                         batch.mask[place],
@@ -89,26 +95,30 @@ class CrossDomainNetwork(nn.Module):
         return found, leaves
 
     def _states(
-        self, turns: Sequence[Turn], batch: Batch, leaves: list[Leaf], noise: Generator | None
+        self,
+        turns: Sequence[DomainTaskStep],
+        batch: Batch,
+        leaves: list[EmbeddingRows],
+        noise: Generator | None,
     ) -> Tensor:
         encoder, count = self.encoder, len(turns)
         parameters = {
             f"recurrent.{name}": values
             for name, values in self.recurrent([(t.domain, t.task) for t in turns]).items()
         }
-        rows = rows_of(encoder, [batch])
+        rows = rows_in_use(encoder, [batch])
         for name, p in encoder.named_parameters():
             if name in parameters:
                 continue
             values: Tensor = p
-            if isinstance(encoder.words, TunedWords) and p is encoder.words.table:
+            if isinstance(encoder.words, TrainableEmbeddings) and p is encoder.words.table:
                 assert rows is not None
-                leaves.append(Leaf.of(p, rows))
+                leaves.append(EmbeddingRows.of(p, rows))
                 values = leaves[-1].values[None]
             parameters[name] = values.expand(count, *values.shape[1:])
-        return functional_call(encoder, parameters, (narrow(batch, rows), noise))
+        return functional_call(encoder, parameters, (restrict_batch(batch, rows), noise))
 
-    def _label_loss(self, turn: Turn, states: Tensor, batch: Batch, place: int) -> Tensor:
+    def _label_loss(self, turn: DomainTaskStep, states: Tensor, batch: Batch, place: int) -> Tensor:
         """Eq. 7: averaged over sentences."""
         assert batch.tags is not None
         decoder = self.model.decoder_of(turn.decoder)

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.rnn.bidirectional import Recurrent
-from adaptner.nn.rnn.parameters import fan_in, uniform
+from adaptner.nn.rnn.bidirectional import BidirectionalLayer
+from adaptner.nn.rnn.parameters import fan_in_bound, uniform_parameter
 
-Pair = tuple[int, int]  # a domain and a task
+DomainAndTask = tuple[int, int]  # a domain and a task
 
 
 class ParameterGenerator(nn.Module):
@@ -26,7 +26,7 @@ class ParameterGenerator(nn.Module):
 
     def __init__(
         self,
-        layer: Recurrent,
+        layer: BidirectionalLayer,
         domains: int,
         tasks: int,
         generator: Generator,
@@ -41,9 +41,9 @@ class ParameterGenerator(nn.Module):
         size = sum(p.numel() for p in layer.parameters())
         # (U x V, P), what is summed over first, so that memory is read in order. Drawn as the layer
         # itself is: with embeddings of about unit length θ is as large as W.
-        self.weight = fan_in((pairs, size), layer.width // 2, generator)
+        self.weight = fan_in_bound((pairs, size), layer.width // 2, generator)
 
-    def mixtures(self, pairs: Sequence[Pair]) -> Tensor:
+    def mixtures(self, pairs: Sequence[DomainAndTask]) -> Tensor:
         """(pairs, U x V): by how much each set of parameters in W counts for each pair."""
         domain, task = (torch.tensor(own) for own in zip(*pairs, strict=True))
         rows = len(pairs)
@@ -51,7 +51,7 @@ class ParameterGenerator(nn.Module):
         right = self.weight.new_ones(rows, 1) if self.tasks is None else self.tasks[task]
         return (left[:, :, None] * right[:, None]).flatten(1)
 
-    def forward(self, pairs: Sequence[Pair]) -> dict[str, Tensor]:
+    def forward(self, pairs: Sequence[DomainAndTask]) -> dict[str, Tensor]:
         """The layer's parameters for each pair, stacked as those of so many tasks (see ``nn``)."""
         flat = self.mixtures(pairs) @ self.weight
         sizes = [math.prod(shape) for shape in self._shapes.values()]
@@ -69,7 +69,7 @@ class ParameterGenerator(nn.Module):
             self.domains[domain] = self.domains[list(others)].mean(0)
 
     @torch.no_grad()
-    def start_from(self, layer: Recurrent) -> None:
+    def start_from(self, layer: BidirectionalLayer) -> None:
         """Change W as little as it takes for every pair to begin with the parameters of ``layer``."""
         domains = 1 if self.domains is None else len(self.domains)
         tasks = 1 if self.tasks is None else len(self.tasks)
@@ -80,4 +80,4 @@ class ParameterGenerator(nn.Module):
 
 def _embedding(count: int, size: int, generator: Generator) -> nn.Parameter | None:
     """Rows of about unit length: the bound is that of the authors' published program."""
-    return uniform((count, size), math.sqrt(3 / size), generator) if size else None
+    return uniform_parameter((count, size), math.sqrt(3 / size), generator) if size else None

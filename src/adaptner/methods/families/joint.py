@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from adaptner.adaptation.joint_training import JointConfig, joint_tune
+from adaptner.adaptation.joint_training import JointConfig, train_jointly
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import SourcesNeeded
-from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.base import AdaptRequest, MethodConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.families.supervised import Supervised
+from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.types import LabelSet, Sentence
@@ -20,7 +20,7 @@ class JointMethodConfig(SourceConfig):
     adaptation: JointConfig = JointConfig()
 
 
-class WithSources(Supervised):
+class SourceAndTargetMethod(SupervisedMethod):
     """Whatever is done with them: the sources are given to ``adapt`` again."""
 
     needs: ClassVar[str] = "source corpora, at adaptation too"
@@ -42,25 +42,25 @@ class WithSources(Supervised):
         if faults:
             told = "; ".join(faults)
             raise SourcesNeeded(
-                method=self.name, given=told, domains=named_domains(domains, self.alone)
+                method=self.name, given=told, domains=domain_names(domains, self.alone)
             )
         return found
 
 
-def named_domains(domains: Sequence[str], any_will_do: bool = False) -> str:
+def domain_names(domains: Sequence[str], any_will_do: bool = False) -> str:
     """Those of a base, for its user."""
     few = "any: it has learnt from raw text" if any_will_do else "none: it has learnt from raw text"
     return ", ".join(domains) or few
 
 
-class Joint(WithSources):
+class JointMethod(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = JointMethodConfig
     config: JointMethodConfig
     one_decoder: ClassVar[bool] = False  # True: over the labels of all domains
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         known = self.labelled(base, given.sources)
-        return joint_tune(
+        return train_jointly(
             base,
             given.support,
             known,

@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.bilevel import OUTER, WEIGHTING, Gathered, InnerLoop, Step, bilevel_step
+from adaptner.bilevel import OUTER, WEIGHTING, GradientAccumulator, InnerLoop, Step, bilevel_step
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Sampling, Task, TaskSource
 from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.source_pretrained import (
+    FitContext,
     Iteration,
-    Scene,
     SourceConfig,
-    SourceLearner,
+    SourcePretrainedMethod,
 )
 from adaptner.nn.model import ModelShape, Parameters
-from adaptner.training.loop import Report
+from adaptner.training.loop import StepMetrics
 from adaptner.training.optimiser import OptimiserConfig
 
 
@@ -58,7 +58,7 @@ class MetaConfig(SourceConfig):
         )
 
 
-class MetaLearner(SourceLearner):
+class MetaLearner(SourcePretrainedMethod):
     supports: ClassVar[str] = "any target"
     Config: ClassVar[type[MethodConfig]] = MetaConfig
     config: MetaConfig
@@ -66,15 +66,15 @@ class MetaLearner(SourceLearner):
     def least_domains(self) -> int:
         return 2 if self.config.classifier else 1
 
-    def iteration(self, scene: Scene) -> Iteration:
+    def iteration(self, scene: FitContext) -> Iteration:
         config, model, sources = self.config, scene.model, scene.sources
         tasks = TaskSource([d.corpora for d in sources], config.k, config.sampling)
         inner = InnerLoop(config.inner_steps, config.inner_rate or config.scaled_rate())
         outer, weighting = OUTER[config.outer](), WEIGHTING[config.weighting]
 
-        def iterate(iteration: int) -> Report:
+        def iterate(iteration: int) -> StepMetrics:
             batch = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]  # lines 3 to 5
-            gathered = Gathered(model, weighting)
+            gathered = GradientAccumulator(model, weighting)
             for part in scene.parts(batch):
                 domains = [task.domain for task in part]
                 (support, query), rows = scene.batches(
@@ -96,7 +96,7 @@ class MetaLearner(SourceLearner):
 
 def _report(
     step: Step, batch: Sequence[Task], sources: Sequence[SourceDomain], recorded: bool
-) -> Report:
+) -> StepMetrics:
     losses, weights = step.losses, step.weights
     spread = float(weights["encoder"].max() - weights["encoder"].min())
     metrics = {"label": float(losses.label.mean()), "spread": spread}
@@ -116,7 +116,7 @@ def _report(
             for number, task in enumerate(batch)
         ]
     loss = float(losses.total.mean())
-    return Report(loss, metrics, f"loss {loss:.2f}, γ spread {spread:.2f}", tasks)
+    return StepMetrics(loss, metrics, f"loss {loss:.2f}, γ spread {spread:.2f}", tasks)
 
 
 def bracketed(sentence: Any) -> str:

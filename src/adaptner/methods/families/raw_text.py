@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptner.corpora.raw_text import text_files
-from adaptner.corpora.sentence_stream import Text, TextFiles
+from adaptner.corpora.sentence_stream import RawTextFiles, SentenceStream
 from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
 
@@ -24,29 +24,37 @@ class RawTextConfig(BaseModel):
     source_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
     target_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
 
-    def text_of_target(self, given: Iterable[Sentence]) -> Text:
+    def text_of_target(self, given: Iterable[Sentence]) -> SentenceStream:
         parts = _files(self.target_text) or (given,)
-        found = Text(parts, self.target_sentences, self.longest)
-        if not holds_something(found):
+        found = SentenceStream(parts, self.target_sentences, self.longest)
+        if not has_sentences(found):
             raise TooFewSentences(
                 found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
             )
         return found
 
-    def texts_of_sources(self, sources: Iterable[Sequence[Sentence]]) -> list[Text]:
+    def texts_of_sources(self, sources: Iterable[Sequence[Sentence]]) -> list[SentenceStream]:
         """One for each source; the files, where there are any, for every one of them."""
         files = _files(self.source_text)
-        return [Text(files or (own,), self.source_sentences, self.longest) for own in sources]
+        return [
+            SentenceStream(files or (own,), self.source_sentences, self.longest) for own in sources
+        ]
 
 
-def given_text(unlabelled: Iterable[Sentence], labelled: Sequence[Sentence]) -> Iterable[Sentence]:
+def text_or_labelled(
+    unlabelled: Iterable[Sentence], labelled: Sequence[Sentence]
+) -> Iterable[Sentence]:
     """Where there is no text without labels, the labelled sentences serve, without theirs."""
-    return unlabelled if holds_something(unlabelled) else [s.bare() for s in labelled if len(s)]
+    return (
+        unlabelled
+        if has_sentences(unlabelled)
+        else [s.without_entities() for s in labelled if len(s)]
+    )
 
 
-def holds_something(text: Iterable[Sentence]) -> bool:
+def has_sentences(text: Iterable[Sentence]) -> bool:
     return any(len(sentence) for sentence in text)
 
 
-def _files(names: Sequence[str]) -> tuple[TextFiles, ...]:
-    return (TextFiles(tuple(text_files([Path(name) for name in names]))),) if names else ()
+def _files(names: Sequence[str]) -> tuple[RawTextFiles, ...]:
+    return (RawTextFiles(tuple(text_files([Path(name) for name in names]))),) if names else ()

@@ -13,26 +13,26 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from adaptner.bilevel import Objective
+from adaptner.bilevel import LossFunction
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Task
 from adaptner.errors import BadConfiguration, TooFewDomains
 from adaptner.methods.base import Method, MethodConfig
 from adaptner.models.base import Base
 from adaptner.nn.batching.batch import Batch, Batcher
-from adaptner.nn.encoders.active_vocabulary import NarrowTable, narrow, rows_of
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.encoders.registry import AnyEncoderConfig, new_encoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
-from adaptner.training.loop import Report, Run, train
+from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import LabelSet, Sentence, TagScheme
 from adaptner.vectors.word_vectors import WordVectors
 
-Iteration = Callable[[int], Report]
+Iteration = Callable[[int], StepMetrics]
 
 
 class SourceConfig(MethodConfig):
@@ -63,7 +63,7 @@ class SourceConfig(MethodConfig):
 
 
 @dataclass(frozen=True)
-class Scene:
+class FitContext:
     """What the iterations of a run work on."""
 
     model: TaggingModel
@@ -87,12 +87,12 @@ class Scene:
             self.batcher(tasks, [self.model.labels_of(d) for d in domains])
             for tasks, domains in groups
         ]
-        rows = rows_of(self.model.encoder, made)
-        return [narrow(batch, rows) for batch in made], rows
+        rows = rows_in_use(self.model.encoder, made)
+        return [restrict_batch(batch, rows) for batch in made], rows
 
     def objective(
         self, batch: Batch, domains: Sequence[int], config: SourceConfig, aux_weight: float
-    ) -> Objective:
+    ) -> LossFunction:
         """The losses of a batch as a function of the parameters, with dropout."""
         return lambda parameters: self.model.losses(
             parameters,
@@ -104,14 +104,14 @@ class Scene:
         )
 
 
-class SourceLearner(Method):
+class SourcePretrainedMethod(Method):
     Config: ClassVar[type[MethodConfig]] = SourceConfig
     config: SourceConfig
     learns: ClassVar[bool] = True  # False: the base is as it was made
     contextual: ClassVar[bool] = False  # teaches the encoder's language model, where it has one
 
     @abstractmethod
-    def iteration(self, scene: Scene) -> Iteration:
+    def iteration(self, scene: FitContext) -> Iteration:
         """The function that fills ``.grad`` once and reports."""
 
     def least_domains(self) -> int:
@@ -129,7 +129,7 @@ class SourceLearner(Method):
         vectors: WordVectors | None = None,
         start: Base | None = None,
         seed: int = 0,
-        run: Run | None = None,
+        run: TrainingRun | None = None,
     ) -> Base:
         assert vectors is None or start is None
         config = self.config
@@ -146,17 +146,17 @@ class SourceLearner(Method):
             raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
-        table = NarrowTable(model.encoder, batcher, (s for d in sources for s in d.sentences))
+        table = ActiveVocabulary(model.encoder, batcher, (s for d in sources for s in d.sentences))
         rates = self.rates(model, start is not None)
         optimiser = Optimiser(model.parameters(), config.outer_optimiser(), rates)
         state = TrainingState(model, optimiser, random.Random(seed), generator)
         if self.learns:
-            scene = Scene(model, table.batcher, sources, state, start is not None)
+            scene = FitContext(model, table.batcher, sources, state, start is not None)
             iterate = self.iteration(scene)
         else:  # the folder of the run is made all the same
             iterate, budget = _idle, Budget(0)
-        train(state, iterate, budget, run or Run())
-        table.widen()
+        run_training(state, iterate, budget, run or TrainingRun())
+        table.restore()
         facts: dict[str, Any] = {
             "iterations": state.done,
             "seed": seed,
@@ -184,8 +184,8 @@ def _vectors(encoder: Encoder, given: bool) -> str:
     return "given" if given else "random"
 
 
-def _idle(iteration: int) -> Report:
-    return Report(0.0)
+def _idle(iteration: int) -> StepMetrics:
+    return StepMetrics(0.0)
 
 
 def build_model(

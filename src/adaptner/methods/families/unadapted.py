@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.adaptation.unchanged_base import as_is
-from adaptner.methods.base import Given, Method
+from adaptner.adaptation.unchanged_base import use_base_unchanged
+from adaptner.methods.base import AdaptRequest, Method
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 
 
-class Unadapted(Method):
+class UnadaptedMethod(Method):
     supports: ClassVar[str] = "targets with the sources' labels"
     zero_shot: ClassVar[bool] = True
     learns_labels: ClassVar[bool] = False
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
-        return as_is(base, given.support, self.name, labels=given.labels)
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+        return use_base_unchanged(base, given.support, self.name, labels=given.labels)

@@ -13,16 +13,16 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from adaptner.adaptation.source_target_steps import (
-    Read,
-    Side,
-    two_sided_tune,
+    EncodeBothSides,
+    EncodedSide,
+    train_on_source_and_target,
 )
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import MethodDoesNotFit
-from adaptner.methods.base import Given, MethodConfig
-from adaptner.methods.families.joint import WithSources
+from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.multi_cell.algorithm import TextTuneConfig, source_and_text_tune
+from adaptner.methods.multi_cell.algorithm import TextTuneConfig, adapt_multi_cell
 from adaptner.methods.multi_cell.compositional_lstm import CompositionalLSTM
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
@@ -30,7 +30,7 @@ from adaptner.nn.batching.batch import Batch
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.rnn.parameters import fan_in_bound
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet
 
@@ -62,8 +62,8 @@ class TypedCells(nn.Module):
         self.config, self.labels = config, labels
         self.cells = encoder.recurrent.cells
         self._encoder = [encoder]  # in a list: not a part of this module
-        self.weight = fan_in((self.cells, encoder.recurrent.width), encoder.width, generator)
-        self.bias = fan_in((self.cells,), encoder.width, generator)
+        self.weight = fan_in_bound((self.cells, encoder.recurrent.width), encoder.width, generator)
+        self.bias = fan_in_bound((self.cells,), encoder.width, generator)
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """Behind a token's states: a score for each type, then how much each cell had, a direction
@@ -82,12 +82,12 @@ class TypedCells(nn.Module):
             states = encoder(batch, noise)
         return torch.cat([states, *heard], -1)
 
-    def forward(self, read: Read) -> Tensor:
+    def forward(self, read: EncodeBothSides) -> Tensor:
         share = self.config.source_share
         source, target = (self.side_loss(side) for side in read())
         return share * source + (1 - share) * target
 
-    def side_loss(self, side: Side) -> Tensor:
+    def side_loss(self, side: EncodedSide) -> Tensor:
         """Of the labels, and of the types of all tokens that a cell stands for."""
         config, width = self.config, self._encoder[0].width
         states = side.part.states[..., :width]
@@ -103,14 +103,14 @@ class TypedCells(nn.Module):
         attention = torch.stack(looked).mean()
         return total + config.type_weight * said + config.attention_weight * attention
 
-    def types_of(self, side: Side) -> Tensor:
+    def types_of(self, side: EncodedSide) -> Tensor:
         """The cell of each token."""
         place = {label: 1 + n for n, label in enumerate(self.labels.labels)}
         cells = [0 if tag == "O" else place.get(tag[2:], NO_CELL) for tag in side.both.tags]
         return torch.tensor(cells)[side.part.token_tags]
 
 
-class MultiCell(WithSources):
+class MultiCell(SourceAndTargetMethod):
     name = "multi-cell"
     title = "Multi-Cell"
     paper = "PDALN"
@@ -135,7 +135,7 @@ class MultiCell(WithSources):
                 method=self.name, base=base.method, reason="it has no cells for entity types"
             )
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config = self.config.adaptation
 
         def cells(model: TaggingModel, generator: Generator) -> TypedCells:
@@ -144,8 +144,10 @@ class MultiCell(WithSources):
 
         sources = self.labelled(base, given.sources)
         if not config.zero_shot:
-            return two_sided_tune(base, given.support, sources, config, cells, **given.options())
-        return source_and_text_tune(
+            return train_on_source_and_target(
+                base, given.support, sources, config, cells, **given.options()
+            )
+        return adapt_multi_cell(
             base,
             given.support,
             sources,

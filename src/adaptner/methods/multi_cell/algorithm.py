@@ -10,26 +10,30 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 
-from adaptner.adaptation.batch_encoding import Encode, Part, read
-from adaptner.adaptation.descent import Batches, descend
-from adaptner.adaptation.fine_tune import adaptation_facts, set_gradients
-from adaptner.adaptation.joint_training import joined
-from adaptner.adaptation.source_target_steps import Objective, Side, TwoSidedConfig
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.batch_encoding import EncodedBatch, EncodeFunction, encode_lists
+from adaptner.adaptation.descent import SentenceBatches, take_steps
+from adaptner.adaptation.fine_tune import adaptation_facts, compute_gradients
+from adaptner.adaptation.joint_training import add_target_domain
+from adaptner.adaptation.source_target_steps import (
+    EncodedSide,
+    ObjectiveFactory,
+    SourceTargetConfig,
+)
+from adaptner.adaptation.target import TargetData
 from adaptner.errors import TooFewSentences
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.active_vocabulary import NarrowTable
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
 from adaptner.nn.losses.sampled_softmax import (
     UNKNOWN,
-    Negatives,
-    Reading,
-    WordTable,
-    language_loss,
-    words_read,
+    LanguageModelInput,
+    NegativeSampler,
+    OutputWordTable,
+    embedded_words,
+    language_model_loss,
 )
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.training.vocabulary import Vocabulary
 from adaptner.types import LabelSet, Sentence
@@ -46,7 +50,7 @@ class TextConfig(BaseModel):
     vocabulary: int = Field(100_000, ge=1, description="most words that are guessed")
 
 
-class TextTuneConfig(TextConfig, TwoSidedConfig):
+class TextTuneConfig(TextConfig, SourceTargetConfig):
     pass
 
 
@@ -58,23 +62,25 @@ class LanguageModels(nn.Module):
     ) -> None:
         super().__init__()
         self.known = Vocabulary.of(texts, most=config.vocabulary)
-        self.words = WordTable(len(self.known), width // 2, noise)
-        self._draws = [Negatives(counts) for counts in self.known.counts]
+        self.words = OutputWordTable(len(self.known), width // 2, noise)
+        self._draws = [NegativeSampler(counts) for counts in self.known.counts]
         self._negatives, self._noise = config.negatives, noise
 
-    def forward(self, parts: Sequence[Part], lists: Sequence[Sequence[Sentence]]) -> Tensor:
+    def forward(self, parts: Sequence[EncodedBatch], lists: Sequence[Sequence[Sentence]]) -> Tensor:
         """Eq. 8 of Jia2019, of a part for each text; the sum."""
         total = self.words.table.new_zeros(())
         for part, own, draws in zip(parts, lists, self._draws, strict=True):
-            reading = Reading(self._numbers(part, own), draws.draw(self._negatives, self._noise))
-            rows = words_read([reading])
-            total = total + language_loss(
+            reading = LanguageModelInput(
+                self._numbers(part, own), draws.draw(self._negatives, self._noise)
+            )
+            rows = embedded_words([reading])
+            total = total + language_model_loss(
                 part.states[0], reading.words, part.mask[0], self.words.table[rows], rows,
                 reading.negatives,
             )  # fmt: skip
         return total
 
-    def _numbers(self, part: Part, sentences: Sequence[Sentence]) -> Tensor:
+    def _numbers(self, part: EncodedBatch, sentences: Sequence[Sentence]) -> Tensor:
         found = torch.zeros(part.mask.shape[1:], dtype=torch.long)
         found[part.mask[0]] = torch.tensor(
             [self.known.number.get(word, UNKNOWN) for s in sentences for word in s.tokens]
@@ -82,53 +88,55 @@ class LanguageModels(nn.Module):
         return found
 
 
-def source_and_text_tune(
+def adapt_multi_cell(
     base: Base,
     sentences: Sequence[Sentence],
     sources: Mapping[str, Sequence[Sentence]],
     config: TextTuneConfig,
-    objective: Objective,
+    objective: ObjectiveFactory,
     *,
     labels: LabelSet | None = None,
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """What ``objective`` makes has ``side_loss``, of the source's side. Of ``sentences`` the text alone
     is looked at, where there is no other."""
-    text = [s.bare() for s in unlabelled if len(s)] or [s.bare() for s in sentences if len(s)]
+    text = [s.without_entities() for s in unlabelled if len(s)] or [
+        s.without_entities() for s in sentences if len(s)
+    ]
     if not text:
         raise TooFewSentences(
             found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
         )
-    target = Target.unseen(base, sources, labels)
+    target = TargetData.unseen(base, sources, labels)
     pool = [s for own in sources.values() for s in own]
     generator, rng = torch.Generator().manual_seed(seed), random.Random(seed)
-    model = joined(base, list(sources), target.labels, True, False, generator)
+    model = add_target_domain(base, list(sources), target.labels, True, False, generator)
     decoder, width = model.decoder_of(0), model.encoder.width
     assert isinstance(decoder, CRF)
     bound = objective(model, generator)
-    encode: Encode = getattr(bound, "encode", model.encoder)
-    side_loss: Callable[[Side], Tensor] = getattr(bound, "side_loss")  # noqa: B009 (a module's part)
+    encode: EncodeFunction = getattr(bound, "encode", model.encoder)
+    side_loss: Callable[[EncodedSide], Tensor] = getattr(bound, "side_loss")  # noqa: B009 (a module's part)
     language = LanguageModels([pool, text], width, config, generator)
-    table = NarrowTable(model.encoder, base.batcher, [*pool, *text])
+    table = ActiveVocabulary(model.encoder, base.batcher, [*pool, *text])
     others = [*decoder.parameters(), *bound.parameters(), *language.parameters()]
     optimiser = config.optimiser_of(model.encoder, others)
-    batches = Batches(pool, config.batch, rng), Batches(text, config.batch, rng)
+    batches = SentenceBatches(pool, config.batch, rng), SentenceBatches(text, config.batch, rng)
 
     def fill() -> float:
         lists = [own.next() for own in batches]
-        parts = read(encode, table.batcher, decoder.labels, lists, generator)
-        loss: Tensor = side_loss(Side(parts[0], decoder, decoder.labels))
+        parts = encode_lists(encode, table.batcher, decoder.labels, lists, generator)
+        loss: Tensor = side_loss(EncodedSide(parts[0], decoder, decoder.labels))
         if config.lm_weight:
-            states = [Part(p.states[..., :width], p.mask, p.tags) for p in parts]
+            states = [EncodedBatch(p.states[..., :width], p.mask, p.tags) for p in parts]
             loss = loss + config.lm_weight * language(states, lists)
-        set_gradients(loss, optimiser.parameters)
+        compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = descend(fill, optimiser, budget or Budget(config.steps_for(len(pool))), watch)
-    table.widen()
+    steps = take_steps(fill, optimiser, budget or Budget(config.steps_for(len(pool))), watch)
+    table.restore()
     facts = adaptation_facts(base, target, steps, seed) | {
         "source_sentences": len(pool),
         "unlabelled": len(text),

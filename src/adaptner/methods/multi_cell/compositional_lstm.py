@@ -9,14 +9,14 @@ from contextlib import contextmanager
 import torch
 from torch import Generator, Tensor
 
-from adaptner.nn.rnn.bidirectional import Recurrent
+from adaptner.nn.rnn.bidirectional import BidirectionalLayer
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.rnn.parameters import fan_in_bound
 
-Listener = Callable[[Tensor, Tensor, Packing], None]
+CellObserver = Callable[[Tensor, Tensor, Packing], None]
 
 
-class CompositionalLSTM(Recurrent):
+class CompositionalLSTM(BidirectionalLayer):
     """Each of K typed cells has an input gate and a candidate; the composing cell has both and the
     output gate. All read the word and the state before it."""
 
@@ -24,8 +24,8 @@ class CompositionalLSTM(Recurrent):
         self.gates = 2 * cells + 3
         super().__init__(inputs, hidden, generator)
         self.cells = cells
-        self.attention = fan_in((1, 2, hidden, hidden), hidden, generator)
-        self._listener: Listener | None = None
+        self.attention = fan_in_bound((1, 2, hidden, hidden), hidden, generator)
+        self._listener: CellObserver | None = None
 
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         states, typed, shares = self._scan(inputs, packing)
@@ -34,7 +34,7 @@ class CompositionalLSTM(Recurrent):
         return states
 
     @contextmanager
-    def heard_by(self, listener: Listener) -> Iterator[None]:
+    def heard_by(self, listener: CellObserver) -> Iterator[None]:
         """Within, ``listener`` is told at every pass what each cell would have said, (G, 2, N, K, H),
         and how much of it was taken, (G, 2, N, K)."""
         self._listener = listener

@@ -10,25 +10,25 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from adaptner.adaptation.target import Target
-from adaptner.bilevel import uniform
+from adaptner.adaptation.target import TargetData
+from adaptner.bilevel import equal_weights
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import Given
-from adaptner.methods.families.source_pretrained import Iteration, Scene, SourceConfig
-from adaptner.methods.families.supervised import Supervised
-from adaptner.methods.named.algorithm import FEW, named_tune
+from adaptner.methods.base import AdaptRequest
+from adaptner.methods.families.source_pretrained import FitContext, Iteration, SourceConfig
+from adaptner.methods.families.supervised import SupervisedMethod
+from adaptner.methods.named.algorithm import MAX_FEW_SHOT, adapt_named
 from adaptner.methods.named.decoder_fit import LinearFitConfig
-from adaptner.methods.named.encoder_choice import suited
-from adaptner.methods.named.held_out import cross_fit
+from adaptner.methods.named.encoder_choice import choose_encoder
+from adaptner.methods.named.held_out import cross_validate
 from adaptner.models.base import Base
-from adaptner.models.mentions import LeftOut
+from adaptner.models.mentions import HeldOutPredictions
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.model import TaggingModel, group_of
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Report, Run
+from adaptner.training.loop import StepMetrics, TrainingRun
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
@@ -43,9 +43,9 @@ class NamedConfig(SourceConfig):
     )
 
 
-class Named(Supervised):
+class NamedMethod(SupervisedMethod):
     name = "named"
-    title = "Named"
+    title = "NamedMethod"
     paper = "adaptner"
     decoders = ("crf",)
     encoders = ("recurrent",)
@@ -69,7 +69,7 @@ class Named(Supervised):
         vectors: WordVectors | None = None,
         start: Base | None = None,
         seed: int = 0,
-        run: Run | None = None,
+        run: TrainingRun | None = None,
     ) -> Base:
         """With a base to start from, its θ stays as it is, so that what it knows of names and of other
         sources stays true; sources of the same name are learnt anew."""
@@ -83,7 +83,7 @@ class Named(Supervised):
             return base  # its φ are of another make
         return base.of_domains(dict.fromkeys((*start.model.domains, *base.model.domains)), start)
 
-    def iteration(self, scene: Scene) -> Iteration:
+    def iteration(self, scene: FitContext) -> Iteration:
         return decoder_iteration(scene, self.config) if scene.started else super().iteration(scene)
 
     def rates(self, model: TaggingModel, started: bool) -> dict[nn.Parameter, float]:
@@ -98,29 +98,29 @@ class Named(Supervised):
         *,
         labels: LabelSet | None = None,
         seed: int = 0,
-        watch: Watch = silent,
-    ) -> list[LeftOut] | None:
+        watch: ProgressCallback = no_progress,
+    ) -> list[HeldOutPredictions] | None:
         """By φ alone, which costs no more than the fit; what tuning θ adds is a matter of the
         constants of trust. None where that is too far from what happens: with many sentences."""
-        target = Target.of(base, support, labels)
-        if len(target.sentences) > FEW or len({s.text for s in target.sentences}) < 2:
+        target = TargetData.of(base, support, labels)
+        if len(target.sentences) > MAX_FEW_SHOT or len({s.text for s in target.sentences}) < 2:
             return None
         options: dict[str, Any] = {"seed": seed, "watch": watch}
         sentences, labels, config = target.sentences, target.labels, self.config.adaptation
-        base = suited(base, sentences, labels, config)
-        return cross_fit(base, sentences, labels, config, **options)
+        base = choose_encoder(base, sentences, labels, config)
+        return cross_validate(base, sentences, labels, config, **options)
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         options = {**given.options(), "unlabelled": given.unlabelled}
-        return named_tune(base, given.support, self.config.adaptation, **options)
+        return adapt_named(base, given.support, self.config.adaptation, **options)
 
 
-def decoder_iteration(scene: Scene, config: SourceConfig) -> Iteration:
+def decoder_iteration(scene: FitContext, config: SourceConfig) -> Iteration:
     """φ by label, over a θ that stays and is read without dropout."""
     model = scene.model
     tasks = TaskSource([d.corpora for d in scene.sources], config.k)
 
-    def iterate(iteration: int) -> Report:
+    def iterate(iteration: int) -> StepMetrics:
         drawn = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]
         domains = [task.domain for task in drawn]
         sentences = [(*task.support, *task.query) for task in drawn]
@@ -129,9 +129,9 @@ def decoder_iteration(scene: Scene, config: SourceConfig) -> Iteration:
         own = {n: p.requires_grad_() for n, p in point.items() if group_of(n) == "decoder"}
         losses = model.losses(point, batch, domains, per_token=config.per_token)
         slopes = torch.autograd.grad(losses.label.sum(), list(own.values()))
-        weights = uniform(losses.detached())
+        weights = equal_weights(losses.detached())
         model.add_gradients(domains, dict(zip(own, slopes, strict=True)), weights, rows)
         loss = float(losses.label.detach().mean())
-        return Report(loss, {"label": loss}, f"loss {loss:.2f}")
+        return StepMetrics(loss, {"label": loss}, f"loss {loss:.2f}")
 
     return iterate

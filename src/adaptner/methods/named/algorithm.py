@@ -9,29 +9,29 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adaptner.adaptation.fine_tune import fine_tune
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.target import TargetData
 from adaptner.errors import BadUsage
-from adaptner.methods.families.raw_text import holds_something
+from adaptner.methods.families.raw_text import has_sentences
 from adaptner.methods.named.decoder_fit import (
-    Encoded,
+    EncodedSentences,
     LinearFitConfig,
+    decoder_prior,
+    fit_linear_decoder,
     known_from_sources,
-    linear_fit,
-    prior,
-    told,
+    match_facts,
 )
-from adaptner.methods.named.encoder_choice import suited
-from adaptner.methods.named.self_training import fit_with_text
+from adaptner.methods.named.encoder_choice import choose_encoder
+from adaptner.methods.named.self_training import fit_with_unlabelled
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
-FEW = 300  # sentences whose features are held in memory all at once
+MAX_FEW_SHOT = 300  # sentences whose features are held in memory all at once
 
 
-def named_tune(
+def adapt_named(
     base: Base,
     sentences: Sequence[Sentence],
     config: LinearFitConfig,
@@ -40,26 +40,26 @@ def named_tune(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """``unlabelled``: text of the target that φ learns from too, where it learns alone."""
-    target = Target.of(base, sentences, labels)
-    base = suited(base, target.sentences[:FEW], target.labels, config)
+    target = TargetData.of(base, sentences, labels)
+    base = choose_encoder(base, target.sentences[:MAX_FEW_SHOT], target.labels, config)
     options: dict[str, Any] = {"labels": labels, "budget": budget, "seed": seed, "watch": watch}
     mentions = sum(len(s.entities) for s in target.sentences)
-    if mentions < config.tune_from and len(target.sentences) <= FEW:
-        if holds_something(unlabelled):
-            return fit_with_text(base, sentences, unlabelled, config, **options)
-        return linear_fit(base, sentences, config, **options)
-    if holds_something(unlabelled):
+    if mentions < config.tune_from and len(target.sentences) <= MAX_FEW_SHOT:
+        if has_sentences(unlabelled):
+            return fit_with_unlabelled(base, sentences, unlabelled, config, **options)
+        return fit_linear_decoder(base, sentences, config, **options)
+    if has_sentences(unlabelled):
         raise BadUsage(
             problem=f"--unlabelled has no use with {len(target.sentences)} sentences and {mentions} "
-            f"mentions: from {FEW} or {config.tune_from} on, labels teach more",
+            f"mentions: from {MAX_FEW_SHOT} or {config.tune_from} on, labels teach more",
             remedy="leave it out",
         )
-    some = Encoded.of(base, target.sentences[:FEW], target.labels, config)
+    some = EncodedSentences.of(base, target.sentences[:MAX_FEW_SHOT], target.labels, config)
     known = known_from_sources(base, target.labels, config, [some])
-    begun = prior(base, target.labels, config, known)
+    begun = decoder_prior(base, target.labels, config, known)
     tagger = fine_tune(base, sentences, config, start=begun, **options)
-    tagger.facts |= told(known)
+    tagger.facts |= match_facts(known)
     return tagger

@@ -15,8 +15,8 @@ from pydantic import Field
 from torch import Tensor
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
-from adaptner.adaptation.target import Target
-from adaptner.methods.named.label_matching import Kin, Marked, kindred
+from adaptner.adaptation.target import TargetData
+from adaptner.methods.named.label_matching import EncodedTags, LabelMatch, match_labels
 from adaptner.methods.named.lbfgs import flat, minimise, put
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
@@ -25,7 +25,7 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.lexical_features import WORD, word_part
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, OUTSIDE_IT
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import OUTSIDE, LabelSet, Sentence
@@ -61,33 +61,33 @@ class LinearFitConfig(FineTuneConfig):
     text_most: int = Field(300, ge=1, description="sentences without labels, at most")
 
 
-def linear_fit(
+def fit_linear_decoder(
     base: Base,
     sentences: Sequence[Sentence],
     config: LinearFitConfig,
     *,
-    beside: Sequence[Encoded] = (),
+    beside: Sequence[EncodedSentences] = (),
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least.
     ``beside`` are sentences that nobody has marked, with the tags that they are to have."""
-    target = Target.of(base, sentences, labels)
+    target = TargetData.of(base, sentences, labels)
     encoder = base.model.encoder
-    part = Encoded.of(base, target.sentences, target.labels, config)
+    part = EncodedSentences.of(base, target.sentences, target.labels, config)
     known = known_from_sources(base, target.labels, config, [part])
-    decoder = prior(base, target.labels, config, known)
+    decoder = decoder_prior(base, target.labels, config, known)
     steps = (budget or Budget(config.linear_steps)).steps
-    firm = firmer(config, target.labels, known)
-    taken = settle(decoder, [part, *beside], firm, steps, watch=watch)
-    facts = {**adaptation_facts(base, target, taken, seed), **told(known)}
+    firm = stronger_penalties(config, target.labels, known)
+    taken = fit_decoder(decoder, [part, *beside], firm, steps, watch=watch)
+    facts = {**adaptation_facts(base, target, taken, seed), **match_facts(known)}
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 
 
 @dataclass(frozen=True)
-class Encoded(Marked):
+class EncodedSentences(EncodedTags):
     """``shares`` (G, B): what each sentence counts for each of several φ."""
 
     order: tuple[int, ...]  # the place of each row in what was given
@@ -96,7 +96,7 @@ class Encoded(Marked):
     @classmethod
     def of(
         cls, base: Base, sentences: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
-    ) -> Encoded:
+    ) -> EncodedSentences:
         batch = base.batcher([sentences], [labels])
         assert batch.tags is not None
         with torch.no_grad():
@@ -106,14 +106,14 @@ class Encoded(Marked):
         return cls(states, batch.tags, batch.mask, batch.order[0], shares)
 
 
-def settle(
+def fit_decoder(
     decoder: CRF,
-    parts: Sequence[Encoded],
+    parts: Sequence[EncodedSentences],
     config: LinearFitConfig,
     steps: int,
     *,
     tolerance: float = 1e-4,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> int:
     """Bring φ from its prior, where it stands, to the least of its objective; the steps that took.
     ``decoder`` may hold several φ side by side."""
@@ -125,7 +125,7 @@ def settle(
         nonlocal calls
         calls += 1
         put(points, parameters)
-        values = _pull(decoder, centre, config)
+        values = _prior_penalty(decoder, centre, config)
         for part in parts:
             losses = decoder(part.states, part.tags.expand(len(points), -1, -1), part.mask)
             values = values + (part.shares * losses).sum(1)
@@ -140,20 +140,22 @@ def settle(
 
 
 def known_from_sources(
-    base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[Marked]
-) -> dict[str, Kin]:
+    base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[EncodedTags]
+) -> dict[str, LabelMatch]:
     """Where φ of a label can start from; ``marked`` sentences tell of the kind."""
     if not config.sources:
         return {}
-    return kindred(base, labels, marked, by_name=config.name > 0)
+    return match_labels(base, labels, marked, by_name=config.name > 0)
 
 
-def told(known: Mapping[str, Kin]) -> dict[str, dict[str, str]]:
+def match_facts(known: Mapping[str, LabelMatch]) -> dict[str, dict[str, str]]:
     """For the facts of a tagger: which label started as which of a source's."""
     return {"known": {label: kin.label for label, kin in known.items()}} if known else {}
 
 
-def firmer(config: LinearFitConfig, labels: LabelSet, known: Mapping[str, Kin]) -> LinearFitConfig:
+def stronger_penalties(
+    config: LinearFitConfig, labels: LabelSet, known: Mapping[str, LabelMatch]
+) -> LinearFitConfig:
     """Thousands of sentences weigh more than a name does."""
     if not known.keys() >= set(labels.labels):
         return config
@@ -161,8 +163,8 @@ def firmer(config: LinearFitConfig, labels: LabelSet, known: Mapping[str, Kin]) 
     return config.model_copy(update={p: config.firm * getattr(config, p) for p in penalties})
 
 
-def prior(
-    base: Base, labels: LabelSet, config: LinearFitConfig, known: Mapping[str, Kin] = {}
+def decoder_prior(
+    base: Base, labels: LabelSet, config: LinearFitConfig, known: Mapping[str, LabelMatch] = {}
 ) -> CRF:
     """φ before it learns from any sentence: what a source has taught of the same kind, or that O is
     likely, an entity goes on, and what the label's name means."""
@@ -209,7 +211,7 @@ def prior(
     return decoder
 
 
-def _pull(decoder: CRF, centre: dict[str, Tensor], config: LinearFitConfig) -> Tensor:
+def _prior_penalty(decoder: CRF, centre: dict[str, Tensor], config: LinearFitConfig) -> Tensor:
     """(G,)"""
     strength = {"weight": config.penalty, "bias": config.bias_penalty}
     return torch.stack(

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from adaptner.methods.named.decoder_fit import Encoded, LinearFitConfig, known_from_sources
+from adaptner.methods.named.decoder_fit import EncodedSentences, LinearFitConfig, known_from_sources
 from adaptner.models.base import Base
 from adaptner.types import LabelSet, Sentence
 
-MOST = 2 / 3  # of the mentions; it knows less of what they have not taught
+MIN_SHARE_OF_MENTIONS = 2 / 3  # of the mentions; it knows less of what they have not taught
 
 
-def suited(
+def choose_encoder(
     base: Base, sentences: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
 ) -> Base:
     taught = base.over_taught
     if taught is None or not config.sources:
         return base
-    marked = [Encoded.of(taught, sentences, labels, config)]
+    marked = [EncodedSentences.of(taught, sentences, labels, config)]
     known = known_from_sources(taught, labels, config, marked).keys()
     counts = Counter(e.label for s in sentences for e in s.entities) or Counter(labels.labels)
     share = sum(counts[label] for label in known) / counts.total()
-    return taught if share >= MOST else base
+    return taught if share >= MIN_SHARE_OF_MENTIONS else base

@@ -13,17 +13,17 @@ from dataclasses import replace
 import torch
 
 from adaptner.methods.named.decoder_fit import (
-    Encoded,
+    EncodedSentences,
     LinearFitConfig,
-    firmer,
+    decoder_prior,
+    fit_decoder,
     known_from_sources,
-    prior,
-    settle,
+    stronger_penalties,
 )
 from adaptner.models.base import Base
-from adaptner.models.mentions import LeftOut, mentions_of
+from adaptner.models.mentions import HeldOutPredictions, mentions_of
 from adaptner.nn.decoders.crf import CRF
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.types import LabelSet, Sentence
 
 FOLDS = 5
@@ -31,20 +31,20 @@ TOLERANCE = 3e-3  # coarser than that of the fit: the same F1 in 60% of the time
 GROUP, GROUPS = 16, 4  # sentences at least, groups at most
 
 
-def cross_fit(
+def cross_validate(
     base: Base,
     sentences: Sequence[Sentence],
     labels: LabelSet,
     config: LinearFitConfig,
     *,
     seed: int = 0,
-    watch: Watch = silent,
-) -> list[LeftOut]:
+    watch: ProgressCallback = no_progress,
+) -> list[HeldOutPredictions]:
     """In the order of ``sentences``, none of which is empty; two or more, not all alike."""
     fold = folds_of(sentences, random.Random(seed))
     count = 1 + max(fold)
     parts = [
-        (places, Encoded.of(base, [sentences[i] for i in places], labels, config))
+        (places, EncodedSentences.of(base, [sentences[i] for i in places], labels, config))
         for places in of_like_length(sentences)
     ]
     folds = torch.arange(count)[:, None]
@@ -54,23 +54,23 @@ def cross_fit(
         fitted.append(replace(part, shares=part.shares * (own != folds)))
     # from where the fit starts; which kind it is, all sentences have a say in
     taught = known_from_sources(base, labels, config, [part for _, part in parts])
-    decoder = side_by_side(prior(base, labels, config, taught), count)
-    firm = firmer(config, labels, taught)
-    settle(decoder, fitted, firm, config.linear_steps, tolerance=TOLERANCE, watch=watch)
-    found: dict[int, LeftOut] = {}
+    decoder = side_by_side(decoder_prior(base, labels, config, taught), count)
+    firm = stronger_penalties(config, labels, taught)
+    fit_decoder(decoder, fitted, firm, config.linear_steps, tolerance=TOLERANCE, watch=watch)
+    found: dict[int, HeldOutPredictions] = {}
     for places, part in parts:
         mask = part.mask.expand(count, -1, -1)
         with torch.no_grad():
             scores = decoder.tag_scores(part.states)
         tags = decoder.best(scores, mask)
-        sure = decoder.sure(scores, mask, tags)
+        sure = decoder.path_confidence(scores, mask, tags)
         for row, place in enumerate(part.order):
             number = places[place]
             length, task = len(sentences[number]), fold[number]
             known = sure[:, task, row, :length].T.tolist()
             guessed = mentions_of(tags[task, row, :length].tolist(), known, labels)
             gold = mentions_of(part.tags[0, row, :length].tolist(), known, labels)
-            found[number] = LeftOut(frozenset(m[:3] for m in gold), tuple(guessed))
+            found[number] = HeldOutPredictions(frozenset(m[:3] for m in gold), tuple(guessed))
     return [found[i] for i in range(len(sentences))]
 
 

@@ -19,7 +19,7 @@ from adaptner.types import OUTSIDE, LabelSet
 
 # By ``agreement``: drugs, genes, diseases and species have at most 0.4 with each other's φ, and mostly
 # more than 0.5 with their own (docs/results/few-shot.md).
-AGREES = 0.5
+MIN_AGREEMENT = 0.5
 # Less than that, over so many mentions: the name means something else here.
 DENIES, DENIED_BY = 0.2, 5
 
@@ -27,7 +27,7 @@ Mentions = set[tuple[int, int, int, int]]  # part, row, first token and end of e
 
 
 @dataclass(frozen=True)
-class Kin:
+class LabelMatch:
     """The tags of ``label`` in a source's φ."""
 
     decoder: CRF
@@ -51,14 +51,14 @@ class Kin:
             mine_of[places] = theirs_of[sources] + (kept - theirs_of[outside])
             mine_of[outside] = kept  # to the last bit
 
-    def mentions(self, marked: Sequence[Marked]) -> Mentions:
+    def mentions(self, marked: Sequence[EncodedTags]) -> Mentions:
         """What it finds in the sentences."""
         paths = (self.decoder.decode(part.states, part.mask) for part in marked)
         return _mentions(paths, self.decoder.labels, self.label)
 
 
 @dataclass(frozen=True)
-class Marked:
+class EncodedTags:
     """Sentences as φ reads them, with their tags."""
 
     states: Tensor  # (1, B, L, width)
@@ -66,12 +66,12 @@ class Marked:
     mask: Tensor
 
 
-def kindred(
-    base: Base, labels: LabelSet, marked: Sequence[Marked], *, by_name: bool = True
-) -> dict[str, Kin]:
+def match_labels(
+    base: Base, labels: LabelSet, marked: Sequence[EncodedTags], *, by_name: bool = True
+) -> dict[str, LabelMatch]:
     """For each of ``labels`` the kin that it has among the base's sources."""
     sources = [
-        Kin(d, label)
+        LabelMatch(d, label)
         for d in base.model.decoder
         if isinstance(d, CRF) and d.labels.scheme == labels.scheme
         for label in d.labels.labels
@@ -86,7 +86,7 @@ def kindred(
             found[label] = sources[named[0]]
             continue
         best = max(range(len(sources)), key=agrees.__getitem__)
-        if agrees[best] > AGREES:
+        if agrees[best] > MIN_AGREEMENT:
             found[label] = sources[best]
     return found
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from adaptner.errors import TooFewSentences
-from adaptner.methods.named.decoder_fit import Encoded, LinearFitConfig, linear_fit
+from adaptner.methods.named.decoder_fit import EncodedSentences, LinearFitConfig, fit_linear_decoder
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
@@ -26,7 +26,7 @@ LONGEST = 80  # words: a table in the text is no sentence
 _TOGETHER = 50
 
 
-def fit_with_text(
+def fit_with_unlabelled(
     base: Base,
     sentences: Sequence[Sentence],
     text: Iterable[Sentence],
@@ -36,36 +36,39 @@ def fit_with_text(
     **options: Any,
 ) -> Tagger:
     """``linear_fit``, and once more from the start with what it makes of ``text``."""
-    tagger = linear_fit(base, sentences, config, seed=seed, **options)
-    some = chosen(text, config.text_most, random.Random(seed))
+    tagger = fit_linear_decoder(base, sentences, config, seed=seed, **options)
+    some = sample_sentences(text, config.text_most, random.Random(seed))
     if not some:
         what = f"the target's raw text (of 2 to {LONGEST} words)"
         raise TooFewSentences(found=0, what=what, needed=1, option="--unlabelled TEXT")
     decoder = tagger.decoder
     assert isinstance(decoder, CRF)
-    beside = [opinion(decoder, part, config) for part in read(base, some, decoder.labels, config)]
-    tagger = linear_fit(base, sentences, config, beside=beside, seed=seed, **options)
+    beside = [
+        pseudo_label(decoder, part, config)
+        for part in encode_in_batches(base, some, decoder.labels, config)
+    ]
+    tagger = fit_linear_decoder(base, sentences, config, beside=beside, seed=seed, **options)
     tagger.facts["unlabelled"] = len(some)
     return tagger
 
 
-def chosen(text: Iterable[Sentence], most: int, rng: random.Random) -> list[Sentence]:
+def sample_sentences(text: Iterable[Sentence], most: int, rng: random.Random) -> list[Sentence]:
     """At most so many sentences of those that a long text begins with, without their labels."""
     usable = (s for s in text if 1 < len(s) <= LONGEST)
-    found = [s.bare() for s in islice(usable, LOOKED_AT)]
+    found = [s.without_entities() for s in islice(usable, LOOKED_AT)]
     return rng.sample(found, min(most, len(found)))
 
 
-def read(
+def encode_in_batches(
     base: Base, text: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
-) -> list[Encoded]:
+) -> list[EncodedSentences]:
     ordered = sorted(text, key=len)
     groups = [ordered[at : at + _TOGETHER] for at in range(0, len(ordered), _TOGETHER)]
-    return [Encoded.of(base, group, labels, config) for group in groups]
+    return [EncodedSentences.of(base, group, labels, config) for group in groups]
 
 
 @torch.no_grad()
-def opinion(decoder: CRF, part: Encoded, config: LinearFitConfig) -> Encoded:
+def pseudo_label(decoder: CRF, part: EncodedSentences, config: LinearFitConfig) -> EncodedSentences:
     """The sentences with the tags that φ gives them. A sentence counts ``config.text`` times as one
     that a curator has marked, and times the probability of its least sure tag; one in which nothing
     is found counts nothing, since φ misses most of what is rare."""

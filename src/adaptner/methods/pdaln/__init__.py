@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.methods.base import Given, MethodConfig
-from adaptner.methods.families.joint import WithSources
+from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.pdaln.algorithm import progressive_tune
-from adaptner.methods.pdaln.config import ProgressiveConfig
+from adaptner.methods.pdaln.algorithm import adapt_pdaln
+from adaptner.methods.pdaln.config import PDALNTuneConfig
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 
 
 class PDALNConfig(SourceConfig):
     decoders: Literal["own", "shared"] = "shared"
-    adaptation: ProgressiveConfig = ProgressiveConfig()
+    adaptation: PDALNTuneConfig = PDALNTuneConfig()
 
 
-class PDALN(WithSources):
+class PDALN(SourceAndTargetMethod):
     name = "pdaln"
     title = "PDALN"
     paper = "PDALN"
@@ -36,8 +36,8 @@ class PDALN(WithSources):
     Config: ClassVar[type[MethodConfig]] = PDALNConfig
     config: PDALNConfig
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
-        return progressive_tune(
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+        return adapt_pdaln(
             base,
             given.support,
             self.labelled(base, given.sources),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from adaptner.episodes.mention_replacement import mentions, replacements, with_replacements
+from adaptner.episodes.mention_replacement import mentions_by_label, replacements, with_replacements
 from adaptner.types import Sentence
 
 
-def adaptive_data(
+def mixed_domain_data(
     source: Sequence[Sentence],
     target: Sequence[Sentence],
     rng: random.Random,
@@ -21,8 +21,8 @@ def adaptive_data(
     """D_aug (PDALN 5.3): of ``ratio`` source sentences for every target sentence, drawn from those
     that have an anchor, ``each_source`` copies each, and ``each_target`` of every target sentence:
     100 · 4 + 500 · 2 = 1,400."""
-    ours = mentions(target)
+    ours = mentions_by_label(target)
     able = [s for s in source if any(replacements(s, ours))]
     drawn = rng.sample(able, min(ratio * len(target), len(able)))
-    mixed = with_replacements(target, mentions(drawn), each_target, rng)
+    mixed = with_replacements(target, mentions_by_label(drawn), each_target, rng)
     return mixed + with_replacements(drawn, ours, each_source, rng)

@@ -8,10 +8,10 @@ from typing import Literal
 from pydantic import Field
 
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.methods.pdaln.distillation import Kind
+from adaptner.methods.pdaln.distillation import SelfTrainingKind
 
 
-class ProgressiveConfig(FineTuneConfig):
+class PDALNTuneConfig(FineTuneConfig):
     """Batch, τ, μ_y and the copies are of 5.3. α, α', β, γ and the rounds are not in the text. α, β: the
     weight that L_c has; α': of 0 to 100 the best on CoNLL03 -> SEC, which is no target of the paper's
     (docs/results/pdaln.md); γ: a teacher's word weighs as much as the labels."""
@@ -32,7 +32,9 @@ class ProgressiveConfig(FineTuneConfig):
     first_share: float = Field(
         0.5, gt=0, le=1, description="of the steps, for eq. 9; the rounds have the rest"
     )
-    self_training: Kind = Field("teacher", description="or mean-teacher, vat: its rivals")
+    self_training: SelfTrainingKind = Field(
+        "teacher", description="or mean-teacher, vat: its rivals"
+    )
     confidence: float = Field(0.0, ge=0, le=1, description="least sure token a teacher is heard on")
     keep: float = Field(0.99, ge=0, lt=1, description="of the mean teacher, at every step")
     radius: float = Field(0.1, gt=0, description="VAT's, in mean lengths of a word vector")
@@ -42,7 +44,7 @@ class ProgressiveConfig(FineTuneConfig):
     source_copies: int = Field(2, ge=0, description="replacements of a source sentence")
 
 
-def stages(steps: int, config: ProgressiveConfig) -> Iterator[int]:
+def stages(steps: int, config: PDALNTuneConfig) -> Iterator[int]:
     """Steps of eq. 8 or 9, then of every round that has any."""
     rounds = 0 if config.zero_shot else config.rounds
     first = steps if not rounds else min(steps, max(1, round(config.first_share * steps)))

@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.rnn.parameters import fan_in_bound
 
 
 class Contrast(nn.Module):
@@ -14,7 +14,7 @@ class Contrast(nn.Module):
 
     def __init__(self, width: int, generator: Generator) -> None:
         super().__init__()
-        self.weight = fan_in((width, width), width, generator)
+        self.weight = fan_in_bound((width, width), width, generator)
 
     def forward(
         self, plain: Tensor, distorted: Tensor, temperature: float, unit: bool = True

@@ -13,22 +13,22 @@ from typing import Literal, Protocol
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.adaptation.batch_encoding import Part, read
+from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.losses.distillation import distillation
+from adaptner.nn.losses.distillation import distillation_loss
 from adaptner.nn.losses.perturbation import virtual_adversary, word_layer
 from adaptner.types import Sentence
 
-Kind = Literal["teacher", "mean-teacher", "vat"]
+SelfTrainingKind = Literal["teacher", "mean-teacher", "vat"]
 
 
 class SelfTraining(Protocol):
-    def term(self, sentences: Sequence[Sentence], student: Part) -> Tensor:
+    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         """The loss on ``sentences``, of which ``student`` is what the student makes."""
 
 
-class Teacher:
+class FixedTeacher:
     """The student as it was at the start of the round; it does not move."""
 
     def __init__(
@@ -39,15 +39,15 @@ class Teacher:
         self._confidence = confidence
         self.encoder, self.decoder = copy.deepcopy(encoder), copy.deepcopy(decoder)
 
-    def term(self, sentences: Sequence[Sentence], student: Part) -> Tensor:
+    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         with torch.no_grad():
-            (seen,) = read(self.encoder, self._batcher, self.decoder.labels, [sentences])
+            (seen,) = encode_lists(self.encoder, self._batcher, self.decoder.labels, [sentences])
             says = self.decoder.log_marginals(seen.states, seen.mask).exp()
         thinks = self._student[1].log_marginals(student.states, student.mask)
-        return distillation(says, thinks, student.mask, self._confidence)
+        return distillation_loss(says, thinks, student.mask, self._confidence)
 
 
-class MeanTeacher(Teacher):
+class MeanTeacher(FixedTeacher):
     """Follows the student, as the running mean of what it was (Tarvainen and Valpola 2017)."""
 
     def __init__(
@@ -61,7 +61,7 @@ class MeanTeacher(Teacher):
         super().__init__(encoder, decoder, batcher, confidence)
         self._keep = keep
 
-    def term(self, sentences: Sequence[Sentence], student: Part) -> Tensor:
+    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         with torch.no_grad():
             for mine, theirs in zip((self.encoder, self.decoder), self._student, strict=True):
                 for p, q in zip(mine.parameters(), theirs.parameters(), strict=True):
@@ -84,7 +84,7 @@ class VirtualAdversary:
         self._encoder, self._decoder = encoder, decoder
         self._batcher, self._radius, self._generator = batcher, radius, generator
 
-    def term(self, sentences: Sequence[Sentence], student: Part) -> Tensor:
+    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         batch = self._batcher([sentences])
 
         def log_marginals() -> Tensor:

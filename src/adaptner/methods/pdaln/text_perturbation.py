@@ -13,7 +13,7 @@ from adaptner.methods.pdaln.synonyms import Synonyms
 from adaptner.types import OUTSIDE, Entity, Sentence, Span
 
 
-def distorted(
+def perturb(
     sentence: Sentence,
     synonyms: Synonyms,
     rng: random.Random,

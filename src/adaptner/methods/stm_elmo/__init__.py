@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from adaptner.errors import MethodDoesNotFit
-from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.base import AdaptRequest, MethodConfig
 from adaptner.methods.crossdomain_lm import ENCODER
-from adaptner.methods.families.joint import WithSources
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.stm_elmo.algorithm import ContextualConfig, contextual_tune
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig, adapt_stm_elmo
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import EncoderConfig
@@ -25,7 +25,7 @@ class STMElmoConfig(SourceConfig):
     encoder: EncoderConfig = ENCODER.model_copy(update={"contextual": 100})
 
 
-class STMElmo(WithSources):
+class STMElmo(SourceAndTargetMethod):
     name = "stm-elmo"
     title = "STM+ELMO"
     paper = "Jia2019"
@@ -45,8 +45,8 @@ class STMElmo(WithSources):
             reason = "its encoder has no place for a language model's states (encoder.contextual)"
             raise MethodDoesNotFit(method=self.name, base=base.method, reason=reason)
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
-        return contextual_tune(
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+        return adapt_stm_elmo(
             base,
             given.support,
             self.labelled(base, given.sources),

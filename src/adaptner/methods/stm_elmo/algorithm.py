@@ -10,16 +10,16 @@ from typing import Literal
 from pydantic import Field
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.adaptation.target import Target
-from adaptner.corpora.sentence_stream import Text
-from adaptner.methods.families.raw_text import RawTextConfig, given_text
+from adaptner.adaptation.target import TargetData
+from adaptner.corpora.sentence_stream import SentenceStream
+from adaptner.methods.families.raw_text import RawTextConfig, text_or_labelled
 from adaptner.methods.stm_elmo.language_modelling import learn_language_model
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import LabelSet, Sentence
 
@@ -37,7 +37,7 @@ class ContextualConfig(RawTextConfig, FineTuneConfig):
     zero_shot: bool = Field(False, description="STM-SOURCE: the sources' labels are learnt from")
 
 
-def contextual_tune(
+def adapt_stm_elmo(
     base: Base,
     sentences: Sequence[Sentence],
     sources: Mapping[str, Sequence[Sentence]],
@@ -47,7 +47,7 @@ def contextual_tune(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """First the language model, from the text of ``sources`` and ``unlabelled`` (where there is none,
     ``sentences``); then the tagger, which leaves it as it is: from ``sentences`` (STM-TARGET) or, in
@@ -55,11 +55,11 @@ def contextual_tune(
     pool = [s for own in sources.values() for s in own]
     learnt: Sequence[Sentence] = sentences
     if config.zero_shot:
-        learnt, labels = pool, Target.unseen(base, sources, labels).labels
-    Target.of(base, learnt, labels)  # what is wrong with them is said before any learning
+        learnt, labels = pool, TargetData.unseen(base, sources, labels).labels
+    TargetData.of(base, learnt, labels)  # what is wrong with them is said before any learning
     budget = budget or Budget(config.steps_for(sum(1 for s in learnt if len(s))))
     first = Budget(budget.steps if config.lm_steps is None else config.lm_steps, budget.seconds)
-    text, unlabelled_used = _text(given_text(unlabelled, sentences), sources, config)
+    text, unlabelled_used = _text(text_or_labelled(unlabelled, sentences), sources, config)
     total = first.steps + budget.steps
     own = replace(base, model=copy.deepcopy(base.model))
     encoder = own.model.encoder
@@ -75,7 +75,7 @@ def contextual_tune(
         negatives=config.negatives,
         vocabulary=config.vocabulary,
         seed=seed,
-        run=Run(watch=lambda done, _, remark="": watch(done, total, remark)),
+        run=TrainingRun(watch=lambda done, _, remark="": watch(done, total, remark)),
     )
     tagger = fine_tune(
         own,
@@ -97,13 +97,13 @@ def contextual_tune(
 
 def _text(
     own: Iterable[Sentence], sources: Mapping[str, Sequence[Sentence]], config: ContextualConfig
-) -> tuple[Text, int]:
+) -> tuple[SentenceStream, int]:
     """What the language model reads, mixed, and how many sentences of it are the target's."""
-    parts: list[Text] = []
+    parts: list[SentenceStream] = []
     if config.text != "target":
         parts += config.texts_of_sources(sources.values())
     used = 0
     if config.text != "source":
         parts.append(config.text_of_target(own))
         used = sum(1 for _ in parts[-1])
-    return Text(tuple(parts), None, config.longest), used
+    return SentenceStream(tuple(parts), None, config.longest), used

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from adaptner.nn.batching.word_batch import WordBatch
 from adaptner.nn.encoders.char_cnn import CharCNN
 from adaptner.nn.rnn.bidirectional import BiLSTM
-from adaptner.nn.rnn.parameters import dropout, fan_in, uniform
+from adaptner.nn.rnn.parameters import dropout, fan_in_bound, uniform_parameter
 
 LAYERS = 3  # the spelling, and the states of two layers
 # ELMo has 2,048 filters of widths 1 to 7 over characters of 16 numbers, for a billion words of text.
@@ -26,10 +26,10 @@ class BidirectionalLM(nn.Module):
 
     def __init__(self, letters: int, hidden: int, generator: Generator) -> None:
         super().__init__()
-        self.chars = uniform((1, letters, _EMBEDDED), 0.3, generator)
+        self.chars = uniform_parameter((1, letters, _EMBEDDED), 0.3, generator)
         self.char_cnn = CharCNN(_EMBEDDED, _WIDTHS, _FILTERS, generator)
         filters = self.char_cnn.width
-        self.projection = fan_in((1, hidden, filters), filters, generator)
+        self.projection = fan_in_bound((1, hidden, filters), filters, generator)
         self.lower = BiLSTM(hidden, hidden, generator)
         self.upper = BiLSTM(hidden, hidden, generator)
         self.width = 2 * hidden

@@ -12,21 +12,21 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 
-from adaptner.bilevel import uniform
+from adaptner.bilevel import equal_weights
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import Given, MethodConfig
+from adaptner.methods.base import AdaptRequest, MethodConfig
 from adaptner.methods.families.source_pretrained import (
+    FitContext,
     Iteration,
-    Scene,
     SourceConfig,
-    SourceLearner,
+    SourcePretrainedMethod,
 )
-from adaptner.methods.wpz.adaptation import PrototypeTuneConfig, episode_loss, prototype_tune
+from adaptner.methods.wpz.adaptation import PrototypeTuneConfig, adapt_prototypes, episode_loss
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.model import Losses, ModelShape
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Report
+from adaptner.training.loop import StepMetrics
 
 
 class WPZConfig(SourceConfig):
@@ -40,7 +40,7 @@ class WPZConfig(SourceConfig):
         return ModelShape(decoder="prototypes", shared=True)
 
 
-class WPZ(SourceLearner):
+class WPZ(SourcePretrainedMethod):
     name = "wpz"
     title = "WPZ"
     paper = "MetaNER"
@@ -49,12 +49,12 @@ class WPZ(SourceLearner):
     Config: ClassVar[type[MethodConfig]] = WPZConfig
     config: WPZConfig
 
-    def iteration(self, scene: Scene) -> Iteration:
+    def iteration(self, scene: FitContext) -> Iteration:
         config, model, noise = self.config, scene.model, scene.state.noise
         tasks = TaskSource([d.corpora for d in scene.sources], config.k)
         classes = len(model.labels_of(0).tags)
 
-        def iterate(iteration: int) -> Report:
+        def iterate(iteration: int) -> StepMetrics:
             drawn = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]
             domains = [task.domain for task in drawn]
             (support, query), rows = scene.batches(
@@ -71,14 +71,14 @@ class WPZ(SourceLearner):
                 classes,
             )
             found = torch.autograd.grad(losses.sum(), list(start.values()))
-            weights = uniform(Losses(losses, None, losses))
+            weights = equal_weights(Losses(losses, None, losses))
             model.add_gradients(domains, dict(zip(start, found, strict=True)), weights, rows)
             loss = float(losses.detach().mean())
-            return Report(loss, {"label": loss}, f"loss {loss:.2f}")
+            return StepMetrics(loss, {"label": loss}, f"loss {loss:.2f}")
 
         return iterate
 
-    def tagger(self, base: Base, given: Given) -> Tagger:
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         if not self.config.retrain:
             given = replace(given, budget=Budget(0))
-        return prototype_tune(base, given.support, self.config.adaptation, **given.options())
+        return adapt_prototypes(base, given.support, self.config.adaptation, **given.options())

@@ -10,22 +10,22 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from adaptner.adaptation.descent import Batches, descend
-from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, set_gradients
-from adaptner.adaptation.target import Target
+from adaptner.adaptation.descent import SentenceBatches, take_steps
+from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, compute_gradients
+from adaptner.adaptation.target import TargetData
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.decoders.prototypes import (
-    Prototypes,
+    PrototypeDecoder,
     class_means,
     class_sums,
     prototype_scores,
     token_losses,
 )
-from adaptner.nn.encoders.active_vocabulary import NarrowTable
+from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
 from adaptner.nn.encoders.base import Encoder
-from adaptner.progress import Watch, silent
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
@@ -40,7 +40,7 @@ class PrototypeTuneConfig(FineTuneConfig):
 ENCODED_AT_ONCE = 64  # sentences; a target may have thousands
 
 
-def prototype_tune(
+def adapt_prototypes(
     base: Base,
     sentences: Sequence[Sentence],
     config: FineTuneConfig,
@@ -48,23 +48,23 @@ def prototype_tune(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: Watch = silent,
+    watch: ProgressCallback = no_progress,
 ) -> Tagger:
     """A step draws a batch and classifies one half of it by the means of the other. One sentence
     cannot be halved: its means are taken as they are."""
-    target = Target.of(base, sentences, labels)
+    target = TargetData.of(base, sentences, labels)
     budget = budget or Budget(config.steps_for(len(target.sentences)))
     if len(target.sentences) < 2:
         budget = Budget(0)
     generator = torch.Generator().manual_seed(seed)
     encoder = copy.deepcopy(base.model.encoder)
     known = base.model.decoder_of(0)
-    assert isinstance(known, Prototypes)
-    decoder = Prototypes(encoder.width, target.labels, generator)
+    assert isinstance(known, PrototypeDecoder)
+    decoder = PrototypeDecoder(encoder.width, target.labels, generator)
     decoder.outside = copy.deepcopy(known.outside)
-    table = NarrowTable(encoder, base.batcher, target.sentences)
+    table = ActiveVocabulary(encoder, base.batcher, target.sentences)
     optimiser = config.optimiser_of(encoder, [decoder.outside])
-    batches = Batches(target.sentences, max(2, config.batch), random.Random(seed))
+    batches = SentenceBatches(target.sentences, max(2, config.batch), random.Random(seed))
     classes = len(target.labels.tags)
 
     def fill() -> float:
@@ -81,12 +81,12 @@ def prototype_tune(
             decoder.outside,
             classes,
         ).mean()
-        set_gradients(loss, optimiser.parameters)
+        compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = descend(fill, optimiser, budget, watch)
+    steps = take_steps(fill, optimiser, budget, watch)
     decoder.remember(*target_means(encoder, table.batcher, target))
-    table.widen()
+    table.restore()
     facts = adaptation_facts(base, target, steps, seed)
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 
@@ -108,7 +108,7 @@ def episode_loss(
 
 
 @torch.no_grad()
-def target_means(encoder: Encoder, batcher: Batcher, target: Target) -> tuple[Tensor, Tensor]:
+def target_means(encoder: Encoder, batcher: Batcher, target: TargetData) -> tuple[Tensor, Tensor]:
     classes = len(target.labels.tags)
     sums = torch.zeros(1, classes, encoder.width)
     counts = torch.zeros(1, classes)

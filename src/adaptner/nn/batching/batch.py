@@ -25,7 +25,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Arranged:
+class ArrangedSentences:
     """Tasks in the order in which they are encoded: each one's longest sentence first."""
 
     tasks: tuple[tuple[Sentence, ...], ...]
@@ -58,10 +58,10 @@ class Batcher(ABC):
                 for number in known.numbers(s)
             ]
             tags = torch.from_numpy(numbers)
-        return self._read(Arranged(chosen, lengths, mask, tags, tuple(map(tuple, orders))))
+        return self._read(ArrangedSentences(chosen, lengths, mask, tags, tuple(map(tuple, orders))))
 
     @abstractmethod
-    def _read(self, arranged: Arranged) -> Batch:
+    def _read(self, arranged: ArrangedSentences) -> Batch:
         """The batch of sentences that are in order."""
 
     @abstractmethod

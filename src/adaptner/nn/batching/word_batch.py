@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adaptner.nn.batching.batch import Arranged, Batch, Batcher
+from adaptner.nn.batching.batch import ArrangedSentences, Batch, Batcher
 from adaptner.nn.batching.word_shapes import KINDS, shape_of
 from adaptner.nn.rnn.packing import Packing
 from adaptner.types import LabelSet, Sentence
@@ -27,7 +27,7 @@ REMEMBERED = 200_000  # words; bounded, whatever a user tags
 
 
 @dataclass(frozen=True)
-class Pieces:
+class NgramRows:
     """The n-grams of the words that have no row in the word vectors, one word after another."""
 
     rows: Tensor  # (P,) in the table of n-grams
@@ -44,9 +44,9 @@ class WordBatch(Batch):
     char_packing: Packing
     index: Tensor  # (G, B, L) which distinct word stands where
     packing: Packing
-    pieces: Pieces | None = None  # with vectors that have n-grams, if a word here needs them
+    pieces: NgramRows | None = None  # with vectors that have n-grams, if a word here needs them
     numbers: np.ndarray | None = None  # (G, W) of the distinct words in ``known``
-    known: KnownWords | None = None
+    known: WordIndex | None = None
 
     def of_words(self, places: np.ndarray) -> WordBatch:
         """The same, but of the distinct words there are only those at ``places``, in rising order:
@@ -57,7 +57,7 @@ class WordBatch(Batch):
         return replace(self, **self.known.spelled(numbers), numbers=numbers)
 
 
-class KnownWords:
+class WordIndex:
     """What is known of every word met so far, in arrays that a batch picks its rows from.
 
     Word 0 is the filler of tasks that have fewer distinct words than their neighbours."""
@@ -104,7 +104,7 @@ class KnownWords:
             "pieces": self.pieces_of(numbers),
         }
 
-    def pieces_of(self, numbers: np.ndarray) -> Pieces | None:
+    def pieces_of(self, numbers: np.ndarray) -> NgramRows | None:
         """Those of the words ``numbers`` that are made up of n-grams."""
         if not self.pieces:
             return None
@@ -117,7 +117,7 @@ class KnownWords:
             return None
         places, rows = zip(*found, strict=True)
         starts = np.cumsum([0, *map(len, rows[:-1])])
-        return Pieces(
+        return NgramRows(
             rows=torch.from_numpy(np.concatenate(rows, dtype=np.int64)),
             starts=torch.from_numpy(starts),
             places=torch.tensor(places),
@@ -129,7 +129,7 @@ class WordBatcher(Batcher):
         self.vectors = vectors
         self.alphabet = alphabet
         self._chars = {c: i + 2 for i, c in enumerate(alphabet)}
-        self._words = KnownWords()
+        self._words = WordIndex()
 
     def spelled(self, word: str) -> list[int]:
         """The characters of a word that are read, as numbers."""
@@ -159,10 +159,10 @@ class WordBatcher(Batcher):
         )
         return torch.tensor([*kept, unknown]), WordBatcher(fewer, self.alphabet)
 
-    def _read(self, arranged: Arranged) -> WordBatch:
+    def _read(self, arranged: ArrangedSentences) -> WordBatch:
         words = self._words
         if len(words.number) > REMEMBERED:
-            words = self._words = KnownWords()
+            words = self._words = WordIndex()
         mask = arranged.mask
         distinct, places = [], []
         for task in arranged.tasks:
@@ -188,7 +188,7 @@ class WordBatcher(Batcher):
             known=words,
         )
 
-    def _numbers(self, words: KnownWords, task: Sequence[Sentence]) -> np.ndarray:
+    def _numbers(self, words: WordIndex, task: Sequence[Sentence]) -> np.ndarray:
         known = words.number
         found = []
         for sentence in task:

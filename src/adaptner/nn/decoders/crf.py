@@ -10,8 +10,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.decoders.forward_backward import log_marginals
-from adaptner.nn.decoders.span_confidence import certainty, following_of, marginals_of, messages
-from adaptner.nn.rnn.parameters import fan_in, uniform
+from adaptner.nn.decoders.span_confidence import (
+    forward_backward_messages,
+    next_tag_probabilities,
+    span_confidence,
+    tag_marginals,
+)
+from adaptner.nn.rnn.parameters import fan_in_bound, uniform_parameter
 from adaptner.types import OUTSIDE, LabelSet
 
 FORBIDDEN = -1e4  # finite, so that masked arithmetic stays free of NaN
@@ -21,7 +26,7 @@ _TREE_UP_TO, _TREE_ELSE_UP_TO = 5, 9
 _CALM = 60.0  # nats between a token's best and worst tag, up to which probabilities serve
 
 
-class Limits:
+class TagConstraints:
     """What the tag schemes of G tasks forbid; a task with fewer tags than another has no use for
     the surplus ones, which nothing leads to."""
 
@@ -72,19 +77,19 @@ class CRF(nn.Module):
         super().__init__()
         tags = len(labels.tags)
         self.labels = labels
-        self.limits = Limits([labels])
-        self.weight = fan_in((1, tags, width), width, generator)
-        self.bias = fan_in((1, tags), width, generator)
-        self.transition = uniform((1, tags, tags), 0.1, generator)
-        self.start = uniform((1, tags), 0.1, generator)
-        self.end = uniform((1, tags), 0.1, generator)
+        self.limits = TagConstraints([labels])
+        self.weight = fan_in_bound((1, tags, width), width, generator)
+        self.bias = fan_in_bound((1, tags), width, generator)
+        self.transition = uniform_parameter((1, tags, tags), 0.1, generator)
+        self.start = uniform_parameter((1, tags), 0.1, generator)
+        self.end = uniform_parameter((1, tags), 0.1, generator)
 
     def fresh(self, labels: LabelSet, generator: Generator) -> CRF:
         """A new decoder of the same input width for another label set."""
         return CRF(self.weight.shape[2], labels, generator)
 
     def forward(
-        self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
+        self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
         emissions, moves, start, end = self._scores(states, limits or self.limits)
@@ -104,17 +109,17 @@ class CRF(nn.Module):
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """P(tag at token | sentence), (G, B, L, T)."""
-        found = marginals_of(*messages(*self._scores(states, self.limits), mask))
+        found = tag_marginals(*forward_backward_messages(*self._scores(states, self.limits), mask))
         return (found * mask[..., None]).to(states.dtype)
 
     @torch.no_grad()
-    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+    def path_confidence(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
         """How sure each token of the path ``tags`` is, (3, G, B, L), of what ``tag_scores`` gives: see
         ``nn/decoders/span_confidence.py``."""
         moves, start, end = self._moves(scores, self.limits)
-        before, ahead = messages(scores, moves, start, end, mask)
-        following = following_of(moves, ahead, tags)
-        return certainty(marginals_of(before, ahead), following, tags, mask, self.labels)
+        before, ahead = forward_backward_messages(scores, moves, start, end, mask)
+        following = next_tag_probabilities(moves, ahead, tags)
+        return span_confidence(tag_marginals(before, ahead), following, tags, mask, self.labels)
 
     def log_marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """log P(tag at token | sentence), (G, B, L, T), to be differentiated by states and φ."""
@@ -131,12 +136,14 @@ class CRF(nn.Module):
             )
         return flat.view(len(flat), *states.shape[1:3], -1)
 
-    def _moves(self, scores: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor]:
+    def _moves(self, scores: Tensor, limits: TagConstraints) -> tuple[Tensor, Tensor, Tensor]:
         dtype = scores.dtype
         moves = self.transition + limits.moves.to(dtype)
         return moves, self.start + limits.starts.to(dtype), self.end + limits.ends.to(dtype)
 
-    def _scores(self, states: Tensor, limits: Limits) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _scores(
+        self, states: Tensor, limits: TagConstraints
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         scores = self.tag_scores(states)
         return scores, *self._moves(scores, limits)
 

@@ -11,14 +11,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.decoders.crf import FORBIDDEN, Limits
-from adaptner.nn.decoders.token_tags import TokenTags
+from adaptner.nn.decoders.crf import FORBIDDEN, TagConstraints
+from adaptner.nn.decoders.token_tags import TokenwiseDecoder
 from adaptner.types import LabelSet
 
 OUTSIDE = 0  # the number of O in every label set
 
 
-class Prototypes(TokenTags):
+class PrototypeDecoder(TokenwiseDecoder):
     """φ: ``outside`` is learned, ``means`` are set from labelled sentences (``remember``)."""
 
     kind: ClassVar[Literal["prototypes"]] = "prototypes"
@@ -36,7 +36,7 @@ class Prototypes(TokenTags):
         self.means, self.seen = means.detach(), seen
 
     def forward(
-        self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
+        self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
         return token_losses(self.tag_scores(states), tags, mask, self.seen)

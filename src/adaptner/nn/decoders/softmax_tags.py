@@ -9,13 +9,13 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from adaptner.nn.decoders.crf import Limits
-from adaptner.nn.decoders.token_tags import TokenTags
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.decoders.crf import TagConstraints
+from adaptner.nn.decoders.token_tags import TokenwiseDecoder
+from adaptner.nn.rnn.parameters import fan_in_bound
 from adaptner.types import LabelSet
 
 
-class SoftmaxTags(TokenTags):
+class SoftmaxDecoder(TokenwiseDecoder):
     """φ: a linear layer to tag scores."""
 
     kind: ClassVar[Literal["softmax"]] = "softmax"
@@ -24,11 +24,11 @@ class SoftmaxTags(TokenTags):
         super().__init__()
         tags = len(labels.tags)
         self.labels = labels
-        self.weight = fan_in((1, tags, width), width, generator)
-        self.bias = fan_in((1, tags), width, generator)
+        self.weight = fan_in_bound((1, tags, width), width, generator)
+        self.bias = fan_in_bound((1, tags), width, generator)
 
     def forward(
-        self, states: Tensor, tags: Tensor, mask: Tensor, limits: Limits | None = None
+        self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
         scores = self.tag_scores(states)

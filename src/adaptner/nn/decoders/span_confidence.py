@@ -19,7 +19,7 @@ _LEAST = 1e-300  # what a probability is never below: its logarithm stays finite
 _FAR = -300.0  # nats below a token's best tag; with more, what must be could underflow to nothing
 
 
-def messages(
+def forward_backward_messages(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> tuple[Tensor, Tensor]:
     """``before`` and ``ahead``, (G, B, L, T): how likely each tag is by what stands before the token,
@@ -43,18 +43,18 @@ def messages(
     return torch.stack(before, 2), torch.stack(ahead[::-1], 2)
 
 
-def marginals_of(before: Tensor, ahead: Tensor) -> Tensor:
+def tag_marginals(before: Tensor, ahead: Tensor) -> Tensor:
     """P(tag at token | sentence)."""
     return _shared(before * ahead)
 
 
-def following_of(moves: Tensor, ahead: Tensor, tags: Tensor) -> Tensor:
+def next_tag_probabilities(moves: Tensor, ahead: Tensor, tags: Tensor) -> Tensor:
     """P(tag of the next token | this token's is that of the path), (G, B, L - 1, T)."""
     task = torch.arange(len(tags))[:, None, None]
     return _shared(moves.double().exp()[task, tags[..., :-1]] * ahead[:, :, 1:])
 
 
-def certainty(
+def span_confidence(
     marginals: Tensor, following: Tensor, tags: Tensor, mask: Tensor, labels: LabelSet
 ) -> Tensor:
     """Logarithms of three probabilities of each token of a path, (3, G, B, L): that its tag is right;

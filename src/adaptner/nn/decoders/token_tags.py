@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from adaptner.nn.decoders.span_confidence import certainty
+from adaptner.nn.decoders.span_confidence import span_confidence
 from adaptner.types import LabelSet
 
 
-class TokenTags(nn.Module, ABC):
+class TokenwiseDecoder(nn.Module, ABC):
     """Any path can come out, and is read as conlleval does."""
 
     labels: LabelSet
@@ -35,8 +35,8 @@ class TokenTags(nn.Module, ABC):
         return self.tag_scores(states).softmax(-1)
 
     @torch.no_grad()
-    def sure(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
+    def path_confidence(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
         """How sure each token of ``tags`` is (``nn/decoders/span_confidence.py``), of what ``tag_scores`` gives: the
         tag of one tells nothing of the next one's."""
         every = scores.softmax(-1).double()
-        return certainty(every, every[:, :, 1:], tags, mask, self.labels)
+        return span_confidence(every, every[:, :, 1:], tags, mask, self.labels)

@@ -3,7 +3,7 @@
 A table of 75,000 words is read in a few hundred places by a batch and in a few thousand by a run.
 Gradients and optimiser moments of all the other rows would cost more than everything else. Within an
 iteration, the stacked parameters hold only the rows its batches read (``rows_of``, ``narrow``);
-within a run, the model holds only the rows its sentences read (``NarrowTable``).
+within a run, the model holds only the rows its sentences read (``ActiveVocabulary``).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from adaptner.types import Sentence
 AnyBatch = TypeVar("AnyBatch", bound=Batch)
 
 
-def rows_of(encoder: Encoder, batches: Sequence[Batch]) -> Tensor | None:
+def rows_in_use(encoder: Encoder, batches: Sequence[Batch]) -> Tensor | None:
     """The rows of the table that ``batches`` read, in order; None for one that is not trained."""
     if encoder.table is None:
         return None
     return torch.cat([batch.rows.flatten() for batch in batches]).unique()
 
 
-def narrow(batch: AnyBatch, rows: Tensor | None) -> AnyBatch:
+def restrict_batch(batch: AnyBatch, rows: Tensor | None) -> AnyBatch:
     """The batch as it reads a table of ``rows`` alone."""
     return batch if rows is None else replace(batch, rows=torch.searchsorted(rows, batch.rows))
 
 
-class NarrowTable:
+class ActiveVocabulary:
     """Round a run: ``batcher`` and ``encoder`` know only the words of ``sentences``, and ``words``
     besides, until ``widen`` puts the learned rows back among all the others."""
 
@@ -54,7 +54,7 @@ class NarrowTable:
         self._full = encoder.get_parameter(encoder.table).detach()
         _put(encoder, self._full[:, self._rows])
 
-    def widen(self) -> None:
+    def restore(self) -> None:
         if self._full is None:
             return
         assert self._encoder.table is not None

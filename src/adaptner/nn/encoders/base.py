@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batching.batch import Batch
-from adaptner.nn.encoders.word_cache import WordMemory
+from adaptner.nn.encoders.word_cache import WordCache
 
 
 class Encoder(nn.Module, ABC):
@@ -32,7 +32,7 @@ class Encoder(nn.Module, ABC):
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """``noise`` switches dropout on."""
 
-    def read_out(self, batch: Batch, weight: Tensor, memory: WordMemory | None = None) -> Tensor:
+    def read_out(self, batch: Batch, weight: Tensor, memory: WordCache | None = None) -> Tensor:
         """What a linear layer (G, T, width) makes of the states, (G, B, L, T): for tagging, where an
         encoder may know a shorter way than over its states, and what it has made of words before."""
         return self(batch) @ weight[:, None].mT

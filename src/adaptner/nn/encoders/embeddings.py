@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from adaptner.nn.batching.word_batch import Pieces
+from adaptner.nn.batching.word_batch import NgramRows
 from adaptner.vectors.word_vectors import WordVectors
 
 
-class FrozenWords(nn.Module):
+class FrozenEmbeddings(nn.Module):
     """Looks rows up in the (memory-mapped or packed) table; a word without a row is the mean of its
     pieces, or zero if it has none. No parameters, so an inner loop never copies it."""
 
@@ -22,10 +22,10 @@ class FrozenWords(nn.Module):
         self._unknown = len(vectors.words)
         self.width = vectors.width
 
-    def __deepcopy__(self, memo: object) -> FrozenWords:
+    def __deepcopy__(self, memo: object) -> FrozenEmbeddings:
         return self  # nothing in it ever changes
 
-    def forward(self, rows: Tensor, pieces: Pieces | None = None) -> Tensor:
+    def forward(self, rows: Tensor, pieces: NgramRows | None = None) -> Tensor:
         """(G, W) -> (G, W, width)"""
         numbers = rows.numpy()
         known = numbers < self._unknown
@@ -36,7 +36,7 @@ class FrozenWords(nn.Module):
             looked_up.view(-1, self.width)[pieces.places] = self._made_up(pieces)
         return looked_up
 
-    def _made_up(self, pieces: Pieces) -> Tensor:
+    def _made_up(self, pieces: NgramRows) -> Tensor:
         """(words, width). Each n-gram is unpacked once, however many words share it, so that memory
         is bounded by the table of n-grams."""
         assert self._grams is not None  # pieces are its rows
@@ -45,7 +45,7 @@ class FrozenWords(nn.Module):
         return F.embedding_bag(torch.from_numpy(each), unpacked, pieces.starts, mode="mean")
 
 
-class TunedWords(nn.Module):
+class TrainableEmbeddings(nn.Module):
     """A trainable copy with one more row for unknown words, which starts at zero.
 
     n-grams are dropped: fixed ones would not follow the table as it moves away from them, so unknown
@@ -58,7 +58,7 @@ class TunedWords(nn.Module):
         self.table = nn.Parameter(torch.from_numpy(np.concatenate([table, blank]))[None])
         self.width = vectors.width
 
-    def forward(self, rows: Tensor, pieces: Pieces | None = None) -> Tensor:
+    def forward(self, rows: Tensor, pieces: NgramRows | None = None) -> Tensor:
         tasks, count, width = self.table.shape
         offset = torch.arange(tasks)[:, None] * count
         return F.embedding(rows + offset, self.table.reshape(-1, width))

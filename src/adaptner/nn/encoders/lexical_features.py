@@ -19,7 +19,7 @@ STATES, WORD, BESIDE, SHAPE = 8.0, 8.0, 4.0, 2.4  # lengths of the parts
 OLDER_STATES = 4.0  # of models from before the states knew names
 
 
-def wide_width(states: int, words: int) -> int:
+def lexical_width(states: int, words: int) -> int:
     return states + 3 * words + KINDS
 
 
@@ -28,7 +28,9 @@ def word_part(states: int, words: int) -> slice:
     return slice(states, states + words)
 
 
-def widened(states: Tensor, words: Tensor, batch: WordBatch, length: float = STATES) -> Tensor:
+def add_lexical_features(
+    states: Tensor, words: Tensor, batch: WordBatch, length: float = STATES
+) -> Tensor:
     """(G, B, L, states) and the vectors (G, W, words) of the distinct words ->
     (G, B, L, wide_width), the states brought to ``length``. Zero beyond a sentence's end, as the states are."""
     task = torch.arange(len(batch.index))[:, None, None]

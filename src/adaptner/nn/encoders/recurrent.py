@@ -24,17 +24,17 @@ from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.char_cnn import CharCNN
 from adaptner.nn.encoders.char_lstm import CharLSTM
-from adaptner.nn.encoders.embeddings import FrozenWords, TunedWords
+from adaptner.nn.encoders.embeddings import FrozenEmbeddings, TrainableEmbeddings
 from adaptner.nn.encoders.lexical_features import (
     OLDER_STATES,
+    add_lexical_features,
+    lexical_width,
     read_out,
-    wide_width,
-    widened,
     word_scores,
 )
-from adaptner.nn.encoders.word_cache import WordMemory
-from adaptner.nn.rnn.layers import recurrent_layer
-from adaptner.nn.rnn.parameters import dropout, uniform
+from adaptner.nn.encoders.word_cache import WordCache
+from adaptner.nn.rnn.layers import make_recurrent_layer
+from adaptner.nn.rnn.parameters import dropout, uniform_parameter
 from adaptner.registry import load
 
 # STM+ELMo's own, named and not imported: only encoders that read a language model load it
@@ -93,12 +93,12 @@ class RecurrentEncoder(Encoder):
     def __init__(self, config: EncoderConfig, batcher: WordBatcher, generator: Generator) -> None:
         super().__init__()
         self.config = config
-        layer = TunedWords if config.tune_words else FrozenWords
+        layer = TrainableEmbeddings if config.tune_words else FrozenEmbeddings
         self.words = layer(batcher.vectors)
         inputs = self.words.width
         self.chars = self.char_cnn = self.char_lstm = None
         if config.char_cnn_filters or config.char_lstm:  # a parameter nobody reads has no gradient
-            self.chars = uniform(
+            self.chars = uniform_parameter(
                 (1, len(batcher.alphabet) + 2, config.char_embedding), 0.3, generator
             )
         if config.char_cnn_filters:
@@ -117,14 +117,14 @@ class RecurrentEncoder(Encoder):
             )
             self.mix = load(f"{_LANGUAGE_MODEL}:LayerMix")()
             inputs += self.language_model.width
-        self.recurrent = recurrent_layer(config.recurrent, inputs, config.hidden, generator)
+        self.recurrent = make_recurrent_layer(config.recurrent, inputs, config.hidden, generator)
         self.width = self.recurrent.width
         if config.wide:
-            self.width = wide_width(self.width, self.words.width)
+            self.width = lexical_width(self.width, self.words.width)
 
     @property
     def table(self) -> str | None:
-        return "words.table" if isinstance(self.words, TunedWords) else None
+        return "words.table" if isinstance(self.words, TrainableEmbeddings) else None
 
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """Dropout on the input is drawn per distinct word: the word is hidden in the same places
@@ -134,9 +134,9 @@ class RecurrentEncoder(Encoder):
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
         if not self.config.wide:
             return unpacked
-        return widened(unpacked, words, batch, self.config.state_length)
+        return add_lexical_features(unpacked, words, batch, self.config.state_length)
 
-    def read_out(self, batch: Batch, weight: Tensor, memory: WordMemory | None = None) -> Tensor:
+    def read_out(self, batch: Batch, weight: Tensor, memory: WordCache | None = None) -> Tensor:
         assert isinstance(batch, WordBatch)
         if not self.config.wide:
             return super().read_out(batch, weight)

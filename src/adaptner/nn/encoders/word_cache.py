@@ -17,7 +17,7 @@ from torch import Tensor
 # Words that are kept; a BiLSTM's gates take some six kilobytes of each.
 MOST = 6000
 
-Fresh = Callable[[np.ndarray], tuple[Tensor, ...]]  # places of words to tables, a row a word
+ComputeWords = Callable[[np.ndarray], tuple[Tensor, ...]]  # places of words to tables, a row a word
 
 
 class _Kept:
@@ -36,13 +36,13 @@ class _Kept:
             self.filled[numbers] = True
 
 
-class WordMemory:
+class WordCache:
     """May be asked from several threads: a word is said to be kept after it is."""
 
     def __init__(self) -> None:
         self._kept = _Kept(None)
 
-    def rows(self, known: object, numbers: np.ndarray, fresh: Fresh) -> tuple[Tensor, ...]:
+    def rows(self, known: object, numbers: np.ndarray, fresh: ComputeWords) -> tuple[Tensor, ...]:
         """What ``fresh`` gives for the words ``numbers`` (W,): it is asked for those only that are not
         kept. Words are numbered as they are met, so that the first numbers are the frequent ones.
         All is forgotten when ``known`` is another: who gave the numbers, and with which parameters."""

@@ -5,27 +5,27 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.heads.domain_head import domain_loss
+from adaptner.nn.heads.domain_head import domain_classification_loss
 from adaptner.nn.losses.gradient_reversal import reverse_gradient
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.rnn.parameters import fan_in_bound
 
 
-class AttentionHead(nn.Module):
+class AttentionDomainClassifier(nn.Module):
     """γ. The paper says "MLP" and no more: one hidden layer as wide as the states, tanh."""
 
     def __init__(self, width: int, classes: int, generator: Generator, reversal: bool) -> None:
         super().__init__()
-        self.attention_weight = fan_in((1, width), width, generator)
-        self.attention_bias = fan_in((1, 1), width, generator)
-        self.hidden_weight = fan_in((1, width, width), width, generator)
-        self.hidden_bias = fan_in((1, width), width, generator)
-        self.weight = fan_in((1, classes, width), width, generator)
-        self.bias = fan_in((1, classes), width, generator)
+        self.attention_weight = fan_in_bound((1, width), width, generator)
+        self.attention_bias = fan_in_bound((1, 1), width, generator)
+        self.hidden_weight = fan_in_bound((1, width, width), width, generator)
+        self.hidden_bias = fan_in_bound((1, width), width, generator)
+        self.weight = fan_in_bound((1, classes, width), width, generator)
+        self.bias = fan_in_bound((1, classes), width, generator)
         self.reversal = reversal
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
         """Eq. 13, averaged over each task's sentences: (G,). ``classes`` (G,), one a task."""
-        return domain_loss(self.scores(states, mask), classes)
+        return domain_classification_loss(self.scores(states, mask), classes)
 
     def scores(self, states: Tensor, mask: Tensor) -> Tensor:
         """Of each class for each sentence, (G, B, classes)."""

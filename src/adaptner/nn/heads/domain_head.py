@@ -8,16 +8,16 @@ from torch.nn import functional as F
 
 from adaptner.nn.heads.pooling import sentence_means
 from adaptner.nn.losses.gradient_reversal import reverse_gradient
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.rnn.parameters import fan_in_bound
 
 
-class DomainHead(nn.Module):
+class DomainClassifier(nn.Module):
     def __init__(
         self, width: int, classes: int, generator: Generator, reversal: bool = False
     ) -> None:
         super().__init__()
-        self.weight = fan_in((1, classes, width), width, generator)
-        self.bias = fan_in((1, classes), width, generator)
+        self.weight = fan_in_bound((1, classes, width), width, generator)
+        self.bias = fan_in_bound((1, classes), width, generator)
         self.reversal = reversal  # the ruling's measured option; HGDA itself adds the loss
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
@@ -26,10 +26,12 @@ class DomainHead(nn.Module):
         if self.reversal:
             states = reverse_gradient(states)
         mean = sentence_means(states, mask)  # (G, B, width)
-        return domain_loss(torch.baddbmm(self.bias[:, None], mean, self.weight.mT), classes)
+        return domain_classification_loss(
+            torch.baddbmm(self.bias[:, None], mean, self.weight.mT), classes
+        )
 
 
-def domain_loss(scores: Tensor, classes: Tensor) -> Tensor:
+def domain_classification_loss(scores: Tensor, classes: Tensor) -> Tensor:
     """Mean cross-entropy of (G, B, classes) scores where all sentences of a task are of one class."""
     chosen = F.log_softmax(scores, -1)[torch.arange(len(classes)), :, classes]
     return -chosen.mean(1)

@@ -12,8 +12,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from adaptner.nn.heads.label_probes import StateSenses
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.heads.label_probes import LabelProbes
+from adaptner.nn.rnn.parameters import fan_in_bound
 
 OUTSIDE_IT, BEGINS, GOES_ON = range(3)
 _RARE = -6.0  # log odds of a name before anything is learnt
@@ -30,15 +30,15 @@ class WeakLabels:
     shares: Tensor  # (P,)
 
 
-class NamingHead(nn.Module):
+class LabelNameHead(nn.Module):
     """Linear over states, so that what it knows can become a row of a linear φ."""
 
     def __init__(self, width: int, names: int, generator: Generator) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(names, width))
         self.bias = nn.Parameter(torch.full((names,), _RARE))
-        self.border_weight = fan_in((3, width), width, generator)
-        self.border_bias = fan_in((3,), width, generator)
+        self.border_weight = fan_in_bound((3, width), width, generator)
+        self.border_bias = fan_in_bound((3,), width, generator)
 
     def forward(self, states: Tensor, labels: WeakLabels, noise: Generator) -> Tensor:
         """Cross-entropy of borders, mean over tokens, and of names, summed over names. ``states``
@@ -64,6 +64,6 @@ class NamingHead(nn.Module):
         stands_for[count:] = others / max(kept, 1)
         return borders + (costs * stands_for).sum() / stands_for.sum()
 
-    def senses(self, names: Sequence[str]) -> StateSenses:
+    def senses(self, names: Sequence[str]) -> LabelProbes:
         told = (self.weight, self.bias, self.border_weight, self.border_bias)
-        return StateSenses(tuple(names), *(t.detach().half().float() for t in told))
+        return LabelProbes(tuple(names), *(t.detach().half().float() for t in told))

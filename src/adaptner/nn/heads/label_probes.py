@@ -21,7 +21,7 @@ _NAMES = "names"
 
 
 @dataclass(frozen=True, eq=False)
-class StateSenses:
+class LabelProbes:
     """The log odds of name i, for a state s as a linear φ reads it, are weight[i] · s + bias[i]; those
     of borders likewise, of a token that is outside, begins a thing or goes on with it."""
 
@@ -45,7 +45,7 @@ class StateSenses:
         return save({**tensors, _NAMES: words})
 
     @classmethod
-    def of(cls, content: bytes) -> StateSenses:
+    def of(cls, content: bytes) -> LabelProbes:
         tensors = load(content)
         names = json.loads(bytes(tensors[_NAMES].numpy()))
         weight, bias, *borders = (tensors[name].float() for name in _TENSORS)

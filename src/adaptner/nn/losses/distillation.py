@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 
-def distillation(teacher: Tensor, student: Tensor, mask: Tensor, confidence: float = 0.0) -> Tensor:
+def distillation_loss(
+    teacher: Tensor, student: Tensor, mask: Tensor, confidence: float = 0.0
+) -> Tensor:
     """-Σ p_teacher log p_student over the tags, averaged over the tokens of ``mask``.
 
     ``teacher`` (..., T) are probabilities, ``student`` (..., T) their logarithms. Tokens of which the
@@ -17,7 +19,7 @@ def distillation(teacher: Tensor, student: Tensor, mask: Tensor, confidence: flo
     return torch.where(counted, costs, 0.0).sum() / counted.sum().clamp(min=1)
 
 
-def divergence(first: Tensor, second: Tensor, mask: Tensor) -> Tensor:
+def kl_divergence(first: Tensor, second: Tensor, mask: Tensor) -> Tensor:
     """KL(first || second) of log-probabilities (..., T), averaged over the tokens of ``mask``."""
     costs = (first.exp() * (first - second)).sum(-1)
     return torch.where(mask, costs, 0.0).sum() / mask.sum()

@@ -17,7 +17,9 @@ _BLOCK = 256  # points at a time, against all others
 _CHUNK = 65536  # pairs of which powers are taken at a time: they stay in the processor's cache
 
 
-def mmd(first: Tensor, second: Tensor, widths: int = WIDTHS, middle: float | None = None) -> Tensor:
+def maximum_mean_discrepancy(
+    first: Tensor, second: Tensor, widths: int = WIDTHS, middle: float | None = None
+) -> Tensor:
     """Eq. 4, the squared discrepancy of (N, d) and (M, d): between 0 and 2, and 0 for equal samples.
 
     k(a, b) is the mean over u of exp(-|a - b|^2 / (middle 2^(u - widths // 2))). ``middle`` is, unless
@@ -50,7 +52,7 @@ def label_aware_mmd(
     if shared:
         sides = (_by_tag(first, first_tags, shared), _by_tag(second, second_tags, shared))
         for ours, theirs in zip(*sides, strict=True):
-            total = total + mmd(ours, theirs, widths)
+            total = total + maximum_mean_discrepancy(ours, theirs, widths)
     return weight * total
 
 

@@ -10,16 +10,16 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.losses.distillation import divergence
+from adaptner.nn.losses.distillation import kl_divergence
 
-Read = Callable[[], Tensor]  # runs the encoder on a batch of its own
+ForwardPass = Callable[[], Tensor]  # runs the encoder on a batch of its own
 
 
 Move = Callable[[Tensor], Tensor]  # what is added to an output, made from it
 
 
 @contextmanager
-def moved(layer: nn.Module, move: Move) -> Iterator[None]:
+def with_offset(layer: nn.Module, move: Move) -> Iterator[None]:
     """Within, ``move`` of what ``layer`` gives is added to it, whenever it is called."""
 
     def add(module: nn.Module, given: Any, found: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ def word_layer(encoder: nn.Module) -> nn.Module:
 
 def virtual_adversary(
     layer: nn.Module,
-    log_marginals: Read,
+    log_marginals: ForwardPass,
     mask: Tensor,
     radius: float,
     generator: Generator,
@@ -61,19 +61,19 @@ def virtual_adversary(
         return probe * _length(found) * _unit(drawn)
 
     worst = _Worst(noise)
-    with torch.enable_grad(), moved(layer, worst.watch):
-        change = divergence(plain, log_marginals(), mask)
-    with moved(layer, worst.climb(change, radius)):
-        return divergence(plain, log_marginals(), mask)
+    with torch.enable_grad(), with_offset(layer, worst.watch):
+        change = kl_divergence(plain, log_marginals(), mask)
+    with with_offset(layer, worst.climb(change, radius)):
+        return kl_divergence(plain, log_marginals(), mask)
 
 
-def adversary(layer: nn.Module, loss: Read, radius: float) -> tuple[Tensor, Tensor]:
+def worst_offset(layer: nn.Module, loss: ForwardPass, radius: float) -> tuple[Tensor, Tensor]:
     """``loss`` as it is, and where every word vector has moved by ``radius`` (times their mean length)
     up its gradient (Goodfellow et al. 2015; DATNet)."""
     worst = _Worst(torch.zeros_like)
-    with moved(layer, worst.watch):
+    with with_offset(layer, worst.watch):
         value = loss()
-    with moved(layer, worst.climb(value, radius)):
+    with with_offset(layer, worst.climb(value, radius)):
         return value, loss()
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.rnn.parameters import uniform
+from adaptner.nn.rnn.parameters import uniform_parameter
 
 UNKNOWN, EDGE = (
     0,
@@ -26,17 +26,17 @@ UNKNOWN, EDGE = (
 )  # in every vocabulary: a rare word, and what stands before and after a sentence
 
 
-class WordTable(nn.Module):
+class OutputWordTable(nn.Module):
     """w_x and, as the last number of a row, b_x of every word x (eq. 5): one table, both directions."""
 
     def __init__(self, words: int, width: int, generator: Generator) -> None:
         super().__init__()
-        self.table = uniform((words, width + 1), 1 / math.sqrt(width), generator)
+        self.table = uniform_parameter((words, width + 1), 1 / math.sqrt(width), generator)
         with torch.no_grad():
             self.table[:, -1] = 0
 
 
-class Negatives:
+class NegativeSampler:
     """Draws words by their frequency, with replacement, many at a time."""
 
     def __init__(self, counts: Tensor) -> None:
@@ -51,7 +51,7 @@ class Negatives:
         return drawn.clamp_(max=len(self._up_to) - 1).unique()
 
 
-def neighbours(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def neighbour_words(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """(B, L) words -> what stands after and before each one; beyond the ends stands the edge."""
     edge = torch.full_like(words[:, :1], EDGE)
     after = torch.cat([words[:, 1:], edge], 1)
@@ -59,7 +59,9 @@ def neighbours(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return after.masked_fill(ends, EDGE), torch.cat([edge, words[:, :-1]], 1)
 
 
-def sampled_losses(states: Tensor, rows: Tensor, wanted: Tensor, negatives: Tensor) -> Tensor:
+def sampled_softmax_losses(
+    states: Tensor, rows: Tensor, wanted: Tensor, negatives: Tensor
+) -> Tensor:
     """-log p of eqs 5 and 6 for each of N states (N, H).
 
     ``rows`` (R, H + 1) of the word table; ``wanted`` (N,) and ``negatives`` (K,), distinct, say which
@@ -72,7 +74,7 @@ def sampled_losses(states: Tensor, rows: Tensor, wanted: Tensor, negatives: Tens
     return torch.logsumexp(torch.cat([own[:, None], others], 1), 1) - own
 
 
-def language_loss(
+def language_model_loss(
     states: Tensor, words: Tensor, mask: Tensor, rows: Tensor, known: Tensor, negatives: Tensor
 ) -> Tensor:
     """Eq. 8 of one batch: both directions, summed over tokens, halved, averaged over sentences.
@@ -82,17 +84,19 @@ def language_loss(
     half = states.shape[-1] // 2
     sampled = torch.searchsorted(known, negatives)
     losses = states.new_zeros(())
-    for wanted, direction in zip(neighbours(words, mask), (0, 1), strict=True):
+    for wanted, direction in zip(neighbour_words(words, mask), (0, 1), strict=True):
         own = states[..., direction * half : (direction + 1) * half][mask]
         losses = (
             losses
-            + sampled_losses(own, rows, torch.searchsorted(known, wanted[mask]), sampled).sum()
+            + sampled_softmax_losses(
+                own, rows, torch.searchsorted(known, wanted[mask]), sampled
+            ).sum()
         )
     return losses / (2 * len(words))
 
 
 @dataclass(frozen=True)
-class Reading:
+class LanguageModelInput:
     """What a language model's turn reads: the batch's words in the vocabulary, and its negatives."""
 
     words: Tensor  # (B, L)
@@ -100,7 +104,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class EmbeddingRows:
     """Rows taken out of a table for one step, so that the gradient has their size only."""
 
     parameter: nn.Parameter
@@ -108,12 +112,12 @@ class Leaf:
     values: Tensor
 
     @classmethod
-    def of(cls, parameter: nn.Parameter, rows: Tensor) -> Leaf:
+    def of(cls, parameter: nn.Parameter, rows: Tensor) -> EmbeddingRows:
         table = parameter.detach().flatten(0, -2)  # a word table has a task dimension of one
         return cls(parameter, rows, table[rows].requires_grad_())
 
 
-def words_read(readings: Sequence[Reading | None]) -> Tensor:
+def embedded_words(readings: Sequence[LanguageModelInput | None]) -> Tensor:
     """In order, with the edge of sentences, which every text has."""
     parts = [torch.tensor([EDGE])]
     for reading in readings:

@@ -10,10 +10,10 @@ from torch import Generator, Tensor, nn
 from adaptner.nn.rnn.gru_scan import gru_scan
 from adaptner.nn.rnn.lstm_scan import lstm_scan
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in
+from adaptner.nn.rnn.parameters import fan_in_bound
 
 
-class Recurrent(nn.Module, ABC):
+class BidirectionalLayer(nn.Module, ABC):
     """Weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
 
     gates: int
@@ -21,9 +21,9 @@ class Recurrent(nn.Module, ABC):
     def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
         super().__init__()
         rows = self.gates * hidden
-        self.input_weight = fan_in((1, 2, rows, inputs), hidden, generator)
-        self.recurrent_weight = fan_in((1, 2, rows, hidden), hidden, generator)
-        self.bias = fan_in((1, 2, rows), hidden, generator)
+        self.input_weight = fan_in_bound((1, 2, rows, inputs), hidden, generator)
+        self.recurrent_weight = fan_in_bound((1, 2, rows, hidden), hidden, generator)
+        self.bias = fan_in_bound((1, 2, rows), hidden, generator)
         self.width = 2 * hidden
 
     def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
@@ -57,7 +57,7 @@ class Recurrent(nn.Module, ABC):
         return chosen.view(tasks * directions, -1, rows)
 
 
-class BiLSTM(Recurrent):
+class BiLSTM(BidirectionalLayer):
     gates = 4
 
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
@@ -73,14 +73,14 @@ class BiLSTM(Recurrent):
         return found.view(-1, 2, *found.shape[1:])
 
 
-class BiGRU(Recurrent):
+class BiGRU(BidirectionalLayer):
     """Gates r, z, n in PyTorch's order, with a bias of its own inside the reset, as there."""
 
     gates = 3
 
     def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
         super().__init__(inputs, hidden, generator)
-        self.recurrent_bias = fan_in((1, 2, 3 * hidden), hidden, generator)
+        self.recurrent_bias = fan_in_bound((1, 2, 3 * hidden), hidden, generator)
 
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Generator
 
-from adaptner.nn.rnn.bidirectional import Recurrent
+from adaptner.nn.rnn.bidirectional import BidirectionalLayer
 from adaptner.registry import Registry
 
 LAYERS = Registry(
@@ -19,9 +19,11 @@ LAYERS = Registry(
 )
 
 
-def recurrent_layer(kind: str, inputs: int, hidden: int, generator: Generator) -> Recurrent:
+def make_recurrent_layer(
+    kind: str, inputs: int, hidden: int, generator: Generator
+) -> BidirectionalLayer:
     """``lstm``, ``gru``, or ``cells-N`` for a compositional LSTM of N typed cells."""
     name, _, number = kind.partition("-")
     sizes = (inputs, hidden, int(number)) if number else (inputs, hidden)
-    layer: Recurrent = LAYERS.get(name)(*sizes, generator)
+    layer: BidirectionalLayer = LAYERS.get(name)(*sizes, generator)
     return layer

@@ -8,13 +8,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 
-def uniform(shape: tuple[int, ...], bound: float, generator: Generator) -> nn.Parameter:
+def uniform_parameter(shape: tuple[int, ...], bound: float, generator: Generator) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
 
 
-def fan_in(shape: tuple[int, ...], fan: int, generator: Generator) -> nn.Parameter:
+def fan_in_bound(shape: tuple[int, ...], fan: int, generator: Generator) -> nn.Parameter:
     """PyTorch's own default for linear and recurrent layers: uniform within 1/sqrt(fan)."""
-    return uniform(shape, 1 / math.sqrt(fan), generator)
+    return uniform_parameter(shape, 1 / math.sqrt(fan), generator)
 
 
 def dropout(values: Tensor, rate: float, noise: Generator | None) -> Tensor:

@@ -19,24 +19,24 @@ from safetensors import safe_open
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import RunNotResumable
-from adaptner.evaluation.protocol import few_shot
+from adaptner.evaluation.protocol import evaluate_few_shot
 from adaptner.files import atomic_file
 from adaptner.methods import method
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST
 from adaptner.models.vocabulary_files import vector_files
-from adaptner.pretraining.from_sources import CARD, card
-from adaptner.progress import Watch, silent
+from adaptner.pretraining.from_sources import CARD, model_card
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.reproduce.jobs.code_version import code_version
 from adaptner.reproduce.jobs.data import Known, as_source, as_target
-from adaptner.reproduce.jobs.job import Places, Spec
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.job import DataPaths, Spec
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.training import checkpoint
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
-Outcome = dict[str, Any]
+BaseFacts = dict[str, Any]
 COST = (
     "cost.json"  # beside a base: what it took; not in it, since the same run gives the same bytes
 )
@@ -46,10 +46,10 @@ CHECKPOINT_SECONDS = 30.0
 Value = TypeVar("Value")
 
 
-class Workshop:
+class JobExecutor:
     """A worker's memory and its folders: ``output/bases/KEY`` holds the run and the base."""
 
-    def __init__(self, places: Places, output: Path) -> None:
+    def __init__(self, places: DataPaths, output: Path) -> None:
         self.places = places
         self.output = output
         self._code = code_version()
@@ -66,7 +66,7 @@ class Workshop:
         """The key of the base in memory."""
         return next(iter(self._bases.held), None)
 
-    def learn(self, key: str, spec: Spec, watch: Watch = silent) -> Outcome:
+    def learn(self, key: str, spec: Spec, watch: ProgressCallback = no_progress) -> BaseFacts:
         """Train, or go on from the last checkpoint, and save."""
         folder = self.base_folder(key)
         if (folder / MANIFEST).is_file():  # a worker saved it and died before it said so
@@ -78,7 +78,7 @@ class Workshop:
             base.folder = self.vector_folder(spec["vectors"])
             base.save(folder)
             with atomic_file(folder / CARD) as file:
-                file.write(card(base, method(base.method)()))
+                file.write(model_card(base, method(base.method)()))
             (folder / checkpoint.FILE).unlink(missing_ok=True)
             base.folder = folder
             self._bases.keep(key, base)
@@ -88,9 +88,9 @@ class Workshop:
             "removed": sum(s["removed"] for s in base.facts["sources"]),
         }
 
-    def _fitted(self, key: str, spec: Spec, watch: Watch) -> Base:
+    def _fitted(self, key: str, spec: Spec, watch: ProgressCallback) -> Base:
         learner = method(spec["learner"])(**spec["settings"])
-        run = Run(self.base_folder(key), key, spec, True, CHECKPOINT_SECONDS, watch)
+        run = TrainingRun(self.base_folder(key), key, spec, True, CHECKPOINT_SECONDS, watch)
         given = {"vectors": self._word_vectors(spec["vectors"]), "seed": spec["seed"], "run": run}
         sources, budget = self._source_domains(spec), Budget(spec["iterations"])
         try:
@@ -99,7 +99,7 @@ class Workshop:
             (self.base_folder(key) / checkpoint.FILE).unlink(missing_ok=True)
             return learner.fit(sources, budget, **given)
 
-    def draw(self, key: str, spec: Spec, profile: str, base_outcome: Outcome) -> Result:
+    def draw(self, key: str, spec: Spec, profile: str, base_outcome: BaseFacts) -> StoredResult:
         """Adapt, tag, score."""
         base = self._base(spec["base"])
         chosen = method(spec["method"])(**spec["settings"])
@@ -107,7 +107,7 @@ class Workshop:
         sources = self._source_domains(spec) if chosen.joint else ()
         sizes = [] if spec["size"] is None else [spec["size"]]
         shares = [] if spec["share"] is None else [spec["share"]]
-        (row,) = few_shot(
+        (row,) = evaluate_few_shot(
             chosen,
             base,
             target,
@@ -119,7 +119,7 @@ class Workshop:
         )
         data = {spec["target"][0]: spec["target"][1]}
         data |= {name: sha for s in base.facts["sources"] for name, sha in s["sha256"].items()}
-        return Result(
+        return StoredResult(
             key=key,
             method=spec["method"],
             variant=spec["variant"],

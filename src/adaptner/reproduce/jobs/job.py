@@ -31,7 +31,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Places:
+class DataPaths:
     """Where this machine keeps what the jobs name by checksum."""
 
     data: Path

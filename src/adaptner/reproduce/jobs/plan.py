@@ -13,13 +13,13 @@ from adaptner.errors import AdaptnerError, FileMissing
 from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.base import Method
-from adaptner.methods.families.unadapted import Unadapted
+from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.nn.encoders.transformer.pretrained import find_folder, weight_files
 from adaptner.reproduce.jobs.data import Known, checksum
-from adaptner.reproduce.jobs.job import Job, Places, Spec
+from adaptner.reproduce.jobs.job import DataPaths, Job, Spec
 from adaptner.reproduce.tables.profiles import Profile
-from adaptner.reproduce.tables.protocol import BERT, Group, Protocol, Target, folder_of
-from adaptner.reproduce.tables.settings import configured, learner_of
+from adaptner.reproduce.tables.protocol import BERT, Protocol, TargetCorpus, TargetGroup, folder_of
+from adaptner.reproduce.tables.settings import learner_of, method_for_cell
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class Selection:
     """What part of a table is asked for."""
 
     methods: Sequence[str]
-    targets: Sequence[Target]
+    targets: Sequence[TargetCorpus]
     sizes: Sequence[int] = ()
     shares: Sequence[float] = ()
     encoder: str | None = None  # a transformer, for the rows that have one
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     protocol: Protocol
     profile: Profile
     selection: Selection
@@ -51,9 +51,9 @@ class Plan:
         return tuple(job for job in self.jobs if job.kind == "draw")
 
 
-def plan(
-    protocol: Protocol, profile: Profile, selection: Selection, places: Places, code: str
-) -> Plan:
+def plan_jobs(
+    protocol: Protocol, profile: Profile, selection: Selection, places: DataPaths, code: str
+) -> JobPlan:
     """Jobs in the order in which they are best done. A target whose data is missing is skipped with
     the reason; if that leaves none, it is an error."""
     encoder = selection.encoder
@@ -85,7 +85,7 @@ def plan(
                 jobs.setdefault(job.key, job)
     if missing is not None and not jobs:
         raise missing
-    return Plan(protocol, profile, selection, tuple(jobs.values()), sums.found, skipped)
+    return JobPlan(protocol, profile, selection, tuple(jobs.values()), sums.found, skipped)
 
 
 def _method_jobs(
@@ -93,8 +93,8 @@ def _method_jobs(
     protocol: Protocol,
     profile: Profile,
     selection: Selection,
-    group: Group,
-    targets: Sequence[Target],
+    group: TargetGroup,
+    targets: Sequence[TargetCorpus],
     common: Spec,
 ) -> list[Job]:
     jobs: list[Job] = []
@@ -116,7 +116,7 @@ def _method_jobs(
         if not _has_cell(name, variant, size, sizes):
             continue
         own = group.own.get(name)
-        chosen = configured(name, protocol, profile, size, variant, own, selection.encoder)
+        chosen = method_for_cell(name, protocol, profile, size, variant, own, selection.encoder)
         learner = learner_of(chosen)
 
         def base_of(seed: int, learner: Method = learner) -> Job:
@@ -161,18 +161,18 @@ def _has_cell(name: str, variant: str, size: int | None, sizes: Sequence[int]) -
     kind = methods()[name]
     if size == 0:
         return kind.zero_shot and not (variant and any(sizes))
-    return not (0 in sizes and issubclass(kind, Unadapted))
+    return not (0 in sizes and issubclass(kind, UnadaptedMethod))
 
 
 def _seeds(chosen: object, profile: Profile, base_a_draw: bool) -> range:
     # A method that uses no sentence of the target gives the same for every draw from one base.
-    draws = 1 if isinstance(chosen, Unadapted) and not base_a_draw else profile.draws
+    draws = 1 if isinstance(chosen, UnadaptedMethod) and not base_a_draw else profile.draws
     return range(profile.seed, profile.seed + draws)
 
 
 def _unfit(name: str, protocol: Protocol) -> str:
     shared = protocol.settings.get("decoders") == "shared"
-    if methods()[name].supports == Unadapted.supports and not shared:
+    if methods()[name].supports == UnadaptedMethod.supports and not shared:
         return "it uses the base as it is, and the sources have other labels than the targets"
     if protocol.sizes == (0,) and not methods()[name].zero_shot:
         return "it needs labelled sentences of the target, and this table has none"
@@ -204,7 +204,7 @@ def weights_checksum(encoder: str) -> str:
     return f"{sha256(sums.encode()).hexdigest()} transformers-{version('transformers')}"
 
 
-def _vectors_checksum(protocol: Protocol, places: Places) -> str | None:
+def _vectors_checksum(protocol: Protocol, places: DataPaths) -> str | None:
     if protocol.vectors is None:
         return None
     path = places.vectors

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Result:
+class StoredResult:
     """One draw of one method on one target. ``key`` addresses it by content: configuration, code and
     data; equal keys are the same computation, whichever table asked for it."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from adaptner.metrics.significance import Interval, mean_sd, t_interval
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.tables.published import Slip
 
 WITHIN, ABOVE, BELOW = "within", "above", "below"
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9  # what binary fractions may add to a border; a printed digit i
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparisonCell:
     """``values`` are our draws by seed and ``published`` the paper's figure, both as fractions.
 
     The verdict is about the published figure and the 95 % interval of our mean: ``within`` when it
@@ -32,7 +32,7 @@ class Cell:
     objection: str = ""  # why the two must not be compared
     absence: str = ""  # why there are no values
     slips: tuple[Slip, ...] = ()
-    results: tuple[Result, ...] = ()
+    results: tuple[StoredResult, ...] = ()
 
     @property
     def n(self) -> int:

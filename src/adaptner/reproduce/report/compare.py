@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adaptner.metrics.significance import mean_sd
-from adaptner.reproduce.jobs.result import Result
-from adaptner.reproduce.report.cells import Cell
+from adaptner.reproduce.jobs.result import StoredResult
+from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.levels import Level, row_level
 from adaptner.reproduce.report.matching import (
     Column,
@@ -33,7 +33,7 @@ OWN = "Overall, own corpora"
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonRow:
     """A method at a level. ``row`` is the published row it stands beside, if there is one."""
 
     label: str
@@ -41,14 +41,14 @@ class Line:
     variant: str
     level: Level
     row: PublishedRow | None
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, ComparisonCell]
 
     @property
     def measured(self) -> bool:
         return any(cell.values for cell in self.cells.values())
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[StoredResult]:
         """Every draw once: an overall holds what its columns hold."""
         found = {id(r): r for cell in self.cells.values() for r in cell.results}
         return list(found.values())
@@ -65,7 +65,7 @@ class Comparison:
     columns: tuple[Column, ...]
     totals: tuple[str, ...]
     own: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ComparisonRow, ...]
     repeated: int
     index: Index
 
@@ -94,24 +94,24 @@ class Comparison:
         return any(line.cells[name].values for line in self.lines for name in wanted)
 
     @property
-    def main(self) -> list[Line]:
+    def main(self) -> list[ComparisonRow]:
         """The lines of the published table: its rows, and our other methods at its levels."""
         published = {row_level(row) for row in self.table.rows}
         return [line for line in self.lines if line.level in published]
 
     @property
-    def others(self) -> list[Line]:
+    def others(self) -> list[ComparisonRow]:
         """What was run at levels that the table does not have."""
         shown = {id(line) for line in self.main}
         return [line for line in self.lines if id(line) not in shown]
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[StoredResult]:
         found = {id(r): r for draws in self.index.values() for r in draws.values()}
         return list(found.values())
 
 
-def compare(results: Iterable[Result], request: ReportRequest) -> Comparison:
+def compare(results: Iterable[StoredResult], request: ReportRequest) -> Comparison:
     """Every row of the published table, then what we have besides, level by level."""
     name, _, id = request.table.partition("/")
     source = paper(name)
@@ -127,7 +127,7 @@ class _Comparer:
         self.own: tuple[Column, ...] = ()
         self.index: Index = {}
 
-    def comparison(self, results: Iterable[Result]) -> Comparison:
+    def comparison(self, results: Iterable[StoredResult]) -> Comparison:
         results = list(results)
         published = {row_level(row) for row in self.table.rows}
         self.index, repeated = indexed(results, published)
@@ -148,7 +148,7 @@ class _Comparer:
             index=self.index,
         )
 
-    def _published_line(self, row: PublishedRow) -> Line:
+    def _published_line(self, row: PublishedRow) -> ComparisonRow:
         label, level = row_label(row), row_level(row)
         method, variant = filler_of(row, self.index)
         cells = {}
@@ -159,9 +159,9 @@ class _Comparer:
                 slips = self.source.slips_at(self.table, row, column.name)
                 cell = replace(cell, published=self._figure(row, column.name), slips=slips)
             cells[column.name] = cell
-        return Line(label, method, variant, level, row, cells)
+        return ComparisonRow(label, method, variant, level, row, cells)
 
-    def _own_lines(self, lines: Sequence[Line]) -> list[Line]:
+    def _own_lines(self, lines: Sequence[ComparisonRow]) -> list[ComparisonRow]:
         """What was run and stands in no published row."""
         corpora = {column.corpus for column in (*self.columns, *self.own) if column.metric}
         wanted = {(m, v, level) for m, v, level, corpus in self.index if corpus in corpora}
@@ -177,7 +177,7 @@ class _Comparer:
                 )
                 for column in (*self.columns, *self.own)
             }
-            found.append(Line(label, method, variant, level, None, cells))
+            found.append(ComparisonRow(label, method, variant, level, None, cells))
         return found
 
     def _found(
@@ -187,7 +187,7 @@ class _Comparer:
         variant: str,
         level: Level,
         column: Column,
-    ) -> Cell:
+    ) -> ComparisonCell:
         """Our draws for a cell, if any."""
         if row is not None and self.table.columns == ("hardness",):
             return hardness_cell(self.hardness, row, column.name)
@@ -195,21 +195,21 @@ class _Comparer:
         if self.table.by_type and row is not None and row.corpus is not None:
             corpus = self.request.columns.get(row.corpus)
         if method is None or corpus is None:
-            return Cell(column.name)
+            return ComparisonCell(column.name)
         if self.table.id.startswith("crossing"):
             return crossing_draws(self.index, method, variant, corpus, column.name)
         if column.metric is None:
-            return Cell(column.name)
+            return ComparisonCell(column.name)
         draws = self.index.get((method, variant, level, corpus), {})
         results = tuple(draws[seed] for seed in sorted(draws))
         found = {r.seed: column.value_in(r) for r in results}
         values = {seed: value for seed, value in found.items() if value is not None}
         absence = "" if values or not found else "computed before counts by type were kept"
-        return Cell(column.name, values, absence=absence, results=results)
+        return ComparisonCell(column.name, values, absence=absence, results=results)
 
     def _excused(
-        self, cell: Cell, label: str, method: str | None, level: Level, column: Column
-    ) -> Cell:
+        self, cell: ComparisonCell, label: str, method: str | None, level: Level, column: Column
+    ) -> ComparisonCell:
         """With the reasons why it is empty or must not be compared."""
         objection = cell.objection or self.request.incomparable.get(label) or column.objection
         absence = cell.absence or self._absence(label, method, level, column)
@@ -247,7 +247,7 @@ class _Comparer:
             return ()
         return (OVERALL, COMPARABLE) if 1 < len(self.sound) < len(self.columns) else (OVERALL,)
 
-    def _totalled(self, line: Line) -> Line:
+    def _totalled(self, line: ComparisonRow) -> ComparisonRow:
         cells = dict(line.cells)
         totals = self._totals()
         if OVERALL in totals:
@@ -267,7 +267,7 @@ class _Comparer:
         return replace(line, cells=cells)
 
 
-def _mean_over(parts: Sequence[Cell], title: str) -> Cell:
+def _mean_over(parts: Sequence[ComparisonCell], title: str) -> ComparisonCell:
     """The mean over corpora draw by draw; a draw counts when every corpus has it. (Draw by draw,
     because corpora may share sentences, so that their draws are not independent.)"""
     absent = [cell for cell in parts if not cell.values]
@@ -289,4 +289,4 @@ def _mean_over(parts: Sequence[Cell], title: str) -> Cell:
     else:
         objection = reasons.pop()
     results = tuple(r for cell in parts for r in cell.results if r.seed in values)
-    return Cell(title, values, objection=objection, absence=absence, results=results)
+    return ComparisonCell(title, values, objection=objection, absence=absence, results=results)

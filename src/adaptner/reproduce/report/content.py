@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.cells import ABOVE, BELOW, WITHIN
 from adaptner.reproduce.report.compare import Comparison, compare
-from adaptner.reproduce.report.document import Block, Bullets, Code, Document, Section, Text
+from adaptner.reproduce.report.document import Block, Bullets, Code, Paragraph, ReportPage, Section
 from adaptner.reproduce.report.evidence import (
     hardness_blocks,
     share_blocks,
@@ -25,12 +25,12 @@ PROFILES = {
 }
 
 
-def report_document(results: Iterable[Result], request: ReportRequest) -> Document:
+def report_document(results: Iterable[StoredResult], request: ReportRequest) -> ReportPage:
     comparison = compare(results, request)
     paper, table = comparison.paper, comparison.table
     place = table_name(table)
     lead: list[Block] = [
-        Text(_state(comparison)),
+        Paragraph(_state(comparison)),
         Code(request.command),
         *main_blocks(comparison),
     ]
@@ -43,7 +43,7 @@ def report_document(results: Iterable[Result], request: ReportRequest) -> Docume
         *(_small_print(comparison) if comparison.scored or comparison.results else ()),
         _slips(comparison),
     ]
-    return Document(
+    return ReportPage(
         title=f"{paper.short}, {place}: {_lowered(table.caption)}",
         above=f"Reproduction of {place} of “{paper.title}” ({paper.year})",
         lead=lead,
@@ -131,7 +131,7 @@ def _others(comparison: Comparison) -> Section | None:
     said = "Amounts of target data that the published table does not have."
     names = [n for n in (*comparison.names, *comparison.own_names) if comparison.filled([n])]
     grid = comparison_grid(comparison, lines, names)
-    return Section("Other amounts of target data", [Text(said), grid])
+    return Section("Other amounts of target data", [Paragraph(said), grid])
 
 
 def _slips(comparison: Comparison) -> Section | None:

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from adaptner.corpora.catalogue import ACCESS, find
 from adaptner.corpora.corpus import SPLITS, Corpus, load_corpus
-from adaptner.corpora.statistics import Statistics, statistics
+from adaptner.corpora.statistics import Statistics, corpus_statistics
 from adaptner.errors import FileMissing
 from adaptner.reproduce.report.document import (
     Block,
     Bullets,
-    Document,
-    Entry,
-    Grid,
-    GridRow,
+    Paragraph,
+    ReportPage,
+    ReportRow,
+    ReportTable,
     Section,
-    Text,
-    entry,
+    TableCell,
+    table_cell,
 )
 from adaptner.reproduce.report.html import html_page
 from adaptner.reproduce.report.markdown import markdown_page
@@ -33,7 +33,7 @@ from adaptner.reproduce.tables.published import (
     row_label,
 )
 
-Told = Callable[[str], None]
+DatasetRemarks = Callable[[str], None]
 
 # A published corpus -> where ours lies, best first. A split behind a colon: the row is about it only.
 CORPORA: Mapping[str, tuple[str, ...]] = {
@@ -83,7 +83,7 @@ def dataset_report(
     source: str | Paper,
     table: str | PublishedTable,
     data_folder: str | Path,
-    told: Told = lambda what: None,
+    told: DatasetRemarks = lambda what: None,
 ) -> tuple[str, str]:
     """Markdown and HTML. ``told`` hears of every corpus before it is read, which may take a while."""
     found = paper(source) if isinstance(source, str) else source
@@ -117,7 +117,7 @@ class _Shelf:
     """Reads every corpus once."""
 
     folder: Path
-    told: Told
+    told: DatasetRemarks
     read: dict[str, Corpus] = field(default_factory=dict)
     counted: dict[str, Statistics] = field(default_factory=dict)
 
@@ -139,7 +139,7 @@ class _Shelf:
         if name not in self.read:
             self.told(name)
             self.read[name] = load_corpus(self.folder / name)
-            self.counted[name] = statistics(self.read[name])
+            self.counted[name] = corpus_statistics(self.read[name])
         return self.read[name]
 
 
@@ -170,7 +170,7 @@ def _count(held: _Held, row: PublishedRow, column: str) -> float | None:
     return None
 
 
-def _document(source: Paper, table: PublishedTable, shelf: _Shelf) -> Document:
+def _document(source: Paper, table: PublishedTable, shelf: _Shelf) -> ReportPage:
     rows = []
     remarks: dict[str, list[str]] = {}  # a remark -> the rows it is about
     for row in table.rows:
@@ -180,14 +180,20 @@ def _document(source: Paper, table: PublishedTable, shelf: _Shelf) -> Document:
         elif held.place in REMARKS:
             remarks.setdefault(REMARKS[held.place], []).append(row_label(row))
         rows.append(_row(source, table, row, held))
-    header = [Entry("corpus"), Entry("ours"), *(Entry(column) for column in table.columns)]
-    lead: list[Block] = [
-        Text(LEGEND, quiet=True),
-        Grid(header, rows, names=2),
-        Text(f"The published figures: {table.protocol}.", quiet=True),
+    header = [
+        TableCell("corpus"),
+        TableCell("ours"),
+        *(TableCell(column) for column in table.columns),
     ]
-    if shelf.read and all(entry(e).text == "–" for row in rows for e in row.entries[2:]):
-        lead.append(Text("These are settings of the method: no count of ours stands beside them."))
+    lead: list[Block] = [
+        Paragraph(LEGEND, quiet=True),
+        ReportTable(header, rows, names=2),
+        Paragraph(f"The published figures: {table.protocol}.", quiet=True),
+    ]
+    if shelf.read and all(table_cell(e).text == "–" for row in rows for e in row.entries[2:]):
+        lead.append(
+            Paragraph("These are settings of the method: no count of ours stands beside them.")
+        )
     slips = [
         (s.corpus or s.column or "the table", s.note) for s in source.slips if s.table == table.id
     ]
@@ -195,7 +201,7 @@ def _document(source: Paper, table: PublishedTable, shelf: _Shelf) -> Document:
     sections = [Section("About the corpora", [about], open=True)] if remarks else []
     if slips:
         sections.append(Section("Known slips of the published table (†)", [Bullets(slips)]))
-    return Document(
+    return ReportPage(
         title=f"{source.short}, {table_name(table)}: {table.caption}",
         above=f"Corpora of “{source.title}” ({source.year}), beside our own counts",
         lead=lead,
@@ -203,11 +209,11 @@ def _document(source: Paper, table: PublishedTable, shelf: _Shelf) -> Document:
     )
 
 
-def _row(source: Paper, table: PublishedTable, row: PublishedRow, held: _Held | str) -> GridRow:
+def _row(source: Paper, table: PublishedTable, row: PublishedRow, held: _Held | str) -> ReportRow:
     place = "" if isinstance(held, str) else held.place.replace(":", ", ")
     cells = [
-        Entry(row_label(row)),
-        Entry(place or "not at hand", tip=held if isinstance(held, str) else ""),
+        TableCell(row_label(row)),
+        TableCell(place or "not at hand", tip=held if isinstance(held, str) else ""),
     ]
     for column in table.columns:
         published = table.value(row, column)
@@ -218,19 +224,21 @@ def _row(source: Paper, table: PublishedTable, row: PublishedRow, held: _Held | 
         )  # fmt: skip
         count = None if isinstance(held, str) else _count(held, row, column)
         cells.append(_entry(table, count, published, "†" if slipped else ""))
-    return GridRow(cells)
+    return ReportRow(cells)
 
 
-def _entry(table: PublishedTable, count: float | None, published: float | None, slip: str) -> Entry:
+def _entry(
+    table: PublishedTable, count: float | None, published: float | None, slip: str
+) -> TableCell:
     thousand = table.unit == "thousand"
     shown = "" if published is None else f"{published:,.{table.decimals}f}{'K' if thousand else ''}"
     if count is None:
-        return Entry("–", under=f"{shown}{slip}", tone="missing")
+        return TableCell("–", under=f"{shown}{slip}", tone="missing")
     ours = f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
     if published is None:
-        return Entry(ours, under="not in the paper")
+        return TableCell(ours, under="not in the paper")
     if round(count / (1000 if thousand else 1), table.decimals) == published:
-        return Entry(ours, under=f"{shown}{slip} =", tone="within")
+        return TableCell(ours, under=f"{shown}{slip} =", tone="within")
     wanted = published * (1000 if thousand else 1)
     off = f"{100 * (count / wanted - 1):+.1f} %".replace("-", "−") if wanted else "≠"
-    return Entry(ours, under=f"{shown}{slip}, {off}", tone="not comparable")
+    return TableCell(ours, under=f"{shown}{slip}, {off}", tone="not comparable")

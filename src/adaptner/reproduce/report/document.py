@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableCell:
     """A cell of a table: ``text`` with an ``aside`` behind it and a line ``under`` it. ``tone``
     colours it (never alone: the text says the same), ``tip`` is shown when one points at it."""
 
@@ -23,25 +23,25 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class GridRow:
+class ReportRow:
     """``kind``: body, quiet (of less weight) or group (one entry, across the table)."""
 
-    entries: Sequence[Entry | str]
+    entries: Sequence[TableCell | str]
     kind: str = "body"
 
 
 @dataclass(frozen=True)
-class Grid:
+class ReportTable:
     """The first ``names`` columns hold words, the others numbers."""
 
-    header: Sequence[Entry | str]
-    rows: Sequence[GridRow]
+    header: Sequence[TableCell | str]
+    rows: Sequence[ReportRow]
     names: int = 1
     wide: bool = False  # the main table: as wide as the page
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     words: str
     quiet: bool = False
 
@@ -72,7 +72,7 @@ class Figures:
     figures: Sequence[Figure]
 
 
-Block = Grid | Text | Bullets | Code | Figures
+Block = ReportTable | Paragraph | Bullets | Code | Figures
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Document:
+class ReportPage:
     title: str
     above: str  # a line over the title: where the table comes from
     lead: Sequence[Block]
@@ -95,8 +95,8 @@ class Document:
         return [f for block in blocks if isinstance(block, Figures) for f in block.figures]
 
 
-def entry(cell: Entry | str) -> Entry:
-    return Entry(cell) if isinstance(cell, str) else cell
+def table_cell(cell: TableCell | str) -> TableCell:
+    return TableCell(cell) if isinstance(cell, str) else cell
 
 
 def printable(text: str) -> str:

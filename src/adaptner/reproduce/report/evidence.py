@@ -9,8 +9,16 @@ from typing import Any
 
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.compare import Comparison
-from adaptner.reproduce.report.document import Block, Entry, Figure, Figures, Grid, GridRow, Text
-from adaptner.reproduce.report.pairs import ALPHA, Pair, paired
+from adaptner.reproduce.report.document import (
+    Block,
+    Figure,
+    Figures,
+    Paragraph,
+    ReportRow,
+    ReportTable,
+    TableCell,
+)
+from adaptner.reproduce.report.pairs import ALPHA, MethodPair, paired
 from adaptner.reproduce.report.plots import (
     bound_plot,
     hardness_plot,
@@ -39,20 +47,20 @@ _STARS = (
 def significance_blocks(comparison: Comparison) -> list[Block]:
     pairs = paired(comparison)
     if not pairs:
-        return [Text("No two methods have two draws in common yet.")]
-    table: dict[tuple[Any, str, str], dict[str, Pair]] = {}
+        return [Paragraph("No two methods have two draws in common yet.")]
+    table: dict[tuple[Any, str, str], dict[str, MethodPair]] = {}
     for pair in pairs:
         table.setdefault((pair.level, pair.first, pair.second), {})[pair.column] = pair
     names = [n for n in (*comparison.names, *comparison.own_names) if comparison.filled([n])]
-    rows: list[GridRow] = []
+    rows: list[ReportRow] = []
     for level in dict.fromkeys(level for level, *_ in table):
-        rows.append(GridRow([level.label], "group"))
+        rows.append(ReportRow([level.label], "group"))
         for (where, first, second), found in table.items():
             if where == level:
                 cells = [_pair_entry(found.get(name)) for name in names]
-                rows.append(GridRow([f"{first} − {second}", *cells]))
-    grid = Grid(["pair", *names], rows, wide=True)
-    return [_tally(pairs, comparison), Text(_STARS, quiet=True), grid]
+                rows.append(ReportRow([f"{first} − {second}", *cells]))
+    grid = ReportTable(["pair", *names], rows, wide=True)
+    return [_tally(pairs, comparison), Paragraph(_STARS, quiet=True), grid]
 
 
 def size_blocks(comparison: Comparison) -> list[Block]:
@@ -67,7 +75,7 @@ def size_blocks(comparison: Comparison) -> list[Block]:
     if not figures:
         return []
     said = "Lines: our means. Bands: ± one standard deviation over draws. Hollow marks: the paper."
-    return [Text(said, quiet=True), Figures(figures)]
+    return [Paragraph(said, quiet=True), Figures(figures)]
 
 
 def share_blocks(comparison: Comparison) -> list[Block]:
@@ -89,7 +97,7 @@ def share_blocks(comparison: Comparison) -> list[Block]:
         "The dashed line is the In-Domain model with all of the target's data. A filled triangle "
         "on the axis is where our MetaNER passes it, a hollow one where the paper says it does."
     )
-    return [Text(said, quiet=True), Figures(figures), *_crossing_grid(comparison)]
+    return [Paragraph(said, quiet=True), Figures(figures), *_crossing_grid(comparison)]
 
 
 def hardness_blocks(request_records: Sequence[Mapping[str, Any]], table: str) -> list[Block]:
@@ -109,20 +117,20 @@ def hardness_blocks(request_records: Sequence[Mapping[str, Any]], table: str) ->
         "The weight γ of a task in the encoder's update (HGDA, equation 2), averaged over the tasks "
         "of a domain in 25 stretches of the run. Tasks of equal weight lie on the dashed line."
     )
-    return [Text(said, quiet=True), Figures(figures)]
+    return [Paragraph(said, quiet=True), Figures(figures)]
 
 
-def _pair_entry(pair: Pair | None) -> Entry:
+def _pair_entry(pair: MethodPair | None) -> TableCell:
     if pair is None:
-        return Entry("–", tip="fewer than two common draws")
+        return TableCell("–", tip="fewer than two common draws")
     tone = "" if pair.t >= ALPHA else "above" if pair.difference > 0 else "below"
     tip = f"t: p = {_p(pair.t)}; Wilcoxon: p = {_p(pair.wilcoxon)}; {pair.n} draws, both corrected"
     points = round(100 * pair.difference, 1) + 0.0  # no "-0.0"
     shown = f"{points:+.1f}".replace("-", "−") + pair.stars
-    return Entry(shown, under=f"{_p(pair.t)} / {_p(pair.wilcoxon)}", tone=tone, tip=tip)
+    return TableCell(shown, under=f"{_p(pair.t)} / {_p(pair.wilcoxon)}", tone=tone, tip=tip)
 
 
-def _tally(pairs: Sequence[Pair], comparison: Comparison) -> Block:
+def _tally(pairs: Sequence[MethodPair], comparison: Comparison) -> Block:
     """Per pair: in how many cells of the printed columns one is significantly better."""
     printed = {column.name for column in (*comparison.columns, *comparison.own)}
     ahead: dict[tuple[str, str], Counter[str]] = {}
@@ -133,12 +141,12 @@ def _tally(pairs: Sequence[Pair], comparison: Comparison) -> Block:
             if pair.t < ALPHA:
                 count["first" if pair.difference > 0 else "second"] += 1
     rows = [
-        GridRow([a, b, str(n["first"]), str(n["second"]), str(n["cells"])])
+        ReportRow([a, b, str(n["first"]), str(n["second"]), str(n["cells"])])
         for (a, b), n in ahead.items()
     ]
-    header: list[Entry | str] = ["first", "second"]
-    header += [Entry(f"{which} better", under="p < 0.05") for which in ("first", "second")]
-    return Grid([*header, Entry("compared", under="cells")], rows, names=2)
+    header: list[TableCell | str] = ["first", "second"]
+    header += [TableCell(f"{which} better", under="p < 0.05") for which in ("first", "second")]
+    return ReportTable([*header, TableCell("compared", under="cells")], rows, names=2)
 
 
 def _crossing_grid(comparison: Comparison) -> list[Block]:
@@ -148,7 +156,7 @@ def _crossing_grid(comparison: Comparison) -> list[Block]:
     for method, variant in styles(comparison):
         if method == IN_DOMAIN:
             continue
-        cells: list[Entry | str] = []
+        cells: list[TableCell | str] = []
         for column in columns:
             bound = in_domain_bound(comparison.index, column.corpus or "")
             curve = share_curve(comparison.index, method, variant, column.corpus or "")
@@ -165,16 +173,18 @@ def _crossing_grid(comparison: Comparison) -> list[Block]:
                 else "never"
             )
             published = published_crossing(comparison, column.name) if method == "metaner" else None
-            cells.append(Entry(shown, under="" if published is None else f"paper {published:g} %"))
+            cells.append(
+                TableCell(shown, under="" if published is None else f"paper {published:g} %")
+            )
         label = next(
             n.label for n in comparison.lines if (n.method, n.variant) == (method, variant)
         )
         if any(cell != "–" for cell in cells):
-            rows.append(GridRow([label, *cells]))
+            rows.append(ReportRow([label, *cells]))
     if not rows:
         return []
-    title = Text("Share of the target's data at which a method passes the In-Domain bound:")
-    return [title, Grid(["method", *(c.name for c in columns)], rows)]
+    title = Paragraph("Share of the target's data at which a method passes the In-Domain bound:")
+    return [title, ReportTable(["method", *(c.name for c in columns)], rows)]
 
 
 def _p(value: float) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 from adaptner.errors import BadUsage, ExtraMissing, UnknownName, nearest
 from adaptner.evaluation.tables import summarise
 from adaptner.files import atomic_file
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 
-Row = dict[str, Any]
+ExportRow = dict[str, Any]
 
 
 def chosen(
-    results: Sequence[Result], method: str | None, target: str | None, size: str | None
-) -> list[Result]:
+    results: Sequence[StoredResult], method: str | None, target: str | None, size: str | None
+) -> list[StoredResult]:
     """Those that fit; a method or corpus that no result has is an error with the nearest."""
     _refuse_unknown("method", method, {r.method for r in results})
     _refuse_unknown("corpus", target, {r.target for r in results})
@@ -34,11 +34,11 @@ def chosen(
     )
 
 
-def as_rows(results: Iterable[Result]) -> list[Row]:
+def as_rows(results: Iterable[StoredResult]) -> list[ExportRow]:
     return [r.as_dict() for r in results]
 
 
-def summary(results: Sequence[Result]) -> list[Row]:
+def summary(results: Sequence[StoredResult]) -> list[ExportRow]:
     """Mean and sd over draws. Results of other variants, profiles, budgets or code, or on more of
     the test split, stand apart; of two draws that differ in anything else the newer counts."""
     told = [_told(r) for r in results]
@@ -46,7 +46,7 @@ def summary(results: Sequence[Result]) -> list[Row]:
     scored: dict[str, set[int]] = {}
     for r in results:
         scored.setdefault(r.target, set()).add(r.sentences)
-    rows: dict[tuple[Any, ...], Row] = {}
+    rows: dict[tuple[Any, ...], ExportRow] = {}
     for r, facts in zip(results, told, strict=True):
         parts = [facts[name] for name in _APART if name in differ and facts[name]]
         parts += [f"{r.sentences} scored"] if len(scored[r.target]) > 1 else []
@@ -57,34 +57,34 @@ def summary(results: Sequence[Result]) -> list[Row]:
     return summarise(rows.values())
 
 
-def write_csv(results: Sequence[Result], path: Path) -> None:
-    names = [f.name for f in fields(Result)]
+def write_csv(results: Sequence[StoredResult], path: Path) -> None:
+    names = [f.name for f in fields(StoredResult)]
     with atomic_file(path) as file:
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(_flat(r) for r in results)
 
 
-def write_parquet(results: Sequence[Result], path: Path) -> None:
+def write_parquet(results: Sequence[StoredResult], path: Path) -> None:
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
         raise ExtraMissing(what="--parquet", package="pyarrow", extra="parquet") from error
-    columns: dict[str, list[Any]] = {f.name: [] for f in fields(Result)}
+    columns: dict[str, list[Any]] = {f.name: [] for f in fields(StoredResult)}
     for r in results:
         for name, value in _flat(r).items():
             columns[name].append(value)
     kinds = {"int": pyarrow.int64(), "bool": pyarrow.bool_()}
     kinds |= dict.fromkeys(("float", "float | None"), pyarrow.float64())
     schema = pyarrow.schema(
-        [(f.name, kinds.get(str(f.type), pyarrow.string())) for f in fields(Result)]
+        [(f.name, kinds.get(str(f.type), pyarrow.string())) for f in fields(StoredResult)]
     )
     with atomic_file(path, "wb") as file:
         parquet.write_table(pyarrow.table(columns, schema=schema), file)
 
 
-def _flat(result: Result) -> Row:
+def _flat(result: StoredResult) -> ExportRow:
     """Dictionaries as JSON."""
     return {
         name: json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
@@ -95,7 +95,7 @@ def _flat(result: Result) -> Row:
 _APART = ("variant", "profile", "budget", "code")
 
 
-def _told(result: Result) -> dict[str, str]:
+def _told(result: StoredResult) -> dict[str, str]:
     budget = f"{result.iterations} iterations"
     return {
         "variant": result.variant,
@@ -105,7 +105,7 @@ def _told(result: Result) -> dict[str, str]:
     }
 
 
-def _level(result: Result) -> int | str:
+def _level(result: StoredResult) -> int | str:
     return result.size if result.share is None else f"{result.share:g}%"
 
 

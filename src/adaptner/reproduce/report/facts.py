@@ -7,10 +7,17 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import pairwise
 
-from adaptner.reproduce.jobs.result import Result
-from adaptner.reproduce.report.cells import MISSING, Cell
-from adaptner.reproduce.report.compare import Comparison, Line
-from adaptner.reproduce.report.document import Block, Code, Entry, Grid, GridRow, Text
+from adaptner.reproduce.jobs.result import StoredResult
+from adaptner.reproduce.report.cells import MISSING, ComparisonCell
+from adaptner.reproduce.report.compare import Comparison, ComparisonRow
+from adaptner.reproduce.report.document import (
+    Block,
+    Code,
+    Paragraph,
+    ReportRow,
+    ReportTable,
+    TableCell,
+)
 from adaptner.reproduce.report.main_table import SIGNS, theirs
 
 
@@ -18,27 +25,27 @@ def protocol_blocks(comparison: Comparison) -> list[Block]:
     """A row per method and level that was measured."""
     lines = [line for line in comparison.lines if line.results]
     if not lines:
-        return [Text("There are no results yet.")]
-    header: list[Entry | str] = [
+        return [Paragraph("There are no results yet.")]
+    header: list[TableCell | str] = [
         "method",
         "target data",
         "protocol",
-        Entry("targets"),
-        Entry("seeds"),
-        Entry("steps", under="a draw"),
-        Entry("seconds", under="a draw, mean"),
-        Entry("base", under="iterations"),
-        Entry("base", under="seconds, mean"),
-        Entry("peak memory", under="MB"),
-        Entry("tested on", under="sentences"),
-        Entry("unlabelled", under="sentences"),
-        Entry("data", under="checksum"),
-        Entry("code"),
+        TableCell("targets"),
+        TableCell("seeds"),
+        TableCell("steps", under="a draw"),
+        TableCell("seconds", under="a draw, mean"),
+        TableCell("base", under="iterations"),
+        TableCell("base", under="seconds, mean"),
+        TableCell("peak memory", under="MB"),
+        TableCell("tested on", under="sentences"),
+        TableCell("unlabelled", under="sentences"),
+        TableCell("data", under="checksum"),
+        TableCell("code"),
     ]
-    rows = [GridRow(_facts(line)) for line in lines]
+    rows = [ReportRow(_facts(line)) for line in lines]
     return [
-        Grid(header, rows, names=3),
-        Text(
+        ReportTable(header, rows, names=3),
+        Paragraph(
             "Steps and seconds are of adaptation; those of a base are spent once and serve every "
             "draw that starts from it. A data checksum covers the target and source corpora of the "
             "row, which are listed one by one below. * not the whole test split.",
@@ -59,28 +66,30 @@ def cell_blocks(comparison: Comparison) -> list[Block]:
     for line in comparison.lines:
         reasons = dict.fromkeys(line.cells[name].reason for name in names)
         if line.measured or len(reasons) != 1:
-            rows += [GridRow(_cell_row(comparison, line, line.cells[name])) for name in names]
+            rows += [ReportRow(_cell_row(comparison, line, line.cells[name])) for name in names]
         else:
-            why = Entry(f"{SIGNS[MISSING]} {MISSING}: {next(iter(reasons))}", tone="long")
+            why = TableCell(f"{SIGNS[MISSING]} {MISSING}: {next(iter(reasons))}", tone="long")
             blank = [""] * (len(header) - 4)
-            rows.append(GridRow([line.label, line.level.label, "all", *blank, why], "quiet"))
+            rows.append(ReportRow([line.label, line.level.label, "all", *blank, why], "quiet"))
     said = "The checksum is that of the target's files, shortened; seconds are a draw's mean."
-    return [Text(said, quiet=True), Grid(header, rows, names=3)]
+    return [Paragraph(said, quiet=True), ReportTable(header, rows, names=3)]
 
 
-def data_blocks(results: Sequence[Result]) -> list[Block]:
+def data_blocks(results: Sequence[StoredResult]) -> list[Block]:
     """Checksums of corpora, versions of the code, settings of the methods."""
     if not results:
-        return [Text("There are no results yet.")]
+        return [Paragraph("There are no results yet.")]
     corpora: dict[str, set[str]] = {}
     for result in results:
         for name, checksum in result.data.items():
             corpora.setdefault(name, set()).add(checksum)
     rows = [
-        GridRow([name, checksum]) for name in sorted(corpora) for checksum in sorted(corpora[name])
+        ReportRow([name, checksum])
+        for name in sorted(corpora)
+        for checksum in sorted(corpora[name])
     ]
-    blocks: list[Block] = [Grid(["corpus", "SHA-256 of its files"], rows, names=2)]
-    blocks.append(Text("Code: " + "; ".join(sorted({r.code or "not said" for r in results}))))
+    blocks: list[Block] = [ReportTable(["corpus", "SHA-256 of its files"], rows, names=2)]
+    blocks.append(Paragraph("Code: " + "; ".join(sorted({r.code or "not said" for r in results}))))
     settings: dict[tuple[str, str], dict[str, int]] = {}
     for result in results:
         text = json.dumps(result.settings, indent=1, sort_keys=True, ensure_ascii=False)
@@ -89,7 +98,7 @@ def data_blocks(results: Sequence[Result]) -> list[Block]:
     for (method, variant), texts in settings.items():
         for text, count in texts.items():
             name = f"{method} [{variant}]" if variant else method
-            blocks.append(Text(f"Settings of {name} ({count} draws):"))
+            blocks.append(Paragraph(f"Settings of {name} ({count} draws):"))
             blocks.append(Code(text))
     return blocks
 
@@ -136,7 +145,7 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(f"{a}-{b}" if a != b else f"{a}" for a, b in zip(starts, ends, strict=True))
 
 
-def _facts(line: Line) -> list[Entry | str]:
+def _facts(line: ComparisonRow) -> list[TableCell | str]:
     results = line.results
     data = "; ".join(sorted({f"{k} {v}" for r in results for k, v in r.data.items()}))
     codes = sorted({r.code for r in results if r.code})
@@ -147,7 +156,7 @@ def _facts(line: Line) -> list[Entry | str]:
         line.label,
         line.level.label,
         ", ".join(sorted({r.protocol for r in results})),
-        Entry(
+        TableCell(
             str(len({r.target for r in results})),
             tip=", ".join(sorted({r.target for r in results})),
         ),
@@ -155,16 +164,20 @@ def _facts(line: Line) -> list[Entry | str]:
         _span([r.steps for r in results]),
         _mean([r.seconds for r in results]),
         _span([r.iterations for r in results]),
-        Entry(base_seconds, tip=f"{len(bases)} bases"),
+        TableCell(base_seconds, tip=f"{len(bases)} bases"),
         f"{max(r.peak_mb for r in results):,.0f}",
         tested + (" *" if any(r.limited for r in results) else ""),
         _span([r.unlabelled for r in results]),
-        Entry(sha256(data.encode(errors="replace")).hexdigest()[:12] if data else "", tip=data),
-        Entry(codes[0][:20] if len(codes) == 1 else f"{len(codes)} versions", tip="; ".join(codes)),
+        TableCell(sha256(data.encode(errors="replace")).hexdigest()[:12] if data else "", tip=data),
+        TableCell(
+            codes[0][:20] if len(codes) == 1 else f"{len(codes)} versions", tip="; ".join(codes)
+        ),
     ]
 
 
-def _cell_row(comparison: Comparison, line: Line, cell: Cell) -> list[Entry | str]:
+def _cell_row(
+    comparison: Comparison, line: ComparisonRow, cell: ComparisonCell
+) -> list[TableCell | str]:
     scale = comparison.scale
     digits = 2 if comparison.table.unit == "percent" else 4
 
@@ -189,7 +202,7 @@ def _cell_row(comparison: Comparison, line: Line, cell: Cell) -> list[Entry | st
         _mean([r.seconds for r in results]),
         f"{max(r.peak_mb for r in results):,.0f}" if results else "",
         checksum,
-        Entry(f"{said}: {cell.reason}" if cell.reason else said, tone="long"),
+        TableCell(f"{said}: {cell.reason}" if cell.reason else said, tone="long"),
     ]
 
 

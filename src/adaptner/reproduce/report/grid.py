@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adaptner.reproduce.jobs import costs
-from adaptner.reproduce.jobs.plan import Plan
+from adaptner.reproduce.jobs.plan import JobPlan
 from adaptner.reproduce.tables.counts import PLACES
 from adaptner.reproduce.tables.protocol import BERT, fillings
 from adaptner.reproduce.tables.protocols import protocol_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def grid(wanted: Plan, data: Path, jobs: int) -> dict[str, Any]:
+def grid(wanted: JobPlan, data: Path, jobs: int) -> dict[str, Any]:
     """Bases and draws by method and target, with the hours they are expected to take."""
     seconds = {job.key: costs.expected_seconds(job, data) for job in wanted.jobs}
     rows: dict[tuple[str, str], dict[str, Any]] = {}

@@ -8,21 +8,21 @@ from adaptner.reproduce.report.document import (
     Block,
     Bullets,
     Code,
-    Document,
-    Entry,
     Figures,
-    Grid,
-    GridRow,
+    Paragraph,
+    ReportPage,
+    ReportRow,
+    ReportTable,
     Section,
-    Text,
-    entry,
+    TableCell,
     printable,
+    table_cell,
 )
 
 _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'  # a page of HTML needs none
 
 
-def html_page(document: Document) -> str:
+def html_page(document: ReportPage) -> str:
     """The whole page, ending in a newline."""
     parts = [
         f"<header><p class='source'>{_text(document.above)}</p><h1>{_text(document.title)}</h1></header>",
@@ -40,7 +40,7 @@ def _section(section: Section) -> str:
 
 
 def _block(block: Block) -> str:
-    if isinstance(block, Text):
+    if isinstance(block, Paragraph):
         kind = " class='quiet'" if block.quiet else ""
         return f"<p{kind}>{_text(block.words)}</p>"
     if isinstance(block, Bullets):
@@ -60,7 +60,7 @@ def _figure(svg: str) -> str:
     return f"<figure>{svg.replace(_NAMESPACE, '', 1)}</figure>"
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: ReportTable) -> str:
     head = "".join(_cell(e, "th", number >= grid.names) for number, e in enumerate(grid.header))
     body = "\n".join(_row(row, grid) for row in grid.rows)
     kind = "wide" if grid.wide else "plain"
@@ -70,9 +70,9 @@ def _grid(grid: Grid) -> str:
     )
 
 
-def _row(row: GridRow, grid: Grid) -> str:
+def _row(row: ReportRow, grid: ReportTable) -> str:
     if row.kind == "group":
-        label = _text(entry(row.entries[0]).text)
+        label = _text(table_cell(row.entries[0]).text)
         return f"<tr class='group'><th colspan='{len(grid.header)}'>{label}</th></tr>"
     cells = "".join(
         _cell(e, "td" if number else "th", number >= grid.names)
@@ -81,8 +81,8 @@ def _row(row: GridRow, grid: Grid) -> str:
     return f"<tr class='{escape(row.kind)}'>{cells}</tr>"
 
 
-def _cell(cell: Entry | str, tag: str, numeric: bool) -> str:
-    found = entry(cell)
+def _cell(cell: TableCell | str, tag: str, numeric: bool) -> str:
+    found = table_cell(cell)
     classes = " ".join(c for c in ("n" if numeric else "", found.tone.replace(" ", "-")) if c)
     kind = f' class="{escape(classes)}"' if classes else ""
     tip = f' title="{_text(found.tip)}"' if found.tip else ""

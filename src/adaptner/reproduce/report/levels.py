@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.tables.published import SEMI_SUPERVISED, UNSUPERVISED, PublishedRow
 
 
@@ -51,7 +51,7 @@ def row_level(row: PublishedRow) -> Level:
     return WHOLE
 
 
-def result_level(result: Result, published: Set[Level]) -> Level:
+def result_level(result: StoredResult, published: Set[Level]) -> Level:
     """Where a result belongs in a table whose rows have the levels ``published``."""
     if result.share is not None:
         return Level(share=float(result.share))

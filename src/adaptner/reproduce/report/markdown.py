@@ -9,21 +9,21 @@ from adaptner.reproduce.report.document import (
     Block,
     Bullets,
     Code,
-    Document,
-    Entry,
     Figures,
-    Grid,
-    GridRow,
+    Paragraph,
+    ReportPage,
+    ReportRow,
+    ReportTable,
     Section,
-    Text,
-    entry,
+    TableCell,
     printable,
+    table_cell,
 )
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
 
 
-def markdown_page(document: Document, figures: str = "plots") -> str:
+def markdown_page(document: ReportPage, figures: str = "plots") -> str:
     """The whole file. Figures are linked as files in the folder ``figures`` beside it."""
     parts = [f"# {_text(document.title)}", _text(document.above)]
     parts += [_block(block, figures) for block in document.lead]
@@ -40,7 +40,7 @@ def _section(section: Section, figures: str) -> str:
 
 
 def _block(block: Block, figures: str) -> str:
-    if isinstance(block, Text):
+    if isinstance(block, Paragraph):
         return _text(block.words)
     if isinstance(block, Bullets):
         return "\n".join(
@@ -58,27 +58,27 @@ def _block(block: Block, figures: str) -> str:
     return _grid(block)
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: ReportTable) -> str:
     width = len(grid.header)
     rule = ["---" if number < grid.names else "---:" for number in range(width)]
     rows = [[_head(e) for e in grid.header], rule, *(_cells(row, width) for row in grid.rows)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
 
 
-def _head(cell: Entry | str) -> str:
-    found = entry(cell)
+def _head(cell: TableCell | str) -> str:
+    found = table_cell(cell)
     under = f" ({_text(found.under)})" if found.under else ""
     return _text(found.text) + under
 
 
-def _cells(row: GridRow, width: int) -> Sequence[str]:
+def _cells(row: ReportRow, width: int) -> Sequence[str]:
     if row.kind == "group":
-        return [f"**{_text(entry(row.entries[0]).text)}**", *[""] * (width - 1)]
+        return [f"**{_text(table_cell(row.entries[0]).text)}**", *[""] * (width - 1)]
     return [_cell(e) for e in row.entries]
 
 
-def _cell(cell: Entry | str) -> str:
-    found = entry(cell)
+def _cell(cell: TableCell | str) -> str:
+    found = table_cell(cell)
     shown = _text(found.text)
     if found.strong and shown:
         shown = f"**{shown}**"

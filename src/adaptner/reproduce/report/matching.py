@@ -7,12 +7,14 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from adaptner.metrics.spans import Score
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.levels import Level, result_level
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
-Index = dict[tuple[str, str, Level, str], dict[int, Result]]  # method, variant, level, corpus; seed
+Index = dict[
+    tuple[str, str, Level, str], dict[int, StoredResult]
+]  # method, variant, level, corpus; seed
 
 TOTAL = "Total"  # the column of a table by type that is about all of them
 _MEASURES = {"f1": "f1", "precision": "precision", "recall": "recall", "mean": "f1"}
@@ -28,7 +30,7 @@ class Column:
     objection: str = ""  # why its figures must not be compared
     type: str | None = None  # of the entities it is about, where it is not about all
 
-    def value_in(self, result: Result) -> float | None:
+    def value_in(self, result: StoredResult) -> float | None:
         """What a result has for it; None where it was computed before it kept counts by type."""
         if self.metric is None:
             return None
@@ -74,7 +76,7 @@ def _typed(table: PublishedTable, name: str, request: ReportRequest) -> Column:
 
 
 def own_columns(
-    table: PublishedTable, results: Iterable[Result], request: ReportRequest
+    table: PublishedTable, results: Iterable[StoredResult], request: ReportRequest
 ) -> list[Column]:
     """Corpora that stand for no printed column: those asked for, then others that were run."""
     counts = table.unit not in ("fraction", "percent")
@@ -94,7 +96,7 @@ def own_columns(
     ]
 
 
-def indexed(results: Iterable[Result], published: Set[Level]) -> tuple[Index, int]:
+def indexed(results: Iterable[StoredResult], published: Set[Level]) -> tuple[Index, int]:
     """Draws by method, variant, level, corpus and seed. A draw made twice (with other settings or
     code) must not count twice: the newest stays, and the number of those dropped is returned."""
     index: Index = {}

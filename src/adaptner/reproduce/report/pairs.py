@@ -12,7 +12,7 @@ from adaptner.metrics.significance import (
     paired_t_test,
     wilcoxon_signed_rank,
 )
-from adaptner.reproduce.report.compare import Comparison, Line
+from adaptner.reproduce.report.compare import Comparison, ComparisonRow
 from adaptner.reproduce.report.levels import Level
 
 ALPHA = 0.05
@@ -20,7 +20,7 @@ STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))
 
 
 @dataclass(frozen=True)
-class Pair:
+class MethodPair:
     """``difference`` is that of the means over the common draws, first less second, a fraction.
     The p-values are two-sided and Holm-corrected over all pairs of the level and column."""
 
@@ -39,9 +39,9 @@ class Pair:
         return next((mark for bound, mark in STARS if self.t < bound), "")
 
 
-def paired(comparison: Comparison) -> list[Pair]:
+def paired(comparison: Comparison) -> list[MethodPair]:
     """All pairs of measured lines with two common draws or more, corrected family by family."""
-    found: list[Pair] = []
+    found: list[MethodPair] = []
     levels = dict.fromkeys(line.level for line in comparison.lines)
     for level in levels:
         lines = [n for n in comparison.lines if n.level == level and n.method and n.measured]
@@ -50,14 +50,14 @@ def paired(comparison: Comparison) -> list[Pair]:
     return found
 
 
-def _family(lines: list[Line], level: Level, column: str) -> Iterator[Pair]:
+def _family(lines: list[ComparisonRow], level: Level, column: str) -> Iterator[MethodPair]:
     for one, other in combinations(lines, 2):
         a, b = one.cells[column].values, other.cells[column].values
         seeds = sorted(set(a) & set(b))
         if len(seeds) < 2:
             continue
         first, second = [a[s] for s in seeds], [b[s] for s in seeds]
-        yield Pair(
+        yield MethodPair(
             level=level,
             column=column,
             first=one.label,
@@ -69,6 +69,6 @@ def _family(lines: list[Line], level: Level, column: str) -> Iterator[Pair]:
         )
 
 
-def _corrected(family: list[Pair]) -> list[Pair]:
+def _corrected(family: list[MethodPair]) -> list[MethodPair]:
     t, wilcoxon = holm([p.t for p in family]), holm([p.wilcoxon for p in family])
     return [replace(pair, t=a, wilcoxon=b) for pair, a, b in zip(family, t, wilcoxon, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.chart import Axis, Chart, Series
-from adaptner.reproduce.report.compare import COMPARABLE, Comparison, Line
+from adaptner.reproduce.report.compare import COMPARABLE, Comparison, ComparisonRow
 from adaptner.reproduce.report.special import crossing, gamma_of, in_domain_bound, share_curve
 from adaptner.reproduce.report.svg import Style, style
 
@@ -27,7 +27,7 @@ def styles(comparison: Comparison) -> dict[tuple[str, str], Style]:
 def size_plot(comparison: Comparison, column: str) -> str | None:
     """A measure against the number of target sentences; hollow marks are the paper's figures."""
     looks, scale = styles(comparison), comparison.scale
-    groups: dict[tuple[str, str], list[Line]] = {}
+    groups: dict[tuple[str, str], list[ComparisonRow]] = {}
     for line in comparison.lines:
         where = (line.method or "", line.variant)
         if where in looks and line.level.size and line.cells[column].values:
@@ -157,7 +157,7 @@ def _label(comparison: Comparison, method: str, variant: str) -> str:
     return method
 
 
-def _shown(line: Line, column: str, scale: float) -> tuple[float, float | None]:
+def _shown(line: ComparisonRow, column: str, scale: float) -> tuple[float, float | None]:
     return _mean_sd(list(line.cells[column].values.values()), scale)
 
 

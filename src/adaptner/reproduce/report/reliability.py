@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adaptner.evaluation.calibration.report import Judged, calibration_error, pooled
+from adaptner.evaluation.calibration.report import CalibrationCheck, calibration_error, pooled
 from adaptner.reproduce.report.svg import QUIET, RULE, Canvas, Scale, style
 
 _SIDE, _LEFT, _TOP = 320, 56, 24
 
 
-def reliability(draws: Sequence[Judged]) -> str:
+def reliability(draws: Sequence[CalibrationCheck]) -> str:
     """All draws together: scores as they come from the model, and as they are given."""
     across = Scale(0, 1, _LEFT, _LEFT + _SIDE)
     up = Scale(0, 1, _TOP + _SIDE, _TOP)

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 from adaptner.nn.encoders.transformer.pretrained import MINILM
-from adaptner.reproduce.jobs.plan import Plan
-from adaptner.reproduce.run.runner import Request, hardness_records
+from adaptner.reproduce.jobs.plan import JobPlan
+from adaptner.reproduce.run.runner import RunRequest, hardness_records
 from adaptner.reproduce.run.store import STORE, Store
 from adaptner.reproduce.tables.protocol import fillings
 from adaptner.reproduce.tables.published import paper
 
 
-def report(wanted: Plan, request: Request) -> list[Path]:
+def report(wanted: JobPlan, request: RunRequest) -> list[Path]:
     """The pages written; none where this version has no report yet."""
     try:
         from adaptner.reproduce.report import write_report  # type: ignore[attr-defined]
@@ -43,7 +43,7 @@ def report(wanted: Plan, request: Request) -> list[Path]:
     return list(write_report(results, told, folder))
 
 
-def notes(wanted: Plan) -> tuple[str, ...]:
+def notes(wanted: JobPlan) -> tuple[str, ...]:
     """What keeps our numbers from comparing with the paper's."""
     profile, protocol = wanted.profile, wanted.protocol
     encoder = wanted.selection.encoder
@@ -72,7 +72,7 @@ def notes(wanted: Plan) -> tuple[str, ...]:
     return (budget, *own, *dict.fromkeys(columns))
 
 
-def incomparable(wanted: Plan) -> dict[str, str]:
+def incomparable(wanted: JobPlan) -> dict[str, str]:
     """Columns with other data than the paper's, and rows with another network: no paper has MiniLM."""
     found = {t.column or t.name: t.note for t in wanted.selection.targets if t.note}
     if wanted.selection.encoder != MINILM:
@@ -82,7 +82,7 @@ def incomparable(wanted: Plan) -> dict[str, str]:
     return found | {f.label: f"its transformer is {MINILM}, not the paper's" for f in rows}
 
 
-def skipped(wanted: Plan) -> dict[str, str]:
+def skipped(wanted: JobPlan) -> dict[str, str]:
     """Rows of the paper and parts of the request that were not run, and why."""
     name, _, table = wanted.protocol.table.partition("/")
     encoder = wanted.selection.encoder

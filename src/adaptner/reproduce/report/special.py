@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adaptner.metrics.significance import mean_sd
-from adaptner.reproduce.jobs.result import Result
-from adaptner.reproduce.report.cells import Cell
+from adaptner.reproduce.jobs.result import StoredResult
+from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.levels import WHOLE
 from adaptner.reproduce.report.matching import Index
 from adaptner.reproduce.tables.published import PublishedRow
@@ -29,7 +29,9 @@ def in_domain_bound(index: Index, corpus: str) -> float | None:
     return mean_sd([r.f1 for r in draws.values()])[0] if draws else None
 
 
-def share_curve(index: Index, method: str, variant: str, corpus: str) -> dict[float, list[Result]]:
+def share_curve(
+    index: Index, method: str, variant: str, corpus: str
+) -> dict[float, list[StoredResult]]:
     """Share in percent -> draws, going up."""
     found = {
         level.share: [draws[seed] for seed in sorted(draws)]
@@ -52,19 +54,21 @@ def crossing(curve: Iterable[tuple[float, float]], bound: float) -> float | str:
     return NEVER
 
 
-def crossing_draws(index: Index, method: str, variant: str, corpus: str, column: str) -> Cell:
+def crossing_draws(
+    index: Index, method: str, variant: str, corpus: str, column: str
+) -> ComparisonCell:
     """The crossing of every draw, as a fraction of the train split."""
     bound = in_domain_bound(index, corpus)
     if bound is None:
-        return Cell(column, absence="no In-Domain result with all of the target's data")
+        return ComparisonCell(column, absence="no In-Domain result with all of the target's data")
     curves: dict[int, list[tuple[float, float]]] = {}
-    used: list[Result] = []
+    used: list[StoredResult] = []
     for share, results in share_curve(index, method, variant, corpus).items():
         used += results
         for result in results:
             curves.setdefault(result.seed, []).append((share, result.f1))
     if not any(len(curve) > 1 for curve in curves.values()):
-        return Cell(column, absence="no results at several shares of the target's data")
+        return ComparisonCell(column, absence="no results at several shares of the target's data")
     found = {seed: crossing(curve, bound) for seed, curve in curves.items()}
     values = {seed: at / 100 for seed, at in found.items() if isinstance(at, float)}
     early = sum(at == BEFORE for at in found.values())
@@ -72,7 +76,9 @@ def crossing_draws(index: Index, method: str, variant: str, corpus: str, column:
     said = [f"{early} of {len(found)} draws pass the bound before the first share"] if early else []
     said += [f"{late} of {len(found)} draws never pass it"] if late else []
     missing = "" if values else "; ".join(said)
-    return Cell(column, values, objection="; ".join(said), absence=missing, results=tuple(used))
+    return ComparisonCell(
+        column, values, objection="; ".join(said), absence=missing, results=tuple(used)
+    )
 
 
 def gamma_of(record: Mapping[str, Any]) -> float:
@@ -94,7 +100,9 @@ def fitting_runs(
     return [r for r in records if r.get("run") in fitting] if fitting else list(records)
 
 
-def hardness_cell(records: Sequence[Mapping[str, Any]], row: PublishedRow, column: str) -> Cell:
+def hardness_cell(
+    records: Sequence[Mapping[str, Any]], row: PublishedRow, column: str
+) -> ComparisonCell:
     """The hardness of a domain's tasks around the iteration that the paper shows one batch of."""
     named = re.search(r"\d+", row.setting or "")
     centre = int(named.group()) if named else _TABLE_ITERATION
@@ -104,9 +112,11 @@ def hardness_cell(records: Sequence[Mapping[str, Any]], row: PublishedRow, colum
         if r["domain"] == row.corpus and abs(r["iteration"] - centre) <= _AROUND * centre
     ]
     if not near:
-        return Cell(column, absence=f"no task of this domain recorded near iteration {centre}")
+        return ComparisonCell(
+            column, absence=f"no task of this domain recorded near iteration {centre}"
+        )
     objection = (
         f"the paper shows one hand-picked batch; ours is the mean over {len(near)} tasks of this "
         f"domain near iteration {centre}"
     )
-    return Cell(column, dict(enumerate(near)), objection=objection)
+    return ComparisonCell(column, dict(enumerate(near)), objection=objection)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adaptner.files import atomic_file
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.content import report_document
 from adaptner.reproduce.report.html import html_page
 from adaptner.reproduce.report.markdown import markdown_page
@@ -16,7 +16,7 @@ PLOTS = "plots"
 
 
 def write_report(
-    results: Iterable[Result], request: ReportRequest, folder: str | Path
+    results: Iterable[StoredResult], request: ReportRequest, folder: str | Path
 ) -> list[Path]:
     """The page and the Markdown file. The same results give the same bytes: no clock is read.
 

@@ -14,15 +14,15 @@ from rich.live import Live
 from rich.text import Text
 
 from adaptner.reproduce.jobs.costs import expected_seconds
-from adaptner.reproduce.jobs.plan import Plan
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.plan import JobPlan
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.store import Progress, Store
 
 _LIVE_SECONDS, _PLAIN_SECONDS = 1.0, 30.0
 
 
-class Display:
-    def __init__(self, wanted: Plan, ask: str, data: Path, workers: int, quiet: bool) -> None:
+class ProgressDisplay:
+    def __init__(self, wanted: JobPlan, ask: str, data: Path, workers: int, quiet: bool) -> None:
         self._ask, self._workers, self._quiet = ask, workers, quiet
         self._expected = {job.key: expected_seconds(job, data) for job in wanted.jobs}
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -31,7 +31,7 @@ class Display:
         self._begun = self._said = time.monotonic()
         self._last = ""
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> ProgressDisplay:
         if not self._quiet and sys.stderr.isatty():
             self._every, self._said = _LIVE_SECONDS, 0.0
             self._live = Live(console=self._console, refresh_per_second=2, transient=True)
@@ -73,7 +73,7 @@ class Display:
         return pace * rest / max(1, self._workers, running)
 
 
-def best_so_far(results: Iterable[Result]) -> str:
+def best_so_far(results: Iterable[StoredResult]) -> str:
     """Mean F1 by method over the draws that all of them have done; over its own where there are
     none."""
     by_method: dict[str, dict[tuple[object, ...], float]] = {}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from adaptner.errors import WorkersDied
-from adaptner.reproduce.jobs.job import Places
+from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.run.store import ATTEMPTS, STORE, Progress, Store
 from adaptner.reproduce.run.worker import RUNNER
 
@@ -20,11 +20,11 @@ _PATIENCE_SECONDS = 20.0  # for a worker that was told to stop
 
 
 def run_local(
-    output: Path, ask: str, places: Places, number: int, look: Callable[[Store], None]
+    output: Path, ask: str, places: DataPaths, number: int, look: Callable[[Store], None]
 ) -> None:
     """Until nothing is left to do. ``look`` is called a few times a second. However this ends, so
     do the workers."""
-    crew = Crew(output, ask, places)
+    crew = WorkerPool(output, ask, places)
     try:
         with Store(output / STORE) as store:
             while not (progress := store.progress(ask)).over:
@@ -38,11 +38,11 @@ def run_local(
             store.release(ended)
 
 
-class Crew:
+class WorkerPool:
     """The worker processes. One that dies is replaced: the store counts how often a job took its
     worker along and gives up on it."""
 
-    def __init__(self, output: Path, ask: str, places: Places) -> None:
+    def __init__(self, output: Path, ask: str, places: DataPaths) -> None:
         self._log = output / "logs" / "workers.log"
         self._log.parent.mkdir(parents=True, exist_ok=True)
         given = [str(output), ask, str(places.data)]

@@ -15,8 +15,8 @@ from typing import Any
 from adaptner.compute_settings import prepare_process
 from adaptner.reproduce.jobs.base_files import Files, place_base, read_base
 from adaptner.reproduce.jobs.code_version import code_version
-from adaptner.reproduce.jobs.execution import Workshop
-from adaptner.reproduce.jobs.job import Places, Spec
+from adaptner.reproduce.jobs.execution import JobExecutor
+from adaptner.reproduce.jobs.job import DataPaths, Spec
 from adaptner.reproduce.run.worker import summary
 
 Answer = dict[str, Any]
@@ -29,8 +29,8 @@ class Node:
     def __init__(self, data: str, vectors: str | None) -> None:
         prepare_process()
         self._scratch = Path(tempfile.mkdtemp(prefix="adaptner-ray-"))
-        places = Places(Path(data), None if vectors is None else Path(vectors))
-        self._shop = Workshop(places, self._scratch)
+        places = DataPaths(Path(data), None if vectors is None else Path(vectors))
+        self._shop = JobExecutor(places, self._scratch)
 
     def code(self) -> str:
         return code_version()

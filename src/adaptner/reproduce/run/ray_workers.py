@@ -17,9 +17,9 @@ from adaptner.cluster import connected
 from adaptner.errors import ClusterUnusable
 from adaptner.reproduce.jobs.base_files import place_base, read_base
 from adaptner.reproduce.jobs.code_version import code_version
-from adaptner.reproduce.jobs.execution import Workshop
-from adaptner.reproduce.jobs.job import Places
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.execution import JobExecutor
+from adaptner.reproduce.jobs.job import DataPaths
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.ray_node import Answer, Node
 from adaptner.reproduce.run.store import STORE, Claim, Store
 from adaptner.reproduce.run.worker import write_log
@@ -31,14 +31,14 @@ _STILLBORN = 5  # actors that die before they answer, one after the other
 
 
 def run_on_ray(
-    output: Path, ask: str, places: Places, address: str, look: Callable[[Store], None]
+    output: Path, ask: str, places: DataPaths, address: str, look: Callable[[Store], None]
 ) -> None:
     """Until nothing is left to do. ``address``: HOST:PORT, ``auto`` (this machine's cluster) or
     ``local`` (a cluster of this machine for this run)."""
     ray = connected(address)
     try:
         with Store(output / STORE) as store:
-            driver = Driver(ray, store, ask, output, places, address)
+            driver = RayDriver(ray, store, ask, output, places, address)
             try:
                 while not store.progress(ask).over:
                     driver.turn()
@@ -62,15 +62,15 @@ class Actor:
     begun: float = field(default_factory=time.perf_counter)
 
 
-class Driver:
+class RayDriver:
     def __init__(
-        self, ray: Any, store: Store, ask: str, output: Path, places: Places, address: str
+        self, ray: Any, store: Store, ask: str, output: Path, places: DataPaths, address: str
     ) -> None:
         self._ray, self._store, self._ask = ray, store, ask
         self._address = address
         self._places = places
         self._me = WorkerIdentity.mine()
-        self._shop = Workshop(places, output)
+        self._shop = JobExecutor(places, output)
         self._actors: list[Actor] = []
         self._stillborn = 0
         self._peopled = time.monotonic()
@@ -189,4 +189,4 @@ class Driver:
             place_base(self._shop.base_folder(claim.key), answer["files"], vectors)
             self._store.finish(claim.key, self._me, seconds, answer["outcome"])
         else:
-            self._store.finish(claim.key, self._me, seconds, {}, Result(**answer["result"]))
+            self._store.finish(claim.key, self._me, seconds, {}, StoredResult(**answer["result"]))

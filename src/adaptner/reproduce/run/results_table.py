@@ -1,4 +1,4 @@
-"""``Result`` as rows of SQLite: a column a field, dictionaries as JSON."""
+"""``StoredResult`` as rows of SQLite: a column a field, dictionaries as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 
 _TYPES = {
     "str": "TEXT",
@@ -17,7 +17,7 @@ _TYPES = {
     "float | None": "REAL",
     "bool": "INTEGER",
 }
-_FIELDS = {f.name: str(f.type) for f in fields(Result)}
+_FIELDS = {f.name: str(f.type) for f in fields(StoredResult)}
 _JSON = [name for name, kind in _FIELDS.items() if kind.startswith("dict")]
 
 
@@ -36,7 +36,7 @@ def _columns(db: sqlite3.Connection) -> set[str]:
     return {row[1] for row in db.execute("PRAGMA table_info(results)")}
 
 
-def insert_result(db: sqlite3.Connection, result: Result) -> None:
+def insert_result(db: sqlite3.Connection, result: StoredResult) -> None:
     """A key that is there already stays as it is."""
     values: dict[str, Any] = result.as_dict()
     row = [json.dumps(v) if name in _JSON else v for name, v in values.items()]
@@ -44,7 +44,7 @@ def insert_result(db: sqlite3.Connection, result: Result) -> None:
     db.execute(f"INSERT OR IGNORE INTO results ({', '.join(values)}) VALUES ({marks})", row)
 
 
-def read_results(db: sqlite3.Connection, where: str, facts: Sequence[object]) -> list[Result]:
+def read_results(db: sqlite3.Connection, where: str, facts: Sequence[object]) -> list[StoredResult]:
     known = _columns(db)  # a file that is only looked at may be an earlier version's
     names = [name for name in _FIELDS if name in known]
     found = []
@@ -52,5 +52,5 @@ def read_results(db: sqlite3.Connection, where: str, facts: Sequence[object]) ->
         values = dict(zip(names, row, strict=True))
         values |= {name: json.loads(values.get(name) or "{}") for name in _JSON}
         values["limited"] = bool(values["limited"])
-        found.append(Result(**values))
+        found.append(StoredResult(**values))
     return found

@@ -21,20 +21,20 @@ from adaptner.methods import method as find_method
 from adaptner.methods.configuration import read_settings
 from adaptner.models.storage import MANIFEST
 from adaptner.reproduce.jobs.code_version import code_version
-from adaptner.reproduce.jobs.job import Places
-from adaptner.reproduce.jobs.plan import Plan, Selection, plan
-from adaptner.reproduce.run.display import Display
+from adaptner.reproduce.jobs.job import DataPaths
+from adaptner.reproduce.jobs.plan import JobPlan, Selection, plan_jobs
+from adaptner.reproduce.run.display import ProgressDisplay
 from adaptner.reproduce.run.local import run_local
 from adaptner.reproduce.run.store import STORE, Failure, Store
 from adaptner.reproduce.tables.profiles import Profile, profile_of
-from adaptner.reproduce.tables.protocol import Protocol, Target, fillings
+from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, fillings
 from adaptner.reproduce.tables.published import PublishedTable
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What the user asked for; empty and None mean: as the table and the profile have it."""
 
     data: Path = Path("data")
@@ -57,17 +57,17 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunSummary:
     """What a run came to."""
 
-    plan: Plan
+    plan: JobPlan
     done: int
     computed: int  # in this run
     failures: list[Failure] = field(default_factory=list)
     blocked: int = 0
 
 
-def prepared(protocol: Protocol, table: PublishedTable, request: Request) -> Plan:
+def prepared(protocol: Protocol, table: PublishedTable, request: RunRequest) -> JobPlan:
     """The plan for a request, refused before any work if something in it is not there."""
     places = places_of(protocol, request)
     profile = _profile(protocol, request)
@@ -80,7 +80,7 @@ def prepared(protocol: Protocol, table: PublishedTable, request: Request) -> Pla
         _encoder(request.encoder),
     )
     try:
-        return plan(protocol, profile, selection, places, request.code or code_version())
+        return plan_jobs(protocol, profile, selection, places, request.code or code_version())
     except BadConfiguration as error:  # by a setting of the user's file, or by one of ours
         if str(error.facts["field"]).partition(".")[0] in profile.settings:
             raise BadConfiguration(file=request.config, line=None, **error.facts) from error
@@ -88,8 +88,8 @@ def prepared(protocol: Protocol, table: PublishedTable, request: Request) -> Pla
 
 
 def run(
-    protocol: Protocol, table: PublishedTable, request: Request, tell: Tell, quiet: bool = False
-) -> Ended:
+    protocol: Protocol, table: PublishedTable, request: RunRequest, tell: Tell, quiet: bool = False
+) -> RunSummary:
     """Do what is left to do. Jobs that fail are in ``Ended.failures``, and the rest is done."""
     wanted = prepared(protocol, table, request)
     places = places_of(protocol, request)
@@ -109,7 +109,7 @@ def run(
         before = store.progress(ask)
         if before.done:
             tell(f"{before.done} of {before.total} jobs are there already")
-    with Display(wanted, ask, places.data, request.jobs, quiet) as display:
+    with ProgressDisplay(wanted, ask, places.data, request.jobs, quiet) as display:
         if request.ray is not None:
             from adaptner.reproduce.run.ray_workers import run_on_ray
 
@@ -119,18 +119,18 @@ def run(
     with Store(output / STORE) as store:
         after = store.progress(ask)
         failures = store.failures(ask)
-    return Ended(wanted, after.done, after.done - before.done, failures, after.blocked)
+    return RunSummary(wanted, after.done, after.done - before.done, failures, after.blocked)
 
 
-def looked_up(protocol: Protocol, table: PublishedTable, request: Request) -> Ended:
+def looked_up(protocol: Protocol, table: PublishedTable, request: RunRequest) -> RunSummary:
     """What is there of a request, with nothing computed."""
     wanted = prepared(protocol, table, request)
     with Store(request.output / STORE, make=False) as store:
         done = len(store.done_keys() & {job.key for job in wanted.jobs})
-    return Ended(wanted, done, 0)
+    return RunSummary(wanted, done, 0)
 
 
-def ask_of(wanted: Plan) -> str:
+def ask_of(wanted: JobPlan) -> str:
     """The same for the same jobs of the same table, so that asking twice is asking once."""
     state = sha256(f"{wanted.protocol.table} {wanted.profile.name}\n".encode())
     for job in wanted.jobs:
@@ -138,7 +138,7 @@ def ask_of(wanted: Plan) -> str:
     return state.hexdigest()[:20]
 
 
-def raise_failures(ended: Ended) -> None:
+def raise_failures(ended: RunSummary) -> None:
     if ended.failures:
         first = ended.failures[0]
         raise JobsFailed(
@@ -150,7 +150,7 @@ def raise_failures(ended: Ended) -> None:
         )
 
 
-def places_of(protocol: Protocol, request: Request) -> Places:
+def places_of(protocol: Protocol, request: RunRequest) -> DataPaths:
     data = request.data.absolute()
     if protocol.groups and not data.is_dir():
         raise FileMissing(
@@ -159,14 +159,14 @@ def places_of(protocol: Protocol, request: Request) -> Places:
             "comes from",
         )
     if protocol.vectors is None:
-        return Places(data)
+        return DataPaths(data)
     given = (request.vectors or data.parent / "vectors").absolute()
-    return Places(
+    return DataPaths(
         data, given / protocol.vectors if given.is_dir() or not given.is_file() else given
     )
 
 
-def _profile(protocol: Protocol, request: Request) -> Profile:
+def _profile(protocol: Protocol, request: RunRequest) -> Profile:
     profile = profile_of(request.profile)
     if profile.name == "quick":
         profile = profile.changed(draws=protocol.quick_draws)
@@ -186,7 +186,7 @@ def _encoder(given: str | None) -> str | None:
     return given
 
 
-def _methods(request: Request, protocol: Protocol, table: PublishedTable) -> list[str]:
+def _methods(request: RunRequest, protocol: Protocol, table: PublishedTable) -> list[str]:
     given, encoder = request.methods, request.encoder
     if protocol.reason:
         return []
@@ -204,7 +204,7 @@ def _methods(request: Request, protocol: Protocol, table: PublishedTable) -> lis
     return list(dict.fromkeys(given or (*filled, *extra)))
 
 
-def _targets(given: Sequence[str], protocol: Protocol) -> list[Target]:
+def _targets(given: Sequence[str], protocol: Protocol) -> list[TargetCorpus]:
     """By our name, its place in the data folder, or the paper's column."""
     known = {
         spelled.lower(): target
@@ -245,7 +245,7 @@ def _sizes(given: Sequence[str], protocol: Protocol) -> tuple[list[int], list[fl
     return list(dict.fromkeys(sizes)), list(dict.fromkeys(shares))
 
 
-def _reopen_lost_bases(store: Store, wanted: Plan, ask: str, output: Path) -> None:
+def _reopen_lost_bases(store: Store, wanted: JobPlan, ask: str, output: Path) -> None:
     """Somebody removed the folder of a base that draws still need."""
     states = store.states(ask)
     needed = {job.base for job in wanted.draws if states[job.key][0] != "done"}
@@ -256,14 +256,14 @@ def _reopen_lost_bases(store: Store, wanted: Plan, ask: str, output: Path) -> No
                 store.reopen(key)
 
 
-def hardness_records(output: Path, wanted: Plan) -> list[dict[str, Any]]:
+def hardness_records(output: Path, wanted: JobPlan) -> list[dict[str, Any]]:
     """What HGDA's bases wrote of their tasks, each with its base's key."""
     from adaptner.training.loop import HARDNESS
-    from adaptner.training.records import read_records
+    from adaptner.training.records import read_metrics
 
     return [
         {**record, "run": job.key[:12]}
         for job in wanted.bases
         if job.spec["learner"] == "hgda"
-        for record in read_records(output / "bases" / job.key / HARDNESS)
+        for record in read_metrics(output / "bases" / job.key / HARDNESS)
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.reproduce.jobs.job import Job, Spec
-from adaptner.reproduce.jobs.result import Result
+from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.results_table import insert_result, read_results
 from adaptner.reproduce.run.store_file import StoreFile
 from adaptner.reproduce.run.worker_identity import WorkerIdentity
@@ -151,7 +151,7 @@ class Store(StoreFile):
         worker: WorkerIdentity,
         seconds: float,
         outcome: dict[str, Any],
-        result: Result | None = None,
+        result: StoredResult | None = None,
     ) -> None:
         """Job done and result stored, both or neither. A result that is there already stays: equal
         keys are equal computations."""
@@ -266,7 +266,7 @@ class Store(StoreFile):
         )
         return [Failure(k, kind, json.loads(s), e or "", log or "") for k, kind, s, e, log in rows]
 
-    def results(self, ask: str | None = None, table: str | None = None) -> list[Result]:
+    def results(self, ask: str | None = None, table: str | None = None) -> list[StoredResult]:
         """All, those of an ask, or those of every ask for a table; in the order of the keys."""
         where = ""
         facts: tuple[str, ...] = ()

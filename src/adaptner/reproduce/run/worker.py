@@ -19,8 +19,8 @@ from pathlib import Path
 
 from adaptner.errors import AdaptnerError
 from adaptner.files import atomic_file
-from adaptner.reproduce.jobs.execution import Workshop
-from adaptner.reproduce.jobs.job import Places, Spec
+from adaptner.reproduce.jobs.execution import JobExecutor
+from adaptner.reproduce.jobs.job import DataPaths, Spec
 from adaptner.reproduce.run.store import STORE, Claim, Store
 from adaptner.reproduce.run.worker_identity import BEAT_SECONDS, WorkerIdentity
 
@@ -28,15 +28,15 @@ RUNNER = "ADAPTNER_RUNNER"  # in the environment: the process that this one must
 _POLL_SECONDS = 0.5
 
 
-class TakenOver(BaseException):
+class ClaimLost(BaseException):
     """The job is somebody else's by now. Not an Exception: it is no failure of the job's."""
 
 
-def work(output: Path, ask: str, places: Places) -> None:
+def work(output: Path, ask: str, places: DataPaths) -> None:
     """Until all jobs of ``ask`` are done, or failed, or wait for a base that failed."""
     store, me = Store(output / STORE), WorkerIdentity.mine()
-    shop = Workshop(places, output)
-    pulse = Pulse(output / STORE, me)
+    shop = JobExecutor(places, output)
+    pulse = Heartbeat(output / STORE, me)
     try:
         while True:
             claim = store.claim(ask, me, shop.at_hand)
@@ -53,7 +53,9 @@ def work(output: Path, ask: str, places: Places) -> None:
         store.close()
 
 
-def compute(claim: Claim, shop: Workshop, store: Store, me: WorkerIdentity, pulse: Pulse) -> None:
+def compute(
+    claim: Claim, shop: JobExecutor, store: Store, me: WorkerIdentity, pulse: Heartbeat
+) -> None:
     """One job, its failure included: the rest must go on."""
     begun = time.perf_counter()
     try:
@@ -63,7 +65,7 @@ def compute(claim: Claim, shop: Workshop, store: Store, me: WorkerIdentity, puls
         else:
             result = shop.draw(claim.key, claim.spec, claim.profile, claim.base_outcome)
             store.finish(claim.key, me, time.perf_counter() - begun, {}, result)
-    except TakenOver:
+    except ClaimLost:
         return
     except Exception as error:
         log = write_log(shop.output, claim.kind, claim.key, claim.spec, traceback.format_exc())
@@ -83,7 +85,7 @@ def write_log(output: Path, kind: str, key: str, spec: Spec, text: str) -> Path:
     return log
 
 
-class Pulse:
+class Heartbeat:
     """A thread that says the worker is alive, and ends it if its parent is gone."""
 
     def __init__(self, path: Path, me: WorkerIdentity) -> None:
@@ -99,7 +101,7 @@ class Pulse:
         """Of a base's training: somebody took the job over, so leave its folder alone."""
         if self._lost:
             self._lost = False
-            raise TakenOver
+            raise ClaimLost
 
     def stop(self) -> None:
         self._ended.set()
@@ -126,7 +128,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_process()
     output, ask, data, *vectors = arguments
-    places = Places(Path(data), Path(vectors[0]) if vectors else None)
+    places = DataPaths(Path(data), Path(vectors[0]) if vectors else None)
     work(Path(output), ask, places)
 
 

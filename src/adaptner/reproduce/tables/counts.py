@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.corpora.statistics import Statistics, statistics
-from adaptner.progress import Watch, silent
+from adaptner.corpora.statistics import Statistics, corpus_statistics
+from adaptner.progress import ProgressCallback, no_progress
 from adaptner.reproduce.tables.protocols import BIO8, HETEROGENEOUS
 from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
@@ -68,7 +68,9 @@ class Counted:
         return _NOTES.get(self.row.corpus or "", "")
 
 
-def counted(name: str, table: PublishedTable, data: Path, watch: Watch = silent) -> list[Counted]:
+def counted(
+    name: str, table: PublishedTable, data: Path, watch: ProgressCallback = no_progress
+) -> list[Counted]:
     """Each corpus is read once, and forgotten before the next."""
     places = PLACES[name]
     found: list[Counted] = []
@@ -85,7 +87,7 @@ def counted(name: str, table: PublishedTable, data: Path, watch: Watch = silent)
             corpus = load_corpus(data / folder)
             if split:
                 corpus = replace(corpus, sentences={split: corpus.split(split)})
-            known = {place: (corpus, statistics(corpus))}
+            known = {place: (corpus, corpus_statistics(corpus))}
         corpus, figures = known[place]
         scale = 1000 if table.unit == "thousand" else 1
         values = [_value(column, row, corpus, figures) for column in table.columns]

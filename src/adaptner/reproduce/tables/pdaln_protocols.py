@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from adaptner.reproduce.tables.protocol import Group, Protocol, Target
+from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGroup
 
 Settings = Mapping[str, Any]
 
@@ -16,16 +16,16 @@ SCITECH = (
 # 10 labelled sentences of the target and 100 of the source make 240 (5.3)
 WEBPAGE: dict[str, Settings] = {"pdaln": {"adaptation": {"source_ratio": 10}}}
 TARGETS = (
-    Target("news/scitech:whole", "SciTech", SCITECH),
-    Target("general/wnut16-conll", "WNUT 2016"),
-    Target("general/webpage", "Webpage"),
-    Target("general/wikigold", "Wikigold"),
+    TargetCorpus("news/scitech:whole", "SciTech", SCITECH),
+    TargetCorpus("general/wnut16-conll", "WNUT 2016"),
+    TargetCorpus("general/webpage", "Webpage"),
+    TargetCorpus("general/wikigold", "Wikigold"),
 )
 SMALL: dict[str, Settings] = {  # it has 99 sentences to draw from
     "Webpage": {"sizes": (0, 10), "own": WEBPAGE}
 }
 GROUPS = {
-    name: Group(name, (target,), ("news/conll03",), held_out=TARGETS, **SMALL.get(name, {}))
+    name: TargetGroup(name, (target,), ("news/conll03",), held_out=TARGETS, **SMALL.get(name, {}))
     for target in TARGETS
     for name in (str(target.column),)
 }

@@ -35,7 +35,7 @@ def folder_of(place: str) -> str:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetCorpus:
     """A corpus that is adapted to: ``corpus`` is its folder below the data folder. ``note`` says why
     figures on it do not compare with the column's; it is empty where they do."""
 
@@ -49,15 +49,17 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Group:
+class TargetGroup:
     """Targets that share their sources, and so a base. No source is learnt from with a sentence that
     stands in the test split of one of the targets."""
 
     name: str
-    targets: tuple[Target, ...]
+    targets: tuple[TargetCorpus, ...]
     sources: tuple[str, ...]
     sizes: tuple[int, ...] = ()  # in place of the table's
-    held_out: tuple[Target, ...] = ()  # in place of the targets: groups with the same share a base
+    held_out: tuple[
+        TargetCorpus, ...
+    ] = ()  # in place of the targets: groups with the same share a base
     own: Variants = field(
         default_factory=dict, hash=False
     )  # settings of a method, on these targets
@@ -75,7 +77,7 @@ class Protocol:
     anew with each draw of the target, which so has a base of its own."""
 
     table: str
-    groups: tuple[Group, ...] = ()
+    groups: tuple[TargetGroup, ...] = ()
     vectors: str | None = None
     sizes: tuple[int, ...] = ()
     shares: tuple[float, ...] = ()
@@ -95,7 +97,7 @@ class Protocol:
     reason: str = ""  # why nothing fills it, where nothing does
 
     @property
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[TargetCorpus, ...]:
         return tuple(target for group in self.groups for target in group.targets)
 
     @property

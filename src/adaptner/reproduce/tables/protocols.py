@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from adaptner.reproduce.tables.pdaln_protocols import pdaln_protocols
-from adaptner.reproduce.tables.protocol import Group, Protocol, Target, find_table
+from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGroup, find_table
 
 TENTH = "a tenth of BC4CHEMD is at hand (bc4chemd-sub), in a split of our own"
 VECTORS_BIO = (
@@ -15,20 +15,20 @@ VECTORS_BIO = (
 )
 VECTORS_NEWS = "Word vectors: GloVe 6B of 100 numbers; the paper has 300."
 
-DOMAINS: dict[str, tuple[Target, ...]] = {
+DOMAINS: dict[str, tuple[TargetCorpus, ...]] = {
     "Disease": (
-        Target("bio8/ncbi-disease", "NCBI"),
-        Target("bio8/bc5cdr-disease", "BC5CDR-disease"),
+        TargetCorpus("bio8/ncbi-disease", "NCBI"),
+        TargetCorpus("bio8/bc5cdr-disease", "BC5CDR-disease"),
     ),
     "Drug": (
-        Target("bio8/bc5cdr-chem", "BC5CDR-drug"),
-        Target("bio8/bc4chemd-sub", "BC4CHEMD", TENTH),
+        TargetCorpus("bio8/bc5cdr-chem", "BC5CDR-drug"),
+        TargetCorpus("bio8/bc4chemd-sub", "BC4CHEMD", TENTH),
     ),
-    "Gene": (Target("bio8/jnlpba", "JNLPBA"), Target("bio8/bc2gm", "BC2GM")),
-    "Species": (Target("bio8/linnaeus", "LINNAEUS"), Target("bio8/s800", "S800")),
+    "Gene": (TargetCorpus("bio8/jnlpba", "JNLPBA"), TargetCorpus("bio8/bc2gm", "BC2GM")),
+    "Species": (TargetCorpus("bio8/linnaeus", "LINNAEUS"), TargetCorpus("bio8/s800", "S800")),
 }
 BIO8 = tuple(
-    Group(
+    TargetGroup(
         name,
         targets,
         tuple(t.corpus for other, own in DOMAINS.items() if other != name for t in own),
@@ -88,14 +88,14 @@ HOMOGENEOUS = (
     *("general/sec", "general/wnut16-conll", "general/webpage"),
 )
 NOT_ACE = "ACE2005 is licensed: other corpora stand in for its six domains"
-HETEROGENEOUS = Group(
+HETEROGENEOUS = TargetGroup(
     "heterogeneous",
     (
-        Target("bio-extra/bionlp13pc", "BioNLP13PC"),
-        Target("general/mit-movie", "MIT Movie"),
-        Target("general/mit-restaurant", "MIT Restaurant"),
-        Target("general/re3d", "Re3d"),
-        Target("general/sec", "SEC"),
+        TargetCorpus("bio-extra/bionlp13pc", "BioNLP13PC"),
+        TargetCorpus("general/mit-movie", "MIT Movie"),
+        TargetCorpus("general/mit-restaurant", "MIT Restaurant"),
+        TargetCorpus("general/re3d", "Re3d"),
+        TargetCorpus("general/sec", "SEC"),
     ),
     ("news/conll03", "general/wnut17", "general/wikigold"),
 )
@@ -140,9 +140,9 @@ def _hardness(table: str) -> Protocol:
 def _homogeneous(table: str, shares: tuple[float, ...], extra: tuple[str, ...] = ()) -> Protocol:
     """Each corpus in turn is the target of all others."""
     groups = tuple(
-        Group(
+        TargetGroup(
             place.rpartition("/")[2],
-            (Target(place, None, NOT_ACE),),
+            (TargetCorpus(place, None, NOT_ACE),),
             tuple(other for other in HOMOGENEOUS if other != place),
         )
         for place in HOMOGENEOUS
@@ -224,17 +224,17 @@ JIA_TEXTS: dict[str, dict[str, Any]] = {
     "STM+ELMO(SRC)": {"adaptation": {"text": "source"}},
     "STM+ELMO(TGT)": {"adaptation": {"text": "target"}},
 }
-JIA_BIO = Group(
+JIA_BIO = TargetGroup(
     "biomedical",
-    (Target("bio-extra/bionlp13pc", "13PC"), Target("bio-extra/bionlp13cg", "13CG")),
+    (TargetCorpus("bio-extra/bionlp13pc", "13PC"), TargetCorpus("bio-extra/bionlp13cg", "13CG")),
     ("news/conll03",),
 )
 TRANSDUCTIVE = (
     "the raw text of the paper cannot be had: source text is that of CoNLL03, target text that of the "
     "2,000 test sentences themselves (transductive)"
 )
-JIA_NEWS = Group(
-    "news", (Target("news/scitech:whole", "SciTech", TRANSDUCTIVE),), ("news/conll03",)
+JIA_NEWS = TargetGroup(
+    "news", (TargetCorpus("news/scitech:whole", "SciTech", TRANSDUCTIVE),), ("news/conll03",)
 )
 
 
@@ -252,13 +252,15 @@ def _amounts() -> dict[str, dict[str, Any]]:
     }
 
 
-def _without_columns(group: Group, note: str) -> Group:
+def _without_columns(group: TargetGroup, note: str) -> TargetGroup:
     """For tables whose columns are no corpora."""
     bare = tuple(replace(t, column=None, note=note) for t in group.targets)
     return replace(group, targets=bare)
 
 
-def _jia_supervised(table: str, groups: tuple[Group, ...] = (JIA_BIO,), **changes: Any) -> Protocol:
+def _jia_supervised(
+    table: str, groups: tuple[TargetGroup, ...] = (JIA_BIO,), **changes: Any
+) -> Protocol:
     return Protocol(
         table,
         groups,
@@ -273,7 +275,7 @@ def _jia_supervised(table: str, groups: tuple[Group, ...] = (JIA_BIO,), **change
 
 
 def _jia_unsupervised(
-    table: str, groups: tuple[Group, ...] = (JIA_NEWS,), **changes: Any
+    table: str, groups: tuple[TargetGroup, ...] = (JIA_NEWS,), **changes: Any
 ) -> Protocol:
     return Protocol(
         table,

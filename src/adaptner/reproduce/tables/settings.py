@@ -23,7 +23,7 @@ LEARNS_AS = {
 }
 
 
-def configured(
+def method_for_cell(
     name: str,
     protocol: Protocol,
     profile: Profile,

@@ -18,10 +18,10 @@ from torch.utils.checkpoint import checkpoint
 from adaptner.errors import BadConfiguration, EncoderUnusable
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.encoders.base import Encoder
-from adaptner.nn.encoders.transformer.fast_dropout import quicken_dropout
+from adaptner.nn.encoders.transformer.fast_dropout import replace_dropout
 from adaptner.nn.encoders.transformer.lora import add_lora
-from adaptner.nn.encoders.transformer.pretrained import Pretrained, find_pretrained
-from adaptner.nn.encoders.transformer.stacked_parameters import add_task_dimension
+from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer, find_pretrained
+from adaptner.nn.encoders.transformer.stacked_parameters import stack_parameters
 from adaptner.nn.encoders.transformer.subwords import Alignment, SubwordBatch, SubwordBatcher
 from adaptner.nn.encoders.transformer.window_attention import packs
 from adaptner.nn.rnn.parameters import dropout
@@ -53,7 +53,7 @@ class TransformerConfig(BaseModel):
     lora_alpha: int = Field(16, ge=1, description="the updates are scaled by alpha / rank")
     lora_targets: tuple[str, ...] = Field((), description="layers; none: peft's own choice")
 
-    def batcher(self, pretrained: Pretrained | None = None) -> SubwordBatcher:
+    def batcher(self, pretrained: PretrainedTransformer | None = None) -> SubwordBatcher:
         """``pretrained``: where it is, if not where ``name`` says."""
         found = pretrained or find_pretrained(self.name)
         return SubwordBatcher(found, self.subwords, self.max_length, self.overlap)
@@ -85,7 +85,7 @@ class TransformerEncoder(Encoder):
         self._layers: int = own.num_hidden_layers
         self._packed = batcher.pretrained.packed
         self._first_position: int = _first_position(own)
-        quicken_dropout(network)
+        replace_dropout(network)
         network.eval()
         if config.lora:
             add_lora(network, config.lora, config.lora_alpha, config.lora_targets, generator)
@@ -93,7 +93,7 @@ class TransformerEncoder(Encoder):
         if config.frozen_layers:
             learned = self._above(config.frozen_layers, learned)
         told = {"window_lengths": [2]} if self._packed else {}
-        add_task_dimension(network, _read(network, words, learned, told))
+        stack_parameters(network, _read(network, words, learned, told))
         self.network = network
         if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
             reason = "the layers of this network have no numbers (it may share them)"
@@ -151,7 +151,7 @@ class TransformerEncoder(Encoder):
     ) -> Tensor:
         """(B, L, width)"""
         hidden, owners = [], []
-        together = packs if self._packed else alike
+        together = packs if self._packed else similar_lengths
         for first, end in together(batch.lengths[g]):
             lengths = batch.lengths[g][first:end]
             longest = lengths[0]
@@ -209,7 +209,7 @@ def _check_length(own: Any, config: TransformerConfig) -> None:
         raise EncoderUnusable(file=config.name, reason=reason)
 
 
-def alike(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+def similar_lengths(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
     """From where to where windows, longest first, are run together."""
     first = 0
     for place in range(1, len(lengths) + 1):

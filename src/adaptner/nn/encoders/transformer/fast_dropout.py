@@ -18,7 +18,7 @@ def dropout_factors(shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> 
     return kept.view(shape).to(dtype).mul_(1 / (1 - rate))
 
 
-class QuickDropout(nn.Module):
+class FastDropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p  # under the name that the library reads
@@ -29,9 +29,9 @@ class QuickDropout(nn.Module):
         return values * dropout_factors(tuple(values.shape), self.p, values.dtype)
 
 
-def quicken_dropout(network: nn.Module) -> None:
+def replace_dropout(network: nn.Module) -> None:
     """In place."""
     for module in list(network.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout and child.p < 1:
-                setattr(module, name, QuickDropout(child.p))
+                setattr(module, name, FastDropout(child.p))

@@ -35,7 +35,7 @@ _WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True)
-class Pretrained:
+class PretrainedTransformer:
     """A network's description and tokenizer and, until it is saved with a model, where its weights
     are."""
 
@@ -80,7 +80,7 @@ class Pretrained:
         return [DESCRIPTION, TOKENIZER]
 
     @classmethod
-    def read(cls, folder: Path) -> Pretrained:
+    def read(cls, folder: Path) -> PretrainedTransformer:
         """As ``write`` left it."""
         need_transformers()
         from tokenizers import Tokenizer
@@ -90,7 +90,7 @@ class Pretrained:
         return cls(facts["network"], tokenizer, facts["unknown"], facts["padding"])
 
     @classmethod
-    def of(cls, folder: Path) -> Pretrained:
+    def of(cls, folder: Path) -> PretrainedTransformer:
         """A folder as Hugging Face's library has it."""
         from transformers import AutoConfig, AutoTokenizer
 
@@ -119,8 +119,8 @@ def find_folder(name: str) -> Path:
     return found
 
 
-def find_pretrained(name: str) -> Pretrained:
-    return Pretrained.of(find_folder(name))
+def find_pretrained(name: str) -> PretrainedTransformer:
+    return PretrainedTransformer.of(find_folder(name))
 
 
 def _located(name: str) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from torch import nn
 
 
-def add_task_dimension(network: nn.Module, learned: Collection[str]) -> None:
+def stack_parameters(network: nn.Module, learned: Collection[str]) -> None:
     """In place: ``learned`` parameters have shape (1, ...) from now on, for ``functional_call`` with
     one task's slices of them; all others are buffers, which no optimiser or inner loop sees."""
     for prefix, module in network.named_modules():

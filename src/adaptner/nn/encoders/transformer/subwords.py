@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adaptner.nn.batching.batch import Arranged, Batch, Batcher
-from adaptner.nn.encoders.transformer.pretrained import Pretrained
+from adaptner.nn.batching.batch import ArrangedSentences, Batch, Batcher
+from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer
 from adaptner.types import LabelSet, Sentence
 
 Alignment = Literal["first", "mean"]
@@ -76,7 +76,7 @@ class SubwordBatcher(Batcher):
 
     def __init__(
         self,
-        pretrained: Pretrained,
+        pretrained: PretrainedTransformer,
         alignment: Alignment,
         longest: int,
         overlap: int,
@@ -134,7 +134,7 @@ class SubwordBatcher(Batcher):
     def _room(self) -> int:
         return self.longest - len(self._before) - len(self._after)
 
-    def _read(self, arranged: Arranged) -> SubwordBatch:
+    def _read(self, arranged: ArrangedSentences) -> SubwordBatch:
         tasks, sentences, length = arranged.mask.shape
         nobody = sentences * length
         parts = np.ones(arranged.mask.shape, dtype=np.float32)
