@@ -126,12 +126,12 @@ def base_for(
     begun = time.perf_counter()
     said = [begun]
 
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         if time.perf_counter() - said[0] > 30:
             said[0] = time.perf_counter()
             print(f"  {learner.name} for {target.name}: {done}/{total} {remark}", flush=True)
 
-    run = TrainingRun(folder, "baselines", {}, True, 60.0, watch)
+    run = TrainingRun(folder, "baselines", {}, True, 60.0, progress)
     vectors = read_vectors(SHARED / "vectors" / setting.vectors)
     base = learner.fit(sources, Budget(setting.iterations), vectors=vectors, seed=seed, run=run)
     base.save(folder)

@@ -50,7 +50,7 @@ def main() -> None:
     begun = time.perf_counter()
     steps: list[float] = []
 
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         steps.append(time.perf_counter())
 
     tagger = adapt_crossdomain_lm(
@@ -59,7 +59,7 @@ def main() -> None:
         chosen.labelled(base, sources),
         config,
         budget=Budget(asked.steps),
-        run=TrainingRun(watch=watch),
+        run=TrainingRun(progress=progress),
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

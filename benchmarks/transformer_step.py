@@ -65,10 +65,10 @@ def meta_step(encoder: str, steps: int) -> None:
 
     from adaptner.training.loop import TrainingRun
 
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         seconds.append(used()[0])
 
-    chosen.fit(sources, Budget(steps), run=TrainingRun(watch=watch))
+    chosen.fit(sources, Budget(steps), run=TrainingRun(progress=progress))
     each = (seconds[-1] - seconds[0]) / (steps - 1) if steps > 1 else seconds[-1] - begun
     print(f"{used()[1]:.0f} {each:.2f}")
 

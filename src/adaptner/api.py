@@ -65,7 +65,7 @@ def adapt(
     estimate: bool = True,
     augment: int = 0,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
     one, from the base the package brings.
@@ -158,7 +158,7 @@ def adapt(
                 remedy="leave it out",
             )
         tagger = train_with_early_stopping(
-            base, given, chosen.config.adaptation, labels=wanted, seed=seed, watch=watch
+            base, given, chosen.config.adaptation, labels=wanted, seed=seed, progress=progress
         )
         tagger.method = chosen.name
         return tagger
@@ -172,11 +172,11 @@ def adapt(
         sources=domains if chosen.joint else (),
         unlabelled=_streamed(texts) if chosen.streams else _held(texts),
         seed=seed,
-        watch=watch,
+        progress=progress,
     )
     if augment:
         tagger.facts["augmented"] = len(copies)
-    return assess(tagger, base, chosen, given, estimate=estimate, seed=seed, watch=watch)
+    return assess(tagger, base, chosen, given, estimate=estimate, seed=seed, progress=progress)
 
 
 def load(folder: str | Path) -> Tagger:
@@ -215,7 +215,7 @@ def assess(
     *,
     estimate: bool = True,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """Calibrate a tagger's scores and tell, from the ``sentences`` it was made from, how good it will
     be. Left as it is: what another method made, or many sentences, of which the constants of trust
@@ -224,7 +224,9 @@ def assess(
         return tagger
     left_out = None
     if estimate:
-        left_out = method.left_out(base, sentences, labels=tagger.labels, seed=seed, watch=watch)
+        left_out = method.left_out(
+            base, sentences, labels=tagger.labels, seed=seed, progress=progress
+        )
     known = tagger.facts.get("known", {}).keys() >= set(tagger.labels.labels)
     return with_estimate(
         tagger, sentences, left_out, CalibrationConstants.of(base.folder, known=known)

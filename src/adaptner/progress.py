@@ -45,10 +45,10 @@ def progress_bar(title: str, quiet: bool = False) -> Iterator[ProgressCallback]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None, remark="")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(title, total=None, remark="")
 
-        def watch(done: int, total: int, remark: str = "") -> None:
-            progress.update(task, completed=done, total=total, remark=remark)
+        def progress(done: int, total: int, remark: str = "") -> None:
+            bars.update(task, completed=done, total=total, remark=remark)
 
-        yield watch
+        yield progress

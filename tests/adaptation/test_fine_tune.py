@@ -186,7 +186,7 @@ def test_budget_overrides_the_configured_steps(base):
         BEARING[:3],
         SHORT,
         budget=Budget(7),
-        watch=lambda done, total, remark="": watched.append((done, total)),
+        progress=lambda done, total, remark="": watched.append((done, total)),
     )
     assert watched == [(i, 7) for i in range(1, 8)]
     assert tagger.facts["steps"] == 7

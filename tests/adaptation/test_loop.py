@@ -116,10 +116,10 @@ def test_a_step_for_each_of_the_budget_and_the_schedule_by_it() -> None:
         parameter.grad = torch.ones(1)
         return 7.0
 
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         told.append((done, total, remark))
 
-    assert take_steps(fill, optimiser, Budget(4), watch) == 4
+    assert take_steps(fill, optimiser, Budget(4), progress) == 4
     assert seen == [0.0, -1.0, -1.75, -2.25]  # full rate, then 3/4, 2/4
     assert parameter.item() == -2.5
     assert told == [(i, 4, "loss 7.00") for i in (1, 2, 3, 4)]

@@ -32,7 +32,7 @@ def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
     monkeypatch.setattr(plain_training, "HELD_OUT", 0.02)
     told: list[tuple[int, int, str]] = []
     start = told_of(base, quick.model_copy(update={"epochs": 10, "batch": 100}))
-    tagger = api.adapt(many(5000), start, watch=lambda *step: told.append(step))
+    tagger = api.adapt(many(5000), start, progress=lambda *step: told.append(step))
     total = told[0][1]
     assert total == 10 * 49
     assert len(told) < total  # it stopped

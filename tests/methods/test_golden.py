@@ -52,11 +52,11 @@ def run(name: str) -> Golden:
     sources = source_domains(group_by_domain(own_corpus(n) for n in ("disease", "gene", "drug")))
     losses: list[float] = []
 
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         losses.append(float(remark.split()[1].rstrip(",")))
 
     chosen = method(name)(k=4, tasks=3, encoder=SMALL)
-    base = chosen.fit(sources, Budget(4), seed=3, run=TrainingRun(watch=watch))
+    base = chosen.fit(sources, Budget(4), seed=3, run=TrainingRun(progress=progress))
     first, fourth = (losses[0], losses[3]) if losses else (None, None)
     # D-Shift, MetaNER-Zero and SELF-TRAIN take a target of the sources' own labels only.
     target = own_corpus("gene" if chosen.supports == UnadaptedMethod.supports else "cellline")

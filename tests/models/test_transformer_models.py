@@ -113,7 +113,7 @@ def test_an_interrupted_run_ends_in_the_same_bytes(
     chosen.fit(sources, Budget(4), run=TrainingRun(tmp_path / "whole", "same")).save(
         tmp_path / "whole"
     )
-    first = TrainingRun(tmp_path / "parts", "same", checkpoint_seconds=0, watch=stop)
+    first = TrainingRun(tmp_path / "parts", "same", checkpoint_seconds=0, progress=stop)
     with pytest.raises(Interrupted):
         chosen.fit(sources, Budget(4), run=first)
     again = chosen.fit(sources, Budget(4), run=TrainingRun(tmp_path / "parts", "same", resume=True))

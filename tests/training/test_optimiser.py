@@ -128,10 +128,10 @@ def test_the_loop_tells_the_schedule_what_is_spent():
         model.weight.grad = torch.ones(1, 1)
         return StepMetrics(1.0)
 
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         places.append(model.weight.item())
 
-    run_training(state, iterate, Budget(4), TrainingRun(watch=watch))
+    run_training(state, iterate, Budget(4), TrainingRun(progress=progress))
     moved = [a - b for a, b in pairwise(places)]
     assert moved == pytest.approx([1.0, 0.75, 0.5, 0.25])
 
@@ -237,7 +237,7 @@ def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optim
 
     monkeypatch.setattr(learner, "build_model", building)
     settings = {"name": optimiser, "weight_decay": 0.1, "schedule": "constant"}
-    fit(2 * begun, TrainingRun(watch=snapshot), optimiser=settings)
+    fit(2 * begun, TrainingRun(progress=snapshot), optimiser=settings)
     assert set(seen[: 2 * begun]) == {0, 1, 2}
     assert set(seen[2 * begun :]) == {0}
     first, last = kept[begun], kept[2 * begun]

@@ -28,11 +28,11 @@ class PowerCut(Exception):
 
 
 def cut_off_at(iteration: int):
-    def watch(done: int, total: int, remark: str = "") -> None:
+    def progress(done: int, total: int, remark: str = "") -> None:
         if done == iteration:
             raise PowerCut
 
-    return watch
+    return progress
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -57,7 +57,9 @@ def test_uninterrupted_run_records_every_iteration(uninterrupted):
 @pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.05])
 @pytest.mark.parametrize("at", [1, 7])
 def test_resumed_after_an_exception(fit, uninterrupted, tmp_path, at, checkpoint_seconds):
-    run = TrainingRun(tmp_path, "same", checkpoint_seconds=checkpoint_seconds, watch=cut_off_at(at))
+    run = TrainingRun(
+        tmp_path, "same", checkpoint_seconds=checkpoint_seconds, progress=cut_off_at(at)
+    )
     with pytest.raises(PowerCut):
         fit(STEPS, run)
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
@@ -69,7 +71,7 @@ def test_resumed_twice(fit, uninterrupted, tmp_path):
         with pytest.raises(PowerCut):
             fit(
                 STEPS,
-                TrainingRun(tmp_path, "same", True, checkpoint_seconds=0, watch=cut_off_at(at)),
+                TrainingRun(tmp_path, "same", True, checkpoint_seconds=0, progress=cut_off_at(at)),
             )
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
@@ -78,7 +80,7 @@ def test_resumed_twice(fit, uninterrupted, tmp_path):
 def test_adamw_resumes_bit_equal_too(fit, tmp_path):
     adamw = {"optimiser": {"name": "adamw", "weight_decay": 0.01}}
     fit(6, TrainingRun(tmp_path / "a", "x"), **adamw).save(tmp_path / "a")
-    run = TrainingRun(tmp_path / "b", "x", checkpoint_seconds=0, watch=cut_off_at(4))
+    run = TrainingRun(tmp_path / "b", "x", checkpoint_seconds=0, progress=cut_off_at(4))
     with pytest.raises(PowerCut):
         fit(6, run, **adamw)
     fit(6, TrainingRun(tmp_path / "b", "x", resume=True), **adamw).save(tmp_path / "b")
@@ -177,7 +179,7 @@ def test_a_fresh_start_forgets_the_old_checkpoint(fit, uninterrupted, tmp_path):
     records are gone."""
     fit(3, TrainingRun(tmp_path, "same"))
     with pytest.raises(PowerCut):
-        fit(STEPS, TrainingRun(tmp_path, "same", watch=cut_off_at(1)))
+        fit(STEPS, TrainingRun(tmp_path, "same", progress=cut_off_at(1)))
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 

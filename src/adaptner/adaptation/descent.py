@@ -58,7 +58,7 @@ def take_steps(
     fill: Callable[[], float],
     optimiser: Optimiser,
     budget: Budget,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
     stop: Callable[[int], bool] = never,
 ) -> int:
     """Call ``fill`` (which sets ``.grad`` and returns the loss) and step until the budget is spent or
@@ -78,7 +78,7 @@ def take_steps(
                 rates=optimiser.config.rate,
                 kept="no model was written",
             )
-        watch(step + 1, budget.steps, f"loss {loss:.2f}")
+        progress(step + 1, budget.steps, f"loss {loss:.2f}")
         if stop(step + 1):
             return step + 1
     return budget.steps

@@ -61,7 +61,7 @@ def fine_tune(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """θ and a new φ (or ``start``), both trained on ``sentences``; ω is dropped."""
     target = TargetData.of(base, sentences, labels)
@@ -81,7 +81,7 @@ def fine_tune(
         compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = take_steps(fill, optimiser, budget, watch)
+    steps = take_steps(fill, optimiser, budget, progress)
     table.restore()
     facts = adaptation_facts(base, target, steps, seed)
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)

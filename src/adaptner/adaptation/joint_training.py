@@ -61,7 +61,7 @@ def train_jointly(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """``sources``: labelled sentences of the base's own domains. ``shared``: one φ over all labels
     (AGG), else each domain has its own and the target a new one. ``unlabelled``: text of the target
@@ -136,7 +136,7 @@ def train_jointly(
         )
         return float(shares.total.detach().sum())
 
-    steps = take_steps(fill, optimiser, budget, watch)
+    steps = take_steps(fill, optimiser, budget, progress)
     table.restore()
     facts = adaptation_facts(base, target, steps, seed) | {
         "source_sentences": len(pool),

@@ -37,7 +37,7 @@ def train_with_early_stopping(
     *,
     labels: LabelSet | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """θ and a new φ as after the epoch that was best on sentences held out."""
     target = TargetData.of(base, sentences, labels)
@@ -67,7 +67,7 @@ def train_with_early_stopping(
         return steps % epoch == 0 and best.is_enough(steps)
 
     def told(done: int, total: int, remark: str = "") -> None:
-        watch(done, total, f"{remark}  F1 {best.f1:.3f}" if best.steps else remark)
+        progress(done, total, f"{remark}  F1 {best.f1:.3f}" if best.steps else remark)
 
     budget = Budget(config.steps_for(len(learnt_from)))
     taken = take_steps(fill, optimiser, budget, told, stop)

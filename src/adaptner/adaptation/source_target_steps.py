@@ -69,7 +69,7 @@ def train_on_source_and_target(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """At every step one of the sources, drawn uniformly, meets the target."""
     target = TargetData.of(base, sentences, labels)
@@ -106,7 +106,7 @@ def train_on_source_and_target(
         compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = take_steps(fill, optimiser, budget, watch)
+    steps = take_steps(fill, optimiser, budget, progress)
     table.restore()
     facts = adaptation_facts(base, target, steps, seed) | {"source_sentences": len(pool)}
     decoder = model.decoder_of(goal)

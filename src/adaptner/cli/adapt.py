@@ -170,7 +170,7 @@ def adapt(
             quiet,
         )
     begun = time.perf_counter()
-    with progress_bar("adapting", quiet) as watch:
+    with progress_bar("adapting", quiet) as progress:
         tagger = api.adapt(
             given,
             start,
@@ -182,7 +182,7 @@ def adapt(
             estimate=False,
             augment=augment,
             seed=seed,
-            watch=watch,
+            progress=progress,
         )
     seconds = time.perf_counter() - begun
     if origin := tagger.facts.get("synonyms"):
@@ -193,8 +193,8 @@ def adapt(
     if augment and not tagger.facts["augmented"]:
         warn("--augment found no other mention of any type: there are no copies", quiet)
     if estimate and learns:
-        with progress_bar("estimating", quiet) as watch:
-            api.assess(tagger, start, chosen, given, seed=seed, watch=watch)
+        with progress_bar("estimating", quiet) as progress:
+            api.assess(tagger, start, chosen, given, seed=seed, progress=progress)
     tagger.save(output)
     if as_json:
         facts = {**tagger.facts, "labels": dict(counts), "seconds": round(seconds, 3)}

@@ -58,10 +58,10 @@ def list_(
         raise FileMissing(file=data, hint="--data takes a folder with GROUP/NAME/SPLIT.conll")
     entries = [find(name) for name in names] if names else list(catalogue())
     states: dict[str, str] = {}
-    with progress_bar("comparing checksums", quiet=json or data is None) as watch:
+    with progress_bar("comparing checksums", quiet=json or data is None) as progress:
         for number, entry in enumerate(entries, start=1):
             states[entry.name] = state(entry, data)
-            watch(number, len(entries))
+            progress(number, len(entries))
     if json:
         emit_json([facts(entry, states[entry.name]) for entry in entries])
     elif names:
@@ -155,8 +155,8 @@ def convert(
     from adaptner.progress import progress_bar
 
     fetcher = Fetcher(output, verify=not no_verify, replace=replace)
-    with progress_bar("reading", quiet or json) as watch:
-        outcomes, left_out = convert_folder(name, folder, fetcher, watch)
+    with progress_bar("reading", quiet or json) as progress:
+        outcomes, left_out = convert_folder(name, folder, fetcher, progress)
     for outcome in outcomes:
         _tell(outcome, json, quiet)
     for reason, count in left_out.items():

@@ -131,15 +131,15 @@ def download_bars(quiet: bool) -> Iterator[FetchProgress]:
         DownloadColumn(),
         TransferSpeedColumn(),
     )
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err, transient=True) as bars:
 
         def watching(name: str) -> DownloadProgress:
-            task = progress.add_task(name, total=None)
+            task = bars.add_task(name, total=None)
 
-            def watch(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total or None)
+            def progress(done: int, total: int) -> None:
+                bars.update(task, completed=done, total=total or None)
 
-            return watch
+            return progress
 
         yield watching
 

@@ -53,8 +53,8 @@ def demo(
     info(f"New type {label}: {len(support)} labelled sentences with {mentions} mentions", quiet)
 
     begun = time.perf_counter()
-    with progress_bar("adapting", quiet) as watch:
-        tagger = api.adapt(support, base, seed=seed, watch=watch)
+    with progress_bar("adapting", quiet) as progress:
+        tagger = api.adapt(support, base, seed=seed, progress=progress)
     adapted = time.perf_counter() - begun
     begun = time.perf_counter()
     found = tagger.predict([s.text for s in test])

@@ -119,7 +119,7 @@ def evaluate(
         domains, start = _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet)
     rows = []
     total = (len(counts) + len(percents)) * draws
-    with progress_bar(f"{corpus.name}: {total} draws", quiet) as watch:
+    with progress_bar(f"{corpus.name}: {total} draws", quiet) as progress:
         for row in evaluate_few_shot(
             chosen,
             start,
@@ -132,7 +132,7 @@ def evaluate(
             budget=None if steps is None else Budget(steps),
         ):
             rows.append(row.as_dict())
-            watch(len(rows), total, f"size {row.size}: F1 {row.f1:.3f}")
+            progress(len(rows), total, f"size {row.size}: F1 {row.f1:.3f}")
     result = {"rows": rows, "summary": summarise(rows)}
     if output is not None:
         with atomic_file(output) as file:
@@ -230,9 +230,13 @@ def _pretrained(
     _tell_removed(domains, quiet)
     _refuse_foreign_labels(chosen, domains, corpus)
     table = None if vectors is None else read_vectors(vectors)
-    with progress_bar(chosen.title, quiet) as watch:
+    with progress_bar(chosen.title, quiet) as progress:
         base = chosen.fit(
-            domains, Budget(iterations), vectors=table, seed=seed, run=TrainingRun(watch=watch)
+            domains,
+            Budget(iterations),
+            vectors=table,
+            seed=seed,
+            run=TrainingRun(progress=progress),
         )
     return domains, base
 

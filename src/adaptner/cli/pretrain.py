@@ -111,7 +111,7 @@ def pretrain(
     info("reading the corpora ...", quiet)
     corpora = [load_corpus(spec) for spec in sources]
     excluded = [load_corpus(spec) for spec in held_out or ()]
-    with progress_bar(f"{chosen.title}", quiet) as watch:
+    with progress_bar(f"{chosen.title}", quiet) as progress:
         base = run(
             chosen,
             corpora,
@@ -123,7 +123,7 @@ def pretrain(
             held_out=excluded,
             seed=seed,
             resume=resume,
-            watch=watch,
+            progress=progress,
             tell=lambda message: info(message, quiet),
         )
     if as_json:

@@ -171,8 +171,8 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
 
     if not data.is_dir():
         raise FileMissing(file=data, hint="--data is the folder of the corpora")
-    with progress_bar(f"counting the corpora of {name}", quiet) as watch:
-        rows = counted(name, table, data, watch)
+    with progress_bar(f"counting the corpora of {name}", quiet) as progress:
+        rows = counted(name, table, data, progress)
     if as_json:
         emit_json(as_facts(table, rows))
     else:

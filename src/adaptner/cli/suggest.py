@@ -65,8 +65,8 @@ def suggest(
     known = api.read(labelled) if labelled is not None else ()
     tagger = api.load(model)
     source = InputFiles(files, from_, _report)
-    with progress_bar("reading", quiet) as watch:
-        sentences = _counted(_sentences(source), watch)
+    with progress_bar("reading", quiet) as progress:
+        sentences = _counted(_sentences(source), progress)
         found = api.suggest(tagger, sentences, number, labelled=known)
     if to == "terminal":
         _show(found, tagger.labels.labels)
@@ -91,10 +91,10 @@ def _sentences(source: InputFiles) -> Iterator[Sentence]:
         yield from sentences_of(replace(part.document, entities=()))
 
 
-def _counted(sentences: Iterator[Sentence], watch) -> Iterator[Sentence]:  # type: ignore[no-untyped-def]
+def _counted(sentences: Iterator[Sentence], progress) -> Iterator[Sentence]:  # type: ignore[no-untyped-def]
     for number, sentence in enumerate(sentences, 1):
         if number % 100 == 0:
-            watch(number, None)
+            progress(number, None)
         yield sentence
 
 

@@ -244,8 +244,8 @@ def senses(
         problem = f"{vectors} or {output} is not a {ENDING} file of `adaptner vectors train`"
         raise BadUsage(problem=problem, remedy="make the vectors with `adaptner vectors train`")
     begun = time.monotonic()
-    with progress_bar("reading what is called what", quiet or as_json) as watch:
-        found = InstanceCounts.of(sentences_of_files(texts, watch))
+    with progress_bar("reading what is called what", quiet or as_json) as progress:
+        found = InstanceCounts.of(sentences_of_files(texts, progress))
     learnt = train_label_directions(known, found)
     write_vectors(replace(known, senses=learnt), output)
     seconds = time.monotonic() - begun

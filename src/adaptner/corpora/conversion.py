@@ -13,7 +13,7 @@ from adaptner.errors import CorpusNotToBeHad, FileMissing, RawFilesMissing
 
 
 def convert_folder(
-    name: str, folder: Path, fetcher: Fetcher, watch: ConversionProgress = no_conversion_progress
+    name: str, folder: Path, fetcher: Fetcher, progress: ConversionProgress = no_conversion_progress
 ) -> tuple[list[FetchResult], Counter[str]]:
     """``name`` is one of ``FOLDERS`` or a corpus of the catalogue. What became of each corpus, and
     what was left out, counted by reason."""
@@ -33,7 +33,7 @@ def convert_folder(
         fetcher.wanted(entry)
         splits = convert_files(entry.conversion, _raw_files(entry, folder))
         return [fetcher.place(entry, splits)], Counter()
-    converted = FOLDERS[layout](folder, watch)
+    converted = FOLDERS[layout](folder, progress)
     targets = [(find(corpus), splits) for corpus, splits in converted.corpora.items()]
     for target, _ in targets:  # before the first is put in place
         fetcher.wanted(target)

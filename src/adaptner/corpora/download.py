@@ -68,14 +68,14 @@ class Downloader:
     sleep: Callable[[float], None] = time.sleep
 
     def download(
-        self, url: str, part: Path, watch: DownloadProgress = no_download_progress
+        self, url: str, part: Path, progress: DownloadProgress = no_download_progress
     ) -> None:
         """Fill ``part`` with what ``url`` holds, from where it ends."""
         idle = 0
         while True:
             before = _size(part)
             try:
-                self._attempt(url, part, watch)
+                self._attempt(url, part, progress)
                 return
             except _Passing as trouble:
                 idle = 1 if _size(part) > before else idle + 1
@@ -83,7 +83,7 @@ class Downloader:
                     _give_up(url, f"{trouble} ({idle} attempts)", part)
                 self.sleep(min(max(trouble.pause, self.pause * 2 ** (idle - 1)), _LONGEST_PAUSE))
 
-    def _attempt(self, url: str, part: Path, watch: DownloadProgress) -> None:
+    def _attempt(self, url: str, part: Path, progress: DownloadProgress) -> None:
         """Until the end, or a break."""
         have = _size(part)
         request = Request(url, headers={"User-Agent": "adaptner", "Accept-Encoding": "identity"})
@@ -102,10 +102,10 @@ class Downloader:
         except (OSError, http.client.HTTPException) as error:
             raise _Passing(_words(error)) from None
         with response:
-            _receive(response, part, have, watch)
+            _receive(response, part, have, progress)
 
 
-def _receive(response: Any, part: Path, have: int, watch: DownloadProgress) -> None:
+def _receive(response: Any, part: Path, have: int, progress: DownloadProgress) -> None:
     resumed = response.status == http.client.PARTIAL_CONTENT
     if resumed and _range(response.headers)[0] != have:
         part.unlink(missing_ok=True)
@@ -115,11 +115,11 @@ def _receive(response: Any, part: Path, have: int, watch: DownloadProgress) -> N
     with plain_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
         with open(part, "ab" if resumed else "wb") as file:
-            watch(done, total)
+            progress(done, total)
             while piece := _piece(response):
                 file.write(piece)
                 done += len(piece)
-                watch(done, total)
+                progress(done, total)
             file.flush()
             os.fsync(file.fileno())
     if done < total:

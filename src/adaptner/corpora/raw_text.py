@@ -56,7 +56,7 @@ def sentences(
 
 
 def sentences_of_files(
-    texts: Sequence[Path], watch: ProgressCallback = no_progress, *, tokenised: bool = True
+    texts: Sequence[Path], progress: ProgressCallback = no_progress, *, tokenised: bool = True
 ) -> Iterator[str]:
     """The sentences of all the files, one file after another; ``watch`` is told the share read."""
     files = text_files(texts)
@@ -72,7 +72,7 @@ def sentences_of_files(
             yield sentence
             count += 1
             if count % _TELL_EVERY == 1:
-                watch(100 * reached // max(1, sum(sizes)), 100, f"{count:,} sentences")
+                progress(100 * reached // max(1, sum(sizes)), 100, f"{count:,} sentences")
         before += size
 
 

@@ -41,7 +41,7 @@ class AdaptRequest:
     unlabelled: Iterable[Sentence]  # may be gone through several times
     budget: Budget | None
     seed: int
-    watch: ProgressCallback
+    progress: ProgressCallback
 
     def options(self) -> dict[str, Any]:
         """What every kind of tuning takes."""
@@ -49,7 +49,7 @@ class AdaptRequest:
             "labels": self.labels,
             "budget": self.budget,
             "seed": self.seed,
-            "watch": self.watch,
+            "watch": self.progress,
         }
 
 
@@ -124,13 +124,13 @@ class Method(ABC):
         unlabelled: Iterable[Sentence] = (),
         budget: Budget | None = None,
         seed: int = 0,
-        watch: ProgressCallback = no_progress,
+        progress: ProgressCallback = no_progress,
     ) -> Tagger:
         """A tagger from labelled ``support`` sentences. ``sources`` are for methods that are
         ``joint``, sentences without labels (to be gone through as often as it takes) for those that
         say ``unlabelled``."""
         self.check(base)
-        given = AdaptRequest(support, labels, sources, unlabelled, budget, seed, watch)
+        given = AdaptRequest(support, labels, sources, unlabelled, budget, seed, progress)
         tagger = self.tagger(base, given)
         tagger.method = self.name
         return tagger
@@ -148,7 +148,7 @@ class Method(ABC):
         *,
         labels: LabelSet | None = None,
         seed: int = 0,
-        watch: ProgressCallback = no_progress,
+        progress: ProgressCallback = no_progress,
     ) -> list[HeldOutPredictions] | None:
         """What is found in sentences of ``support`` by one who has not learnt from them, or None for
         a method that has no cheap way to tell: most would have to adapt once for every fold."""

@@ -42,7 +42,7 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
     tell: Callable[[str], None] = lambda message: None,
 ) -> Base:
     """Train, save the base in ``folder`` and return it. ``start``: a base whose encoder and vectors
@@ -80,7 +80,7 @@ def pretrain(
         return finished(folder, settings)
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
-    run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
+    run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, progress)
     base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
     if beside:
         assert begun is not None

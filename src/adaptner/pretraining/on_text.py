@@ -115,8 +115,8 @@ def pretrain_on_text(
             encoder.width, vectors.width, config.guesses, generator
         )
     if config.names:
-        with shown("reading what is called what") as watch:
-            gazetteer = Gazetteer.of(InstanceCounts.of(sentences_of_files(files, watch)))
+        with shown("reading what is called what") as progress:
+            gazetteer = Gazetteer.of(InstanceCounts.of(sentences_of_files(files, progress)))
         if not gazetteer.names:
             problem = f"no name in {files[0]} is said of {LEAST} different things"
             remedy = 'give more text with words such as "diseases such as asthma", or no --names'
@@ -157,8 +157,8 @@ def pretrain_on_text(
         return StepMetrics(float(loss.detach()), told, remark)
 
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    with shown("learning from text") as watch:
-        run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, watch)
+    with shown("learning from text") as progress:
+        run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, progress)
         run_training(state, iterate, budget, run)
     facts = {
         "iterations": state.done,

@@ -45,7 +45,7 @@ class TrainingRun:
     settings: Mapping[str, Any] = field(default_factory=dict)
     resume: bool = False
     checkpoint_seconds: float = 60.0
-    watch: ProgressCallback = no_progress
+    progress: ProgressCallback = no_progress
 
 
 def run_training(
@@ -77,7 +77,7 @@ def run_training(
             records[0].add(iteration=iteration, loss=report.loss, **report.metrics)
             for task in report.tasks or ():
                 records[1].add(iteration=iteration, **task)
-        run.watch(iteration, budget.steps, report.remark)
+        run.progress(iteration, budget.steps, report.remark)
         if records and time.monotonic() - saved >= run.checkpoint_seconds:
             for record in records:
                 record.flush()

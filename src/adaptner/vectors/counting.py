@@ -62,8 +62,8 @@ def train_count_vectors(
     facts = {"tokens": 0, "sentences": 0}
     state = sha256()
 
-    def read(watch: ProgressCallback, told: bool) -> Iterator[str]:
-        for sentence in sentences_of_files(files, watch, tokenised=tokenised):
+    def read(progress: ProgressCallback, told: bool) -> Iterator[str]:
+        for sentence in sentences_of_files(files, progress, tokenised=tokenised):
             text = sentence.lower() if settings.lower else sentence
             if told:
                 facts["tokens"] += text.count(" ") + 1
@@ -71,20 +71,20 @@ def train_count_vectors(
                 state.update(f"{text}\n".encode())
             yield text
 
-    with shown("counting words and pairs") as watch:
+    with shown("counting words and pairs") as progress:
         passes = iter((True, False))  # the first pass tells of the text
 
         def sentences() -> Iterable[str]:
-            return read(watch, next(passes))
+            return read(progress, next(passes))
 
         counts = count_cooccurrences(sentences, settings.window, settings.least)
     if not facts["sentences"]:
         raise EmptyFile(file=files[0], unit="sentence")
     if len(counts.words) < 2:
         raise EmptyVocabulary(least=settings.least, tokens=facts["tokens"])
-    with shown("factorising") as watch:
+    with shown("factorising") as progress:
         blocks = [shifted_mutual_information(b) for b in contexts(counts, settings.contexts)]
-        vectors, values = leading_eigenvectors(blocks, settings.width, settings.seed, watch)
+        vectors, values = leading_eigenvectors(blocks, settings.width, settings.seed, progress)
     table = np.zeros((len(counts.words), settings.width), dtype=np.float32)
     table[:, : len(values)] = vectors * values**settings.power
     length = np.linalg.norm(table, axis=1)

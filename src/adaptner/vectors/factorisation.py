@@ -35,7 +35,10 @@ def shifted_mutual_information(counts: csr_matrix) -> csr_matrix:
 
 
 def leading_eigenvectors(
-    blocks: Sequence[csr_matrix], width: int, seed: int = 0, watch: ProgressCallback = no_progress
+    blocks: Sequence[csr_matrix],
+    width: int,
+    seed: int = 0,
+    progress: ProgressCallback = no_progress,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ``width`` leading left singular vectors of the blocks side by side, and their values.
     Fewer where the blocks have no more."""
@@ -49,6 +52,6 @@ def leading_eigenvectors(
     for done in range(ROUNDS):
         left, _ = np.linalg.qr(matrix @ basis)
         basis, _ = np.linalg.qr(turned @ left)
-        watch(done + 1, ROUNDS, "")
+        progress(done + 1, ROUNDS, "")
     vectors, values, _ = np.linalg.svd(matrix @ basis, full_matrices=False)
     return vectors[:, :width], values[:width]

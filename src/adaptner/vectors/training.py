@@ -74,22 +74,22 @@ def train_skipgram_vectors(
         raise BadUsage(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
     files = text_files(texts)
     with scratch_folder(output) as folder:
-        with shown("reading text") as watch:
-            facts = _prepare(files, folder / TEXT, settings.lower, tokenised, watch)
-        with shown("training word vectors") as watch:
-            answer = _train(folder, output, settings, facts, watch)
+        with shown("reading text") as progress:
+            facts = _prepare(files, folder / TEXT, settings.lower, tokenised, progress)
+        with shown("training word vectors") as progress:
+            answer = _train(folder, output, settings, facts, progress)
         with open(folder / RESULT, "rb") as made, atomic_file(output, "wb") as file:
             shutil.copyfileobj(made, file)
     return {**answer, **facts, "bytes": output.stat().st_size}
 
 
 def _prepare(
-    files: Sequence[Path], target: Path, lower: bool, tokenised: bool, watch: ProgressCallback
+    files: Sequence[Path], target: Path, lower: bool, tokenised: bool, progress: ProgressCallback
 ) -> dict[str, Any]:
     """All text in one plain file, as floret wants it; what is to be told of it."""
     state, tokens, lines = sha256(), 0, 0
     with open(target, "wb") as file:
-        for sentence in sentences_of_files(files, watch, tokenised=tokenised):
+        for sentence in sentences_of_files(files, progress, tokenised=tokenised):
             raw = f"{sentence.lower() if lower else sentence}\n".encode()
             file.write(raw)
             state.update(raw)
@@ -105,7 +105,7 @@ def _train(
     output: Path,
     settings: SkipgramSettings,
     facts: dict[str, Any],
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> dict[str, Any]:
     order = json.dumps({"settings": settings.model_dump(), "facts": facts})
     module = "adaptner.vectors.training_child"
@@ -129,7 +129,7 @@ def _train(
             # (with one thread it tells nothing before the end)
             if steps := _PROGRESS.findall(said):
                 percent, loss = steps[-1]
-                watch(round(float(percent)), 100, f"loss {loss.decode()}")
+                progress(round(float(percent)), 100, f"loss {loss.decode()}")
         answer = child.stdout.read()
         code = child.wait()
     finally:

@@ -113,7 +113,7 @@ def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sen
         told = []
         config = LinearFitConfig(linear_steps=steps)
         fit_linear_decoder(
-            base, support, config, watch=lambda done, total, said="": told.append(said)
+            base, support, config, progress=lambda done, total, said="": told.append(said)
         )
         return float(told[-1].split()[1])
 

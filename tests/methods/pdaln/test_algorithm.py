@@ -286,7 +286,7 @@ def test_what_is_said_of_a_run(base):
         config,
         unlabelled=[*TEXT, Sentence("", ())],
         budget=Budget(5),
-        watch=lambda done, total, remark="": watched.append((done, total)),
+        progress=lambda done, total, remark="": watched.append((done, total)),
     )
     facts = tagger.facts
     assert (facts["steps"], facts["sentences"]) == (5, 8)

@@ -123,16 +123,16 @@ def test_what_is_missing_is_said_before_any_learning(
         raise AssertionError("a step was taken")
 
     with pytest.raises(TooFewSentences, match="raw text"):
-        tuned(base, sources, ZERO, support=(), watch=never)
+        tuned(base, sources, ZERO, support=(), progress=never)
     with pytest.raises(UnknownLabels):
-        tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)), watch=never)
+        tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)), progress=never)
     with pytest.raises(NoEntities):
-        tuned(base, sources, support=[s.without_entities() for s in target()], watch=never)
+        tuned(base, sources, support=[s.without_entities() for s in target()], progress=never)
 
 
 def test_progress_goes_through_both_stages(base: Base, sources: list[SourceDomain]) -> None:
     seen: list[tuple[int, int]] = []
-    tuned(base, sources, watch=lambda done, total, remark="": seen.append((done, total)))
+    tuned(base, sources, progress=lambda done, total, remark="": seen.append((done, total)))
     assert seen[:3] == [(1, 6), (2, 6), (3, 6)]
     assert seen[-1] == (6, 6)
 

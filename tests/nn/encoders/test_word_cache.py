@@ -59,7 +59,7 @@ def with_limit(memory, most, known, numbers, fresh, words) -> None:
 def test_several_threads() -> None:
     memory, wrong = WordCache(), []
 
-    def ask(seed: int) -> None:
+    def run_id(seed: int) -> None:
         rng = np.random.default_rng(seed)
         for _ in range(200):
             numbers = rng.choice(9000, 40, replace=False)
@@ -69,7 +69,7 @@ def test_several_threads() -> None:
             if found[:, 0].tolist() != numbers.tolist():
                 wrong.append(numbers)
 
-    threads = [Thread(target=ask, args=(seed,)) for seed in range(4)]
+    threads = [Thread(target=run_id, args=(seed,)) for seed in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

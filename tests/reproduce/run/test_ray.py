@@ -89,23 +89,23 @@ def test_a_node_killed_in_mid_run_loses_and_doubles_nothing(
     monkeypatch.setattr(Store, "finish", counting)
     asked = request(tmp_path / "ray")
     plan = prepared(TINY, TABLE, asked)
-    ask = ask_of(plan)
+    run_id = ask_of(plan)
     with Store(asked.output / STORE) as store:
-        store.submit(ask, plan.protocol.table, plan.profile.name, plan.jobs)
+        store.submit(run_id, plan.protocol.table, plan.profile.name, plan.jobs)
     killed: list[int] = []
 
     def look(store: Store) -> None:
         """When something is stored and both nodes are at work, the second one dies; at the latest
         when half of the jobs are done."""
-        progress = store.progress(ask)
+        progress = store.progress(run_id)
         both = progress.done >= 1 and progress.running >= 2
         if not killed and (both or progress.done >= progress.total // 2):
             killed.append(progress.done)
             made.remove_node(second, allow_graceful=False)
 
-    run_on_ray(asked.output.absolute(), ask, DataPaths(OWN), made.address, look)
+    run_on_ray(asked.output.absolute(), run_id, DataPaths(OWN), made.address, look)
     with Store(asked.output / STORE) as store:
-        progress = store.progress(ask)
+        progress = store.progress(run_id)
         results: list[StoredResult] = store.results()
     assert killed
     assert killed[0] < len(plan.jobs)

@@ -139,29 +139,29 @@ def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, RunSummary]
 def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:
     """A plan in the store, ready for a worker of the test's own."""
     plan = prepared(ONE, TABLE, request(output, iterations=iterations, methods=("maml",)))
-    ask = ask_of(plan)
+    run_id = ask_of(plan)
     with Store(output / STORE) as store:
-        store.submit(ask, "hgda/3", plan.profile.name, plan.jobs)
-    return ask, DataPaths(OWN)
+        store.submit(run_id, "hgda/3", plan.profile.name, plan.jobs)
+    return run_id, DataPaths(OWN)
 
 
 def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path) -> None:
     """kill -9 in the middle of learning; a second run ends as one that was not disturbed."""
     iterations = 60
-    ask, places = submitted(tmp_path / "cut", iterations)
-    crew = WorkerPool(tmp_path / "cut", ask, places)
+    run_id, places = submitted(tmp_path / "cut", iterations)
+    crew = WorkerPool(tmp_path / "cut", run_id, places)
     with Store(tmp_path / "cut" / STORE) as store:
-        crew.keep(1, store.progress(ask))
+        crew.keep(1, store.progress(run_id))
         until(lambda: list((tmp_path / "cut" / "bases").glob("*/metrics.jsonl")), "learning")
         os.kill(crew.pids[0], signal.SIGKILL)
         until(lambda: not crew.alive(), "the worker's end")
     asked = request(tmp_path / "cut", iterations=iterations, methods=("maml",))
     ended, _ = ran(ONE, asked)
     assert (ended.done, ended.failures) == (3, [])
-    shop = JobExecutor(places, tmp_path / "whole")  # undisturbed, and without workers
+    executor = JobExecutor(places, tmp_path / "whole")  # undisturbed, and without workers
     (base,) = ended.plan.bases
-    outcome = shop.learn(base.key, base.spec)
-    whole = {j.key: shop.draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
+    outcome = executor.learn(base.key, base.spec)
+    whole = {j.key: executor.draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
     assert lasting(stored(tmp_path / "cut")) == lasting(whole)
     weights = [
         tmp_path / run / "bases" / base.key / "weights.safetensors" for run in ("cut", "whole")
@@ -174,10 +174,10 @@ def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
     told = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
     protocol = replace(ONE, source_sentences=12, settings={**told, "decoders": "shared"})
     plan = prepared(protocol, TABLE, request(tmp_path, methods=("agg",)))
-    shop = JobExecutor(DataPaths(OWN), tmp_path)
+    executor = JobExecutor(DataPaths(OWN), tmp_path)
     read = {}
     for job in plan.jobs:
-        (domain, *_) = shop._source_domains(job.spec)
+        (domain, *_) = executor._source_domains(job.spec)
         assert {len(own) for own in domain.corpora.values()} == {12}
         read.setdefault(job.spec["seed"], []).append(domain.sentences)
     assert len(plan.bases) == 2
@@ -261,19 +261,19 @@ def test_data_that_changes_under_a_run_fails_the_job(tmp_path: Path) -> None:
     """The plan has the old checksum, the worker finds the new file."""
     data = copied_data(tmp_path)
     plan = prepared(ONE, TABLE, request(tmp_path / "out", data=data, methods=("maml",)))
-    ask = ask_of(plan)
+    run_id = ask_of(plan)
     with Store(tmp_path / "out" / STORE) as store:
-        store.submit(ask, "hgda/3", "custom", plan.jobs)
+        store.submit(run_id, "hgda/3", "custom", plan.jobs)
         train = data / "drug" / "train.jsonl"
         train.write_bytes(train.read_bytes() * 2)
         command = [sys.executable, "-m", "adaptner.reproduce.run.worker"]
         subprocess.run(
-            [*command, str(tmp_path / "out"), ask, str(data)],
+            [*command, str(tmp_path / "out"), run_id, str(data)],
             stdin=subprocess.DEVNULL,
             timeout=PATIENCE,
             check=True,
         )
-        (failure,) = store.failures(ask)
+        (failure,) = store.failures(run_id)
     assert "drug is not the corpus that was planned with" in failure.error
 
 

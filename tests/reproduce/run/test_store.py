@@ -167,14 +167,14 @@ def test_workers_elsewhere_are_judged_by_their_last_sign_of_life(store: Store) -
     assert store.claim(ASK, me) is None
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - SILENT_SECONDS - 5,))
-    assert store.beat(claim.key, far)  # it was late and is there again
+    assert store.send_heartbeat(claim.key, far)  # it was late and is there again
     assert store.claim(ASK, me) is None
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - SILENT_SECONDS - 5,))
     again = store.claim(ASK, me)
     assert again is not None
     assert again.key == claim.key
-    assert not store.beat(claim.key, far)  # too late: it is told so
+    assert not store.send_heartbeat(claim.key, far)  # too late: it is told so
 
 
 def test_a_living_worker_of_this_machine_keeps_its_job_however_busy(store: Store) -> None:
@@ -219,7 +219,7 @@ def test_a_result_is_stored_once_and_comes_back_as_it_was(store: Store) -> None:
     store.finish(draw.key, me, 1.0, {}, first)
     store.finish(draw.key, me, 1.0, {}, replace(first, f1=0.9))  # somebody was slower
     assert store.results() == [first]
-    assert store.results(ask=ASK) == store.results(table="hgda/3") == [first]
+    assert store.results(run_id=ASK) == store.results(table="hgda/3") == [first]
     assert store.results(table="hgda/4") == []
 
 

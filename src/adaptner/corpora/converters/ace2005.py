@@ -41,7 +41,7 @@ class _Mention:
 
 
 def convert_ace2005(
-    folder: Path, watch: ConversionProgress = no_conversion_progress
+    folder: Path, progress: ConversionProgress = no_conversion_progress
 ) -> ConversionResult:
     """Six corpora, one a domain; sentences and tokens are ours, splits are drawn."""
     files = _annotations(folder)
@@ -53,7 +53,7 @@ def convert_ace2005(
     left_out: Counter[str] = Counter()
     for number, (path, domain) in enumerate(files, start=1):
         sentences.setdefault(domain, []).extend(_document(path, left_out))
-        watch(number, len(files))
+        progress(number, len(files))
     return ConversionResult(
         {f"general/ace2005-{d}": drawn_80_10_10(sentences[d]) for d in DOMAINS if d in sentences},
         left_out,

@@ -44,7 +44,7 @@ _LAYOUT = (
 
 
 def convert_ontonotes(
-    folder: Path, watch: ConversionProgress = no_conversion_progress
+    folder: Path, progress: ConversionProgress = no_conversion_progress
 ) -> ConversionResult:
     """The English files below ``folder``, by the split folder they are in."""
     files = _files(folder)
@@ -59,7 +59,7 @@ def convert_ontonotes(
                 left_out["sentences of the New Testament, where no names are marked"] += 1
             else:
                 splits[split].append(sentence)
-        watch(number, len(files))
+        progress(number, len(files))
     return ConversionResult({NAME: splits}, left_out)
 
 

@@ -55,15 +55,15 @@ def tune(
                 else ""
             )
             tell(f"validation domain {domain}: pretraining a base on the others{again}")
-            with bars(f"pretraining without {domain}") as watch:
+            with bars(f"pretraining without {domain}") as progress:
                 base = plan.method.fit(
                     sources,
                     Budget(plan.iterations),
                     vectors=plan.vectors,
                     seed=plan.seed,
-                    run=TrainingRun(watch=watch),
+                    run=TrainingRun(progress=progress),
                 )
-            with bars(f"validating on {domain}") as watch:
+            with bars(f"validating on {domain}") as progress:
                 for outcome, trial in zip(
                     _run_trials(plan, base, sources, left), left, strict=True
                 ):
@@ -78,7 +78,7 @@ def tune(
                     if records is not None:
                         records.add(**rows[-1])
                         records.flush()  # on disk before the next trial starts
-                    watch(number, len(trials), f"size {trial.size}: F1 {outcome['f1']:.3f}")
+                    progress(number, len(trials), f"size {trial.size}: F1 {outcome['f1']:.3f}")
     finally:
         if records is not None:
             records.close()

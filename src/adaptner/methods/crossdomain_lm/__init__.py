@@ -78,5 +78,5 @@ class CrossDomainLM(SourceAndTargetMethod):
             unlabelled=given.unlabelled,
             budget=given.budget,
             seed=given.seed,
-            run=TrainingRun(watch=given.watch),
+            run=TrainingRun(progress=given.progress),
         )

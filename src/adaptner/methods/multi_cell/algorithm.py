@@ -99,7 +99,7 @@ def adapt_multi_cell(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """What ``objective`` makes has ``side_loss``, of the source's side. Of ``sentences`` the text alone
     is looked at, where there is no other."""
@@ -135,7 +135,7 @@ def adapt_multi_cell(
         compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = take_steps(fill, optimiser, budget or Budget(config.steps_for(len(pool))), watch)
+    steps = take_steps(fill, optimiser, budget or Budget(config.steps_for(len(pool))), progress)
     table.restore()
     facts = adaptation_facts(base, target, steps, seed) | {
         "source_sentences": len(pool),

@@ -98,14 +98,14 @@ class NamedMethod(SupervisedMethod):
         *,
         labels: LabelSet | None = None,
         seed: int = 0,
-        watch: ProgressCallback = no_progress,
+        progress: ProgressCallback = no_progress,
     ) -> list[HeldOutPredictions] | None:
         """By φ alone, which costs no more than the fit; what tuning θ adds is a matter of the
         constants of trust. None where that is too far from what happens: with many sentences."""
         target = TargetData.of(base, support, labels)
         if len(target.sentences) > MAX_FEW_SHOT or len({s.text for s in target.sentences}) < 2:
             return None
-        options: dict[str, Any] = {"seed": seed, "watch": watch}
+        options: dict[str, Any] = {"seed": seed, "watch": progress}
         sentences, labels, config = target.sentences, target.labels, self.config.adaptation
         base = choose_encoder(base, sentences, labels, config)
         return cross_validate(base, sentences, labels, config, **options)

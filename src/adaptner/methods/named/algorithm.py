@@ -40,12 +40,12 @@ def adapt_named(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """``unlabelled``: text of the target that φ learns from too, where it learns alone."""
     target = TargetData.of(base, sentences, labels)
     base = choose_encoder(base, target.sentences[:MAX_FEW_SHOT], target.labels, config)
-    options: dict[str, Any] = {"labels": labels, "budget": budget, "seed": seed, "watch": watch}
+    options: dict[str, Any] = {"labels": labels, "budget": budget, "seed": seed, "watch": progress}
     mentions = sum(len(s.entities) for s in target.sentences)
     if mentions < config.tune_from and len(target.sentences) <= MAX_FEW_SHOT:
         if has_sentences(unlabelled):

@@ -70,7 +70,7 @@ def fit_linear_decoder(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """The φ that makes the sum of the sentences' negative log-likelihoods and the penalty least.
     ``beside`` are sentences that nobody has marked, with the tags that they are to have."""
@@ -81,7 +81,7 @@ def fit_linear_decoder(
     decoder = decoder_prior(base, target.labels, config, known)
     steps = (budget or Budget(config.linear_steps)).steps
     firm = stronger_penalties(config, target.labels, known)
-    taken = fit_decoder(decoder, [part, *beside], firm, steps, watch=watch)
+    taken = fit_decoder(decoder, [part, *beside], firm, steps, progress=progress)
     facts = {**adaptation_facts(base, target, taken, seed), **match_facts(known)}
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)
 
@@ -113,7 +113,7 @@ def fit_decoder(
     steps: int,
     *,
     tolerance: float = 1e-4,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> int:
     """Bring φ from its prior, where it stands, to the least of its objective; the steps that took.
     ``decoder`` may hold several φ side by side."""
@@ -130,7 +130,7 @@ def fit_decoder(
             losses = decoder(part.states, part.tags.expand(len(points), -1, -1), part.mask)
             values = values + (part.shares * losses).sum(1)
         slopes = torch.autograd.grad(values.sum(), parameters)
-        watch(min(calls, steps), steps, f"loss {float(values.detach().mean()):.2f}")
+        progress(min(calls, steps), steps, f"loss {float(values.detach().mean()):.2f}")
         return values.detach(), flat(slopes)
 
     begun = flat([p.detach() for p in parameters])

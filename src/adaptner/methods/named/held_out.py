@@ -38,7 +38,7 @@ def cross_validate(
     config: LinearFitConfig,
     *,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> list[HeldOutPredictions]:
     """In the order of ``sentences``, none of which is empty; two or more, not all alike."""
     fold = folds_of(sentences, random.Random(seed))
@@ -56,7 +56,7 @@ def cross_validate(
     taught = known_from_sources(base, labels, config, [part for _, part in parts])
     decoder = side_by_side(decoder_prior(base, labels, config, taught), count)
     firm = stronger_penalties(config, labels, taught)
-    fit_decoder(decoder, fitted, firm, config.linear_steps, tolerance=TOLERANCE, watch=watch)
+    fit_decoder(decoder, fitted, firm, config.linear_steps, tolerance=TOLERANCE, progress=progress)
     found: dict[int, HeldOutPredictions] = {}
     for places, part in parts:
         mask = part.mask.expand(count, -1, -1)

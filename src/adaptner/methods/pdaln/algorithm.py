@@ -51,7 +51,7 @@ def adapt_pdaln(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """``unlabelled``: text of the target; where there is none, that of the labelled sentences serves.
     In zero-shot learning of ``sentences`` only the text is looked at."""
@@ -62,7 +62,7 @@ def adapt_pdaln(
         share = steps / budget.steps
         seconds = None if budget.seconds is None else budget.seconds * share
         fill = scene.adapt if part == 0 else scene.round()
-        done += scene.descend(fill, Budget(steps, seconds), _later(watch, done, budget.steps))
+        done += scene.descend(fill, Budget(steps, seconds), _later(progress, done, budget.steps))
     scene.table.restore()
     facts = adaptation_facts(base, scene.target, done, seed) | {
         "source_sentences": len(scene.source),
@@ -132,7 +132,9 @@ class PDALNTraining:
         """The sentences that steps are counted by."""
         return len(self.target.sentences) or len(self.source)
 
-    def descend(self, fill: Callable[[], Tensor], budget: Budget, watch: ProgressCallback) -> int:
+    def descend(
+        self, fill: Callable[[], Tensor], budget: Budget, progress: ProgressCallback
+    ) -> int:
         """Adam anew, at a rate that falls to zero: each stage ends before the next begins."""
         others = [*self.decoder.parameters(), *self.contrast.parameters()]
         optimiser = self.config.optimiser_of(self.model.encoder, others)
@@ -142,7 +144,7 @@ class PDALNTraining:
             compute_gradients(loss, optimiser.parameters)
             return float(loss.detach())
 
-        return take_steps(step, optimiser, budget, watch)
+        return take_steps(step, optimiser, budget, progress)
 
     def adapt(self) -> Tensor:
         """Eq. 8 or, with labelled target sentences, eq. 9 of the next batches."""
@@ -212,12 +214,12 @@ class PDALNTraining:
         return FixedTeacher(encoder, decoder, batcher, config.confidence)
 
 
-def _later(watch: ProgressCallback, done: int, total: int) -> ProgressCallback:
+def _later(progress: ProgressCallback, done: int, total: int) -> ProgressCallback:
     """A stage of a whole, to those who watch the whole."""
 
     begun, whole = done, total
 
     def told(done: int, total: int, remark: str = "") -> None:
-        watch(begun + done, whole, remark)
+        progress(begun + done, whole, remark)
 
     return told

@@ -47,7 +47,7 @@ def adapt_stm_elmo(
     unlabelled: Iterable[Sentence] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """First the language model, from the text of ``sources`` and ``unlabelled`` (where there is none,
     ``sentences``); then the tagger, which leaves it as it is: from ``sentences`` (STM-TARGET) or, in
@@ -75,7 +75,7 @@ def adapt_stm_elmo(
         negatives=config.negatives,
         vocabulary=config.vocabulary,
         seed=seed,
-        run=TrainingRun(watch=lambda done, _, remark="": watch(done, total, remark)),
+        run=TrainingRun(progress=lambda done, _, remark="": progress(done, total, remark)),
     )
     tagger = fine_tune(
         own,
@@ -84,7 +84,7 @@ def adapt_stm_elmo(
         labels=labels,
         budget=budget,
         seed=seed,
-        watch=lambda done, _, remark="": watch(first.steps + done, total, remark),
+        progress=lambda done, _, remark="": progress(first.steps + done, total, remark),
     )
     tagger.facts |= {
         "sentences": 0 if config.zero_shot else tagger.facts["sentences"],

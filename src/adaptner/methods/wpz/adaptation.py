@@ -48,7 +48,7 @@ def adapt_prototypes(
     labels: LabelSet | None = None,
     budget: Budget | None = None,
     seed: int = 0,
-    watch: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """A step draws a batch and classifies one half of it by the means of the other. One sentence
     cannot be halved: its means are taken as they are."""
@@ -84,7 +84,7 @@ def adapt_prototypes(
         compute_gradients(loss, optimiser.parameters)
         return float(loss.detach())
 
-    steps = take_steps(fill, optimiser, budget, watch)
+    steps = take_steps(fill, optimiser, budget, progress)
     decoder.remember(*target_means(encoder, table.batcher, target))
     table.restore()
     facts = adaptation_facts(base, target, steps, seed)

@@ -61,7 +61,7 @@ def virtual_adversary(
         return probe * _length(found) * _unit(drawn)
 
     worst = _Worst(noise)
-    with torch.enable_grad(), with_offset(layer, worst.watch):
+    with torch.enable_grad(), with_offset(layer, worst.progress):
         change = kl_divergence(plain, log_marginals(), mask)
     with with_offset(layer, worst.climb(change, radius)):
         return kl_divergence(plain, log_marginals(), mask)
@@ -71,7 +71,7 @@ def worst_offset(layer: nn.Module, loss: ForwardPass, radius: float) -> tuple[Te
     """``loss`` as it is, and where every word vector has moved by ``radius`` (times their mean length)
     up its gradient (Goodfellow et al. 2015; DATNet)."""
     worst = _Worst(torch.zeros_like)
-    with with_offset(layer, worst.watch):
+    with with_offset(layer, worst.progress):
         value = loss()
     with with_offset(layer, worst.climb(value, radius)):
         return value, loss()
@@ -86,7 +86,7 @@ class _Worst:
         self._moves: list[Tensor] = []
         self._lengths: list[Tensor] = []
 
-    def watch(self, found: Tensor) -> Tensor:
+    def progress(self, found: Tensor) -> Tensor:
         self._moves.append(self._start(found).requires_grad_())
         self._lengths.append(_length(found))
         return self._moves[-1]

@@ -66,13 +66,13 @@ class JobExecutor:
         """The key of the base in memory."""
         return next(iter(self._bases.held), None)
 
-    def learn(self, key: str, spec: Spec, watch: ProgressCallback = no_progress) -> BaseFacts:
+    def learn(self, key: str, spec: Spec, progress: ProgressCallback = no_progress) -> BaseFacts:
         """Train, or go on from the last checkpoint, and save."""
         folder = self.base_folder(key)
         if (folder / MANIFEST).is_file():  # a worker saved it and died before it said so
             base = self._base(key)
         else:
-            base = self._fitted(key, spec, watch)
+            base = self._fitted(key, spec, progress)
             with atomic_file(folder / COST) as file:
                 json.dump({"seconds": _seconds_of(folder), "peak_mb": _peak_mb()}, file)
             base.folder = self.vector_folder(spec["vectors"])
@@ -88,9 +88,9 @@ class JobExecutor:
             "removed": sum(s["removed"] for s in base.facts["sources"]),
         }
 
-    def _fitted(self, key: str, spec: Spec, watch: ProgressCallback) -> Base:
+    def _fitted(self, key: str, spec: Spec, progress: ProgressCallback) -> Base:
         learner = method(spec["learner"])(**spec["settings"])
-        run = TrainingRun(self.base_folder(key), key, spec, True, CHECKPOINT_SECONDS, watch)
+        run = TrainingRun(self.base_folder(key), key, spec, True, CHECKPOINT_SECONDS, progress)
         given = {"vectors": self._word_vectors(spec["vectors"]), "seed": spec["seed"], "run": run}
         sources, budget = self._source_domains(spec), Budget(spec["iterations"])
         try:

@@ -22,8 +22,8 @@ _LIVE_SECONDS, _PLAIN_SECONDS = 1.0, 30.0
 
 
 class ProgressDisplay:
-    def __init__(self, wanted: JobPlan, ask: str, data: Path, workers: int, quiet: bool) -> None:
-        self._ask, self._workers, self._quiet = ask, workers, quiet
+    def __init__(self, wanted: JobPlan, run_id: str, data: Path, workers: int, quiet: bool) -> None:
+        self._ask, self._workers, self._quiet = run_id, workers, quiet
         self._expected = {job.key: expected_seconds(job, data) for job in wanted.jobs}
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._live: Live | None = None

@@ -20,14 +20,14 @@ _PATIENCE_SECONDS = 20.0  # for a worker that was told to stop
 
 
 def run_local(
-    output: Path, ask: str, places: DataPaths, number: int, look: Callable[[Store], None]
+    output: Path, run_id: str, places: DataPaths, number: int, look: Callable[[Store], None]
 ) -> None:
     """Until nothing is left to do. ``look`` is called a few times a second. However this ends, so
     do the workers."""
-    crew = WorkerPool(output, ask, places)
+    crew = WorkerPool(output, run_id, places)
     try:
         with Store(output / STORE) as store:
-            while not (progress := store.progress(ask)).over:
+            while not (progress := store.progress(run_id)).over:
                 crew.keep(min(number, progress.total - progress.done), progress)
                 look(store)
                 time.sleep(_POLL_SECONDS)
@@ -42,10 +42,10 @@ class WorkerPool:
     """The worker processes. One that dies is replaced: the store counts how often a job took its
     worker along and gives up on it."""
 
-    def __init__(self, output: Path, ask: str, places: DataPaths) -> None:
+    def __init__(self, output: Path, run_id: str, places: DataPaths) -> None:
         self._log = output / "logs" / "workers.log"
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        given = [str(output), ask, str(places.data)]
+        given = [str(output), run_id, str(places.data)]
         if places.vectors is not None:
             given.append(str(places.vectors))
         self._command = [sys.executable, "-m", "adaptner.reproduce.run.worker", *given]

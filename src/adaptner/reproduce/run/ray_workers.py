@@ -31,16 +31,16 @@ _STILLBORN = 5  # actors that die before they answer, one after the other
 
 
 def run_on_ray(
-    output: Path, ask: str, places: DataPaths, address: str, look: Callable[[Store], None]
+    output: Path, run_id: str, places: DataPaths, address: str, look: Callable[[Store], None]
 ) -> None:
     """Until nothing is left to do. ``address``: HOST:PORT, ``auto`` (this machine's cluster) or
     ``local`` (a cluster of this machine for this run)."""
     ray = connected(address)
     try:
         with Store(output / STORE) as store:
-            driver = RayDriver(ray, store, ask, output, places, address)
+            driver = RayDriver(ray, store, run_id, output, places, address)
             try:
-                while not store.progress(ask).over:
+                while not store.progress(run_id).over:
                     driver.turn()
                     look(store)
                 look(store)
@@ -64,9 +64,9 @@ class Actor:
 
 class RayDriver:
     def __init__(
-        self, ray: Any, store: Store, ask: str, output: Path, places: DataPaths, address: str
+        self, ray: Any, store: Store, run_id: str, output: Path, places: DataPaths, address: str
     ) -> None:
-        self._ray, self._store, self._ask = ray, store, ask
+        self._ray, self._store, self._ask = ray, store, run_id
         self._address = address
         self._places = places
         self._me = WorkerIdentity.mine()
@@ -95,7 +95,7 @@ class RayDriver:
             self._beaten = time.monotonic()
             for actor in self._actors:
                 if actor.claim is not None:
-                    self._store.beat(actor.claim.key, self._me)
+                    self._store.send_heartbeat(actor.claim.key, self._me)
 
     def dismiss(self) -> None:
         """Give back what is not done; actors end with their handles."""

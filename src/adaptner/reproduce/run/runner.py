@@ -96,7 +96,7 @@ def run(
     output = request.output.absolute()
     if output.exists() and not output.is_dir():
         raise OutputExists(file=output, kind="a folder")
-    ask = ask_of(wanted)
+    run_id = ask_of(wanted)
     with Store(output / STORE) as store:
         for name, old in store.changed_corpora(wanted.checksums).items():
             new = wanted.checksums[name]
@@ -104,21 +104,21 @@ def run(
                 f"{name} has changed since the last run ({old[:12]} -> {new[:12]}): what was "
                 "computed from it is computed anew"
             )
-        store.submit(ask, protocol.table, wanted.profile.name, wanted.jobs)
-        _reopen_lost_bases(store, wanted, ask, output)
-        before = store.progress(ask)
+        store.submit(run_id, protocol.table, wanted.profile.name, wanted.jobs)
+        _reopen_lost_bases(store, wanted, run_id, output)
+        before = store.progress(run_id)
         if before.done:
             tell(f"{before.done} of {before.total} jobs are there already")
-    with ProgressDisplay(wanted, ask, places.data, request.jobs, quiet) as display:
+    with ProgressDisplay(wanted, run_id, places.data, request.jobs, quiet) as display:
         if request.ray is not None:
             from adaptner.reproduce.run.ray_workers import run_on_ray
 
-            run_on_ray(output, ask, places, request.ray, display.look)
+            run_on_ray(output, run_id, places, request.ray, display.look)
         else:
-            run_local(output, ask, places, request.jobs, display.look)
+            run_local(output, run_id, places, request.jobs, display.look)
     with Store(output / STORE) as store:
-        after = store.progress(ask)
-        failures = store.failures(ask)
+        after = store.progress(run_id)
+        failures = store.failures(run_id)
     return RunSummary(wanted, after.done, after.done - before.done, failures, after.blocked)
 
 
@@ -245,9 +245,9 @@ def _sizes(given: Sequence[str], protocol: Protocol) -> tuple[list[int], list[fl
     return list(dict.fromkeys(sizes)), list(dict.fromkeys(shares))
 
 
-def _reopen_lost_bases(store: Store, wanted: JobPlan, ask: str, output: Path) -> None:
+def _reopen_lost_bases(store: Store, wanted: JobPlan, run_id: str, output: Path) -> None:
     """Somebody removed the folder of a base that draws still need."""
-    states = store.states(ask)
+    states = store.states(run_id)
     needed = {job.base for job in wanted.draws if states[job.key][0] != "done"}
     for key in needed:
         if key is not None and states[key][0] == "done":

@@ -77,23 +77,23 @@ class Store(StoreFile):
 
     # --- asking for jobs ---------------------------------------------------------------------------
 
-    def submit(self, ask: str, table: str, profile: str, jobs: Sequence[Job]) -> None:
+    def submit(self, run_id: str, table: str, profile: str, jobs: Sequence[Job]) -> None:
         """Jobs that are there already stay as they are, but failed ones get another chance."""
         with self._transaction() as db:
-            db.execute("INSERT OR IGNORE INTO asks VALUES (?, ?, ?)", (ask, table, profile))
+            db.execute("INSERT OR IGNORE INTO asks VALUES (?, ?, ?)", (run_id, table, profile))
             db.executemany(
                 "INSERT OR IGNORE INTO jobs (key, kind, base, spec, profile) VALUES (?, ?, ?, ?, ?)",
                 [(j.key, j.kind, j.base, json.dumps(j.spec), profile) for j in jobs],
             )
             db.executemany(
                 "INSERT OR IGNORE INTO wanted VALUES (?, ?, ?)",
-                [(ask, place, job.key) for place, job in enumerate(jobs)],
+                [(run_id, place, job.key) for place, job in enumerate(jobs)],
             )
-            self._take_back(ask)
+            self._take_back(run_id)
             db.execute(
                 "UPDATE jobs SET state = 'pending', attempts = 0, error = NULL, log = NULL "
                 "WHERE state = 'failed' AND key IN (SELECT key FROM wanted WHERE ask = ?)",
-                (ask,),
+                (run_id,),
             )
 
     def reopen(self, key: str) -> None:
@@ -113,13 +113,15 @@ class Store(StoreFile):
 
     # --- doing them --------------------------------------------------------------------------------
 
-    def claim(self, ask: str, worker: WorkerIdentity, at_hand: str | None = None) -> Claim | None:
+    def claim(
+        self, run_id: str, worker: WorkerIdentity, at_hand: str | None = None
+    ) -> Claim | None:
         """The next job of ``ask``; ``at_hand`` is the base the worker has in memory. None: nothing
         can be begun now (which does not mean that nothing will be)."""
         with self._transaction() as db:
-            found = db.execute(_NEXT, (ask, at_hand)).fetchone()
-            if found is None and self._take_back(ask):
-                found = db.execute(_NEXT, (ask, at_hand)).fetchone()
+            found = db.execute(_NEXT, (run_id, at_hand)).fetchone()
+            if found is None and self._take_back(run_id):
+                found = db.execute(_NEXT, (run_id, at_hand)).fetchone()
             if found is None:
                 return None
             db.execute(
@@ -135,7 +137,7 @@ class Store(StoreFile):
         key, kind, spec, profile, base, outcome = row
         return Claim(key, kind, json.loads(spec), profile, base, json.loads(outcome or "{}"))
 
-    def beat(self, key: str, worker: WorkerIdentity) -> bool:
+    def send_heartbeat(self, key: str, worker: WorkerIdentity) -> bool:
         """A sign of life; False if the job is no longer the worker's."""
         with self._transaction() as db:
             return bool(
@@ -203,14 +205,14 @@ class Store(StoreFile):
                 (ATTEMPTS, why, key, str(worker)),
             )
 
-    def _take_back(self, ask: str) -> bool:
+    def _take_back(self, run_id: str) -> bool:
         """Jobs whose worker is gone become pending, or failed if it was too often. (Inside a
         transaction.)"""
         now, taken = time.time(), False
         held = self._db.execute(
             "SELECT jobs.key, worker, heartbeat, attempts FROM wanted JOIN jobs ON jobs.key = wanted.key "
             "WHERE ask = ? AND state = 'running'",
-            (ask,),
+            (run_id,),
         ).fetchall()
         for key, worker, heartbeat, attempts in held:
             if not WorkerIdentity.parse(worker).gone(now - heartbeat):
@@ -227,26 +229,26 @@ class Store(StoreFile):
 
     # --- looking -----------------------------------------------------------------------------------
 
-    def progress(self, ask: str) -> Progress:
+    def progress(self, run_id: str) -> Progress:
         counts = dict.fromkeys(("pending", "running", "done", "failed"), 0)
         blocked = 0
         for state, base, number in self._db.execute(
             "SELECT jobs.state, base.state, count(*) FROM wanted JOIN jobs ON jobs.key = wanted.key "
             "LEFT JOIN jobs AS base ON base.key = jobs.base WHERE ask = ? GROUP BY 1, 2",
-            (ask,),
+            (run_id,),
         ):
             counts[state] += number
             blocked += number if (state, base) == ("pending", "failed") else 0
         return Progress(**counts, blocked=blocked)
 
-    def states(self, ask: str) -> dict[str, tuple[str, float | None]]:
+    def states(self, run_id: str) -> dict[str, tuple[str, float | None]]:
         """Key -> state and seconds of every job of ``ask``."""
         return {
             key: (state, seconds)
             for key, state, seconds in self._db.execute(
                 "SELECT jobs.key, state, seconds FROM wanted JOIN jobs ON jobs.key = wanted.key "
                 "WHERE ask = ?",
-                (ask,),
+                (run_id,),
             )
         }
 
@@ -258,20 +260,20 @@ class Store(StoreFile):
     def done_keys(self) -> set[str]:
         return {key for (key,) in self._db.execute("SELECT key FROM jobs WHERE state = 'done'")}
 
-    def failures(self, ask: str | None = None) -> list[Failure]:
-        where = "" if ask is None else "AND key IN (SELECT key FROM wanted WHERE ask = ?)"
+    def failures(self, run_id: str | None = None) -> list[Failure]:
+        where = "" if run_id is None else "AND key IN (SELECT key FROM wanted WHERE ask = ?)"
         rows = self._db.execute(
             f"SELECT key, kind, spec, error, log FROM jobs WHERE state = 'failed' {where} ORDER BY key",
-            () if ask is None else (ask,),
+            () if run_id is None else (run_id,),
         )
         return [Failure(k, kind, json.loads(s), e or "", log or "") for k, kind, s, e, log in rows]
 
-    def results(self, ask: str | None = None, table: str | None = None) -> list[StoredResult]:
+    def results(self, run_id: str | None = None, table: str | None = None) -> list[StoredResult]:
         """All, those of an ask, or those of every ask for a table; in the order of the keys."""
         where = ""
         facts: tuple[str, ...] = ()
-        if ask is not None:
-            where, facts = "WHERE key IN (SELECT key FROM wanted WHERE ask = ?)", (ask,)
+        if run_id is not None:
+            where, facts = "WHERE key IN (SELECT key FROM wanted WHERE ask = ?)", (run_id,)
         elif table is not None:
             where = (
                 "WHERE key IN (SELECT wanted.key FROM wanted JOIN asks ON asks.ask = wanted.ask "

@@ -32,43 +32,43 @@ class ClaimLost(BaseException):
     """The job is somebody else's by now. Not an Exception: it is no failure of the job's."""
 
 
-def work(output: Path, ask: str, places: DataPaths) -> None:
+def work(output: Path, run_id: str, places: DataPaths) -> None:
     """Until all jobs of ``ask`` are done, or failed, or wait for a base that failed."""
     store, me = Store(output / STORE), WorkerIdentity.mine()
-    shop = JobExecutor(places, output)
-    pulse = Heartbeat(output / STORE, me)
+    executor = JobExecutor(places, output)
+    heartbeat = Heartbeat(output / STORE, me)
     try:
         while True:
-            claim = store.claim(ask, me, shop.at_hand)
+            claim = store.claim(run_id, me, executor.at_hand)
             if claim is None:
-                if store.progress(ask).over:
+                if store.progress(run_id).over:
                     return
                 time.sleep(_POLL_SECONDS)
                 continue
-            pulse.key = claim.key
-            compute(claim, shop, store, me, pulse)
-            pulse.key = None
+            heartbeat.key = claim.key
+            compute(claim, executor, store, me, heartbeat)
+            heartbeat.key = None
     finally:
-        pulse.stop()
+        heartbeat.stop()
         store.close()
 
 
 def compute(
-    claim: Claim, shop: JobExecutor, store: Store, me: WorkerIdentity, pulse: Heartbeat
+    claim: Claim, executor: JobExecutor, store: Store, me: WorkerIdentity, heartbeat: Heartbeat
 ) -> None:
     """One job, its failure included: the rest must go on."""
     begun = time.perf_counter()
     try:
         if claim.kind == "base":
-            outcome = shop.learn(claim.key, claim.spec, pulse.watch)
+            outcome = executor.learn(claim.key, claim.spec, heartbeat.progress)
             store.finish(claim.key, me, time.perf_counter() - begun, outcome)
         else:
-            result = shop.draw(claim.key, claim.spec, claim.profile, claim.base_outcome)
+            result = executor.draw(claim.key, claim.spec, claim.profile, claim.base_outcome)
             store.finish(claim.key, me, time.perf_counter() - begun, {}, result)
     except ClaimLost:
         return
     except Exception as error:
-        log = write_log(shop.output, claim.kind, claim.key, claim.spec, traceback.format_exc())
+        log = write_log(executor.output, claim.kind, claim.key, claim.spec, traceback.format_exc())
         store.fail(claim.key, me, summary(error), log)
 
 
@@ -97,7 +97,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def watch(self, done: int, total: int, remark: str = "") -> None:
+    def progress(self, done: int, total: int, remark: str = "") -> None:
         """Of a base's training: somebody took the job over, so leave its folder alone."""
         if self._lost:
             self._lost = False
@@ -117,7 +117,7 @@ class Heartbeat:
                 key = self.key
                 if key is not None and waited >= BEAT_SECONDS:
                     waited = 0.0
-                    self._lost = not store.beat(key, self._me) and self.key == key
+                    self._lost = not store.send_heartbeat(key, self._me) and self.key == key
 
 
 def main(arguments: list[str]) -> None:
@@ -127,9 +127,9 @@ def main(arguments: list[str]) -> None:
     # at any moment, and the parent gives our job back.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_process()
-    output, ask, data, *vectors = arguments
+    output, run_id, data, *vectors = arguments
     places = DataPaths(Path(data), Path(vectors[0]) if vectors else None)
-    work(Path(output), ask, places)
+    work(Path(output), run_id, places)
 
 
 if __name__ == "__main__":

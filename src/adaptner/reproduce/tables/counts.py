@@ -69,7 +69,7 @@ class Counted:
 
 
 def counted(
-    name: str, table: PublishedTable, data: Path, watch: ProgressCallback = no_progress
+    name: str, table: PublishedTable, data: Path, progress: ProgressCallback = no_progress
 ) -> list[Counted]:
     """Each corpus is read once, and forgotten before the next."""
     places = PLACES[name]
@@ -77,7 +77,7 @@ def counted(
     known: dict[str, tuple[Corpus, Statistics]] = {}
     for number, row in enumerate(table.rows, 1):
         place = places.get(row.corpus or "")
-        watch(number, len(table.rows), row.corpus or "")
+        progress(number, len(table.rows), row.corpus or "")
         folder, _, split = (place or "").partition(":")
         if place is None or not (data / folder).is_dir():
             reason = LICENSED if place is None else f"{data / folder} is not there"
