@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_sentences import sentences, sound
 
 from adaptner.corpora.own import own_corpus
 from adaptner.episodes.mention_replacement import (
@@ -17,40 +17,7 @@ from adaptner.episodes.mention_replacement import (
     with_replacements,
 )
 from adaptner.methods.pdaln.augmentation import mixed_domain_data
-from adaptner.types import Entity, Sentence
-
-LABELS = ("LOC", "PER", "ORG")
-
-
-@st.composite
-def sentences(draw: st.DrawFn) -> Sentence:
-    """Tokens with any gaps between them, and mentions of any of three types on some."""
-    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
-    text, spans = "", []
-    for length in lengths:
-        text += " " * draw(st.integers(0, 2))
-        spans.append((len(text), len(text) + length))
-        text += "".join(draw(st.lists(st.sampled_from("aZé9-"), min_size=length, max_size=length)))
-    entities, at = [], 0
-    while at < len(spans):
-        size = draw(st.integers(0, 2))
-        if size and at + size <= len(spans):
-            label = draw(st.sampled_from(LABELS))
-            entities.append(Entity(spans[at][0], spans[at + size - 1][1], label))
-        at += max(size, 1)
-    return Sentence(text, tuple(spans), tuple(entities), draw(st.integers(0, 9)))
-
-
-def sound(sentence: Sentence) -> None:
-    """Tokens in order within the text and without blanks; mentions begin and end with tokens."""
-    for (_, end), (start, _) in pairwise(((0, 0), *sentence.token_spans)):
-        assert end <= start
-    assert all(token and not token.isspace() for token in sentence.tokens)
-    starts, ends = ({span[i] for span in sentence.token_spans} for i in (0, 1))
-    for entity in sentence.entities:
-        assert entity.start in starts
-        assert entity.end in ends
-    assert len(sentence.tags) == len(sentence)
+from adaptner.types import Sentence
 
 
 @settings(max_examples=40)

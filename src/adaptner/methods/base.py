@@ -49,7 +49,7 @@ class AdaptRequest:
             "labels": self.labels,
             "budget": self.budget,
             "seed": self.seed,
-            "watch": self.progress,
+            "progress": self.progress,
         }
 
 

@@ -6,7 +6,7 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mention_replacement import sentences, sound
+from random_sentences import sentences, sound
 
 from adaptner.methods.pdaln.synonyms import Synonyms
 from adaptner.methods.pdaln.text_perturbation import perturb, with_synonyms, without_a_span

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reproduce_kit import OWN, TABLE, TINY, copied_data, request
+from reproduce_kit import OWN, TABLE, TINY, copied_data, planned, request
 
 from adaptner.corpora.corpus import load_corpus
 from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML, UnknownName
@@ -17,35 +17,12 @@ from adaptner.reproduce.jobs.data import as_source, as_target, checksum
 from adaptner.reproduce.jobs.plan import JobPlan
 from adaptner.reproduce.report.grid import grid, listing
 from adaptner.reproduce.report.reporting import notes
-from adaptner.reproduce.run.runner import RunRequest, ask_of, prepared
+from adaptner.reproduce.run.runner import ask_of, prepared
 from adaptner.reproduce.tables.protocol import fillings, find_table
 from adaptner.reproduce.tables.protocols import PROTOCOLS, protocol_of
 from adaptner.reproduce.tables.published import papers
 
 TABLES = [f"{paper.name}/{table.id}" for paper in papers() for table in paper.tables]
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All corpora of all protocols, a sentence a split: enough to plan with."""
-    root = tmp_path_factory.mktemp("everything")
-    for protocol in PROTOCOLS.values():
-        for group in protocol.groups:
-            for place in (*group.sources, *(t.corpus for t in group.targets)):
-                (root / "data" / place).mkdir(parents=True, exist_ok=True)
-                for split in ("train", "dev", "test"):
-                    file = root / "data" / place / f"{split}.conll"
-                    file.write_text(f"{place}\tB-X\n{split}\tO\n")
-    (root / "vectors").mkdir()
-    for name in ("pubmed-w2v-200d", "glove-6b-100d"):
-        (root / "vectors" / f"{name}.npy").write_bytes(name.encode())
-        (root / "vectors" / f"{name}.vocab.txt").write_text("word\n")
-    return root
-
-
-def planned(name: str, root: Path, **changes: object) -> JobPlan:
-    asked = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
-    return prepared(protocol_of(name), find_table(name)[1], asked)
 
 
 @pytest.mark.parametrize("name", TABLES)

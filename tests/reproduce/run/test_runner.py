@@ -197,7 +197,7 @@ ran(ONE, request(Path(sys.argv[2]), iterations=100_000, methods=("maml",), jobs=
 
 def test_workers_end_with_their_runner(tmp_path: Path) -> None:
     """Even a runner that is killed leaves no process behind, and its jobs are free again."""
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[2] / "support")
     runner = subprocess.Popen(
         [sys.executable, "-c", RUNNER, here, str(tmp_path)],
         stdin=subprocess.DEVNULL,

@@ -47,7 +47,7 @@ with open(sys.argv[2], "a", buffering=1) as log:
 
 
 def hammer(path: Path, log: Path) -> subprocess.Popen[bytes]:
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[2] / "support")
     command = [sys.executable, "-c", HAMMER, str(path), str(log), here]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 

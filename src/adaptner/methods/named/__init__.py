@@ -105,7 +105,7 @@ class NamedMethod(SupervisedMethod):
         target = TargetData.of(base, support, labels)
         if len(target.sentences) > MAX_FEW_SHOT or len({s.text for s in target.sentences}) < 2:
             return None
-        options: dict[str, Any] = {"seed": seed, "watch": progress}
+        options: dict[str, Any] = {"seed": seed, "progress": progress}
         sentences, labels, config = target.sentences, target.labels, self.config.adaptation
         base = choose_encoder(base, sentences, labels, config)
         return cross_validate(base, sentences, labels, config, **options)

@@ -45,7 +45,12 @@ def adapt_named(
     """``unlabelled``: text of the target that φ learns from too, where it learns alone."""
     target = TargetData.of(base, sentences, labels)
     base = choose_encoder(base, target.sentences[:MAX_FEW_SHOT], target.labels, config)
-    options: dict[str, Any] = {"labels": labels, "budget": budget, "seed": seed, "watch": progress}
+    options: dict[str, Any] = {
+        "labels": labels,
+        "budget": budget,
+        "seed": seed,
+        "progress": progress,
+    }
     mentions = sum(len(s.entities) for s in target.sentences)
     if mentions < config.tune_from and len(target.sentences) <= MAX_FEW_SHOT:
         if has_sentences(unlabelled):

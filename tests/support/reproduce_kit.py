@@ -9,8 +9,10 @@ from typing import Any
 
 import adaptner.corpora
 from adaptner.compute_settings import prepare_process
-from adaptner.reproduce.run.runner import RunRequest, RunSummary, run
+from adaptner.reproduce.jobs.plan import JobPlan
+from adaptner.reproduce.run.runner import RunRequest, RunSummary, prepared, run
 from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGroup, find_table
+from adaptner.reproduce.tables.protocols import protocol_of
 
 prepare_process()  # one thread, as in the workers
 OWN = Path(adaptner.corpora.__file__).parent / "own"
@@ -67,3 +69,8 @@ def ran(protocol: Protocol, asked: RunRequest) -> tuple[RunSummary, list[str]]:
 def copied_data(folder: Path) -> Path:
     shutil.copytree(OWN, folder / "data", ignore=shutil.ignore_patterns("__pycache__"))
     return folder / "data"
+
+
+def planned(name: str, root: Path, **changes: object) -> JobPlan:
+    asked = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
+    return prepared(protocol_of(name), find_table(name)[1], asked)

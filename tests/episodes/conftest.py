@@ -1,5 +1,0 @@
-"""One thread: small tensors gain nothing from more, and the machine is shared."""
-
-import torch
-
-torch.set_num_threads(1)
