@@ -37,6 +37,16 @@ if "ADAPTNER_EXPLORE" not in os.environ:
 os.environ["WNSEARCHDIR"] = "/none"  # the same synonyms everywhere, WordNet installed or not
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write golden.json for methods that are new or whose version was raised",
+    )
+
+
 SHARED = ROOT.parent / "shared"
 
 

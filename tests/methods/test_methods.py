@@ -798,13 +798,6 @@ def test_its_published_row(name):
     assert rows
 
 
-@every_method
-def test_its_golden_test(name):
-    golden = Path(__file__).with_name("test_golden.py")
-    assert golden.is_file()
-    assert f'"{name}"' in golden.read_text(encoding="utf-8")
-
-
 def test_a_sample_of_a_source_is_drawn_by_its_seed() -> None:
     sentences = [Sentence.from_tokens([str(n)]) for n in range(20)]
     whole = SourceDomain("a", LabelSet(("X",)), {"one": sentences, "two": sentences[:3]}, {})

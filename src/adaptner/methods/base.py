@@ -59,6 +59,7 @@ class Method(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
+    version: ClassVar[int] = 1  # raised when results change: stored results are identified by it
     needs: ClassVar[str] = "source corpora"
     supports: ClassVar[str]  # which targets
     joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too

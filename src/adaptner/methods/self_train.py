@@ -37,6 +37,7 @@ class SelfTrain(SourceAndTargetMethod):
     name = "self-train"
     title = "SELF-TRAIN"
     paper = "Jia2019"
+    version = 2  # 1 ranked by the geometric mean of token marginals
     needs = "source corpora, at adaptation too; raw target text"
     supports = "targets with the sources' labels"
     unlabelled = True
