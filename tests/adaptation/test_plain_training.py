@@ -79,7 +79,7 @@ def test_a_budget_within_the_first_epoch(base, quick):
 
 
 def test_fewer_than_many_are_fine_tuned_as_ever(base, quick, monkeypatch):
-    monkeypatch.setattr(api, "train", None)  # would fail if it were called
+    monkeypatch.setattr(api, "train_with_early_stopping", None)  # would fail if it were called
     start = told_of(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
     assert "held_out" not in api.adapt(many(EARLY_STOPPING_FROM - 1), start).facts
 

@@ -30,7 +30,7 @@ def by_word(monkeypatch):
         for one in sentences:
             yield one, [float(t[1:]) if t[1:].isdigit() else 0.0 for t in one.tokens]
 
-    monkeypatch.setattr(module, "unsure", nats)
+    monkeypatch.setattr(module, "token_entropies", nats)
 
 
 def texts(found) -> list[str]:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from cli_kit import OWN, TINY, Call, contents, jsonl, listing, refused
 
+from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
+
 GOOD = jsonl(("TP53 fell in HeLa cells.", [(0, 4, "Gene")]))
 GOOD_CONLL = b"TP53\tB-Gene\nfell\tO\n\n"
 SOURCES = ("--sources", OWN / "disease", OWN / "drug")
@@ -413,8 +415,10 @@ def test_a_wrong_call_is_known_before_the_base_of_the_package_is_loaded(
 def test_a_target_with_labels_of_its_own_is_refused_before_pretraining(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit = "adaptner.methods.families.source_pretrained.SourceLearner.fit"
-    monkeypatch.setattr(fit, lambda *_, **__: pytest.fail("a base was made"))
+    def fit(*_: object, **__: object) -> None:
+        pytest.fail("a base was made")
+
+    monkeypatch.setattr(SourcePretrainedMethod, "fit", fit)
     for name in ("d-shift", "metaner-zero"):
         answer = call("evaluate", "--method", name, *SOURCES, "--target", OWN / "cellline")
         refused(answer, 1, f"{name} uses the base as it is", "Disease, Drug", "CellLine")

@@ -14,8 +14,8 @@ from cli_kit import OWN, Answer, Call, contents, listing, refused
 
 from adaptner.formats import lines
 from adaptner.tagging import TaggingSummary, tag_files
+from adaptner.tagging import executor as executor_module
 from adaptner.tagging import folder as folder_module
-from adaptner.tagging import run as run_module
 from adaptner.tagging.processes import SerialExecutor
 
 
@@ -396,6 +396,6 @@ def test_a_crew_reads_no_further_ahead_than_it_must(eager_model: Path) -> None:
             taken.append(number)
             yield DocumentChunk(Document("The HeLa line is old. " * 2000))
 
-    parts = run_module.tagged(SerialExecutor(Tagger.load(eager_model)), endless())
+    parts = executor_module.with_entities(SerialExecutor(Tagger.load(eager_model)), endless())
     assert all(part.document.entities for part in islice(parts, 8))
     assert len(taken) < 20

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from cli_kit import OWN, Answer, Call, contents, listing
 
+from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
+
 DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene", "cellline"))
 QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
 # With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
@@ -151,9 +153,9 @@ def test_what_stands_in_the_test_splits_makes_no_difference(
 
 KILLED = """
 import os, signal, sys
-from adaptner.training.records import Records
+from adaptner.training.records import MetricsFile
 
-flush, flushed = Records.flush, []
+flush, flushed = MetricsFile.flush, []
 
 def flush_and_die(self):
     flush(self)
@@ -161,7 +163,7 @@ def flush_and_die(self):
     if len(flushed) == {rows}:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Records.flush = flush_and_die
+MetricsFile.flush = flush_and_die
 from adaptner.cli.main import main
 sys.argv = {arguments!r}
 main()
@@ -232,7 +234,7 @@ def test_wrong_calls_are_refused_before_any_work(
         raise AssertionError("it has begun to learn")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adaptner.methods.families.source_pretrained.SourceLearner.fit", worked)
+    monkeypatch.setattr(SourcePretrainedMethod, "fit", worked)
     (tmp_path / "mine.toml").write_text("k = 5\n")
     output = () if arguments == ("--resume",) else ("-o", "tuned.toml")
     answer = call("tune", "--sources", DISEASE, DRUG, GENE, *output, *arguments)

@@ -13,11 +13,11 @@ import json, random, sys, tempfile
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-from adaptner.episodes import TaskSource, draw
+from adaptner.episodes import TaskSource, draw_sentences
 from adaptner.methods.hgda import HGDA
 from adaptner.corpora.sources import SourceDomain
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 from adaptner.types import LabelSet, Sentence
 
 def corpus(label, other):
@@ -31,10 +31,10 @@ source, rng = TaskSource([d.corpora for d in sources], 2), random.Random(1)
 tasks = [source.sample(rng) for _ in range(5)]
 small = dict(word_width=4, char_embedding=3, char_cnn_filters=2, char_lstm=4, hidden=3)
 with tempfile.TemporaryDirectory() as folder:
-    base = HGDA(k=2, encoder=small).fit(sources, Budget(2), seed=1, run=Run(folder=Path(folder)))
+    base = HGDA(k=2, encoder=small).fit(sources, Budget(2), seed=1, run=TrainingRun(folder=Path(folder)))
     losses = [json.loads(line)["loss"].hex() for line in open(Path(folder) / "metrics.jsonl")]
 print(json.dumps({
-    "draw": [s.text for s in draw(corpora["gene"], 5, 3)],
+    "draw": [s.text for s in draw_sentences(corpora["gene"], 5, 3)],
     "tasks": [[t.domain, t.corpus, [s.text for s in t.support + t.query]] for t in tasks],
     "words": base.batcher.vectors.words,
     "alphabet": base.batcher.alphabet,

@@ -223,7 +223,7 @@ from adaptner.errors import DiskFull
 from adaptner.files import atomic_file
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
-from adaptner.training.records import Records
+from adaptner.training.records import MetricsFile
 
 def refused(what, action):
     try:
@@ -248,7 +248,7 @@ refused("base", lambda: loaded.save(disk / "base"))
 assert not (disk / "base" / "manifest.json").exists()
 
 def record():
-    records = Records(disk / "metrics.jsonl")
+    records = MetricsFile(disk / "metrics.jsonl")
     for number in range(10_000):
         records.add(iteration=number, loss=1.5, remark="x" * 50)
         records.flush()

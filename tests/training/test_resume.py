@@ -105,7 +105,7 @@ from adaptner.methods.hgda import HGDA
 from adaptner.corpora.sources import source_domains
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
-from adaptner.training.loop import Run
+from adaptner.training.loop import TrainingRun
 
 def watch(done, total, remark=""):
     print(done, flush=True)
@@ -115,7 +115,7 @@ def watch(done, total, remark=""):
 tiny = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
 sources = source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug", "gene")]))
 method = HGDA(encoder=tiny, k=3, tasks=2, record_every=2)
-run = Run(Path(sys.argv[1]), "same", checkpoint_seconds=0, watch=watch)
+run = TrainingRun(Path(sys.argv[1]), "same", checkpoint_seconds=0, progress=watch)
 method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)
 """
 

@@ -197,7 +197,7 @@ def test_fine_tuning_under_a_narrow_table(monkeypatch: pytest.MonkeyPatch) -> No
             widths.append(encoder.words.table.shape[1])
 
     for table in (Watched, FullTable):
-        monkeypatch.setattr(fine_tuning, "NarrowTable", table)
+        monkeypatch.setattr(fine_tuning, "ActiveVocabulary", table)
         taggers.append(fine_tune(own_base(), CORPUS, config, budget=Budget(4), seed=1))
     assert widths == [len(READ | {UNKNOWN})]  # it was narrow
     (less, full), start = taggers, own_base().model.encoder.words.table[0]
@@ -224,7 +224,7 @@ def test_learning_under_a_narrow_table(kind, monkeypatch: pytest.MonkeyPatch) ->
     exact = WordVectors(WORDS, VECTORS.table.astype(np.float64))
     bases = []
     for table in (ActiveVocabulary, FullTable):
-        monkeypatch.setattr(source_learner, "NarrowTable", table)
+        monkeypatch.setattr(source_learner, "ActiveVocabulary", table)
         bases.append(method.fit(sources, Budget(3), vectors=exact, seed=1))
     less, full = (base.model for base in bases)
     assert less.state_dict().keys() == full.state_dict().keys()

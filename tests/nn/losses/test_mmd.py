@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.nn.losses import maximum_mean_discrepancy as module
+from adaptner.nn.losses import mmd as module
 from adaptner.nn.losses.mmd import label_aware_mmd, maximum_mean_discrepancy
 
 
