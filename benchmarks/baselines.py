@@ -25,7 +25,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw_sentences, draw_share

@@ -26,7 +26,7 @@ import torch
 from torch.nn import functional as F
 
 from adaptner.adaptation.target import TargetData
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method

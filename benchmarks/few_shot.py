@@ -23,7 +23,7 @@ from statistics import mean, stdev
 import torch
 from torch import Tensor
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.methods.named.algorithm import adapt_named

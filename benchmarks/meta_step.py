@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from plain_reference import PlainTagger, plain_meta_step
 
 from adaptner.bilevel.inner import InnerLoop, group_gradients
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder

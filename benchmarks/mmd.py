@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch import Tensor
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.nn.losses.mmd import WIDTHS, label_aware_mmd
 
 TOKENS, WIDTH, TURNS = 2000, 384, 15

@@ -13,7 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.evaluation.protocol import evaluate_few_shot

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from adaptner.adaptation.suggestion import select_sentences
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.methods.configuration import method_for_base
 from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank

@@ -29,7 +29,7 @@ import torch
 from spacy.training import Example
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.own import own_corpus
 from adaptner.methods.configuration import method_for_base

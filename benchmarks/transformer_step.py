@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
 from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import source_domains

@@ -18,7 +18,7 @@ import argparse
 import time
 from pathlib import Path
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.evaluation.calibration.fit import Observation, fit_calibration, observe

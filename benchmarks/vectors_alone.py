@@ -17,7 +17,7 @@ from statistics import mean
 import numpy as np
 import torch
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.metrics.spans import score_tags

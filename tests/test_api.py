@@ -27,7 +27,7 @@ LINE = (
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.methods import method
     from adaptner.pretraining.from_sources import pretrain
     from adaptner.training.budget import Budget

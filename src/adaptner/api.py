@@ -13,7 +13,7 @@ from adaptner.adaptation.confidence.estimate import with_estimate
 from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.adaptation.suggestion import Suggestion
 from adaptner.adaptation.suggestion import select_sentences as choose
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.raw_text import ENDINGS, text_files
 from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles

@@ -338,6 +338,11 @@ class RunNotResumable(AdaptnerError):
     remedy = "start afresh without --resume, or give the same configuration and sources"
 
 
+class DeviceMissing(AdaptnerError):
+    problem = "this machine has no device {name!r} that PyTorch can use"
+    remedy = "use --device auto or cpu (known: {known}), or install a PyTorch build for the device"
+
+
 class ExtraMissing(AdaptnerError):
     problem = "{what} needs the package {package}"
     remedy = "pip install 'adaptner[{extra}]'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.metrics.significance import mean_sd, paired_t_test
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "real_data.py"

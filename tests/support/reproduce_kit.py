@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import adaptner.corpora
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.reproduce.jobs.plan import JobPlan
 from adaptner.reproduce.run.runner import RunRequest, RunSummary, prepared, run
 from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGroup, find_table

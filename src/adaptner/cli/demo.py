@@ -30,7 +30,7 @@ def demo(
     """
     from adaptner import api
     from adaptner.cli.show import terminal
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.corpora.own import own_corpus
     from adaptner.episodes import draw_sentences
     from adaptner.files import atomic_file

@@ -85,7 +85,7 @@ def evaluate(
     import json
 
     from adaptner import api
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.episodes import draw_sentences
     from adaptner.evaluation.protocol import evaluate_few_shot

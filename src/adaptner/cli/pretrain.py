@@ -85,7 +85,7 @@ def pretrain(
 
     Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
     """
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
     from adaptner.methods.configuration import make_method

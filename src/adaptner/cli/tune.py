@@ -83,7 +83,7 @@ def tune(
 
     Example: adaptner tune --method hgda --sources drug/ gene/ species/ -o tuned.toml
     """
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import BadUsage
     from adaptner.evaluation import tuning

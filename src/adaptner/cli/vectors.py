@@ -181,7 +181,7 @@ def context(
 
     Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
     """
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.errors import BadUsage
     from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
     from adaptner.progress import progress_bar

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.cluster import connected
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger

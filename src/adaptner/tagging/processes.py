@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
 from adaptner.tagging.executor import Chunk, ChunkEntities, in_order

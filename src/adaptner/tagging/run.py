@@ -88,7 +88,7 @@ def tag_files(
 
 def _crew(model: Path, jobs: int, ray: str | None) -> tuple[TaggingExecutor, tuple[str, ...]]:
     # torch is loaded here, after all that can be refused without it
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
     from adaptner.models.tagger import Tagger
     from adaptner.tagging.processes import ProcessExecutor, SerialExecutor
 

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from adaptner.compute_settings import prepare_process
+from adaptner.compute import prepare_process
 from adaptner.reproduce.jobs.base_files import Files, place_base, read_base
 from adaptner.reproduce.jobs.code_version import code_version
 from adaptner.reproduce.jobs.execution import JobExecutor

@@ -121,7 +121,7 @@ class Heartbeat:
 
 
 def main(arguments: list[str]) -> None:
-    from adaptner.compute_settings import prepare_process
+    from adaptner.compute import prepare_process
 
     # Ctrl-C is the parent's, which ends us. Being ended needs no handler: files and store are whole
     # at any moment, and the parent gives our job back.
