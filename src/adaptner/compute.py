@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import torch
 from torch import Generator
@@ -34,7 +35,7 @@ def device(name: str = "auto") -> torch.device:
 
     The index is part of the result, so that it equals the ``device`` of a tensor there.
     Raises ``DeviceMissing`` for a device that this machine or this PyTorch lacks."""
-    available = {
+    available: dict[str, Callable[[], bool]] = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
         "cpu": lambda: True,
