@@ -34,13 +34,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
     return call
 
 
-@pytest.mark.parametrize("verb", [["check"], ["convert"], ["corpora", "stats"]])
-def test_help_has_an_example(run, verb: list[str]) -> None:  # type: ignore[no-untyped-def]
-    result = run(*verb, "--help")
-    assert result.exit_code == 0
-    assert f"Example: adaptner {' '.join(verb)}" in result.stdout
-
-
 # --- check ----------------------------------------------------------------------------------------
 
 

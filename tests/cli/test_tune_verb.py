@@ -36,12 +36,6 @@ def run(config: Path) -> tuple[object, ...]:
     return ("tune", "--method", "hgda", *sources, "--config", config, *QUICK, *GRID)
 
 
-def test_help_has_an_example(call: Call) -> None:
-    shown = " ".join(sound(call("tune", "--help")).out.replace("│", " ").split())
-    assert "Example: adaptner tune" in shown
-    assert "Each source domain in turn plays the target" in shown
-
-
 def test_the_file_holds_the_command_the_choice_and_the_table(
     call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
 ) -> None:

@@ -15,11 +15,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+INPUT_OUTPUT = "Input and output"  # group of options in --help
 JsonFlag = Annotated[
-    bool, typer.Option("--json", help="Machine-readable result on standard output.")
+    bool,
+    typer.Option("--json", rich_help_panel=INPUT_OUTPUT, help="Print the result as JSON."),
 ]
-SEEDS = 2**32 - 1  # the largest that all generators take
-QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")]
+QuietFlag = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", rich_help_panel=INPUT_OUTPUT, help="Print errors only."),
+]
+SEEDS = 2**32 - 1  # the largest seed that all generators accept
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, info, out, print_error, warn
+from adaptner.cli.help import GroupHelp, VerbHelp
 
 if TYPE_CHECKING:
     from adaptner.corpora.fetch import FetchResult
 
-app = typer.Typer(help="Find, get and look at labelled corpora.", no_args_is_help=True)
+app = typer.Typer(
+    cls=GroupHelp, help="Find, get and look at labelled corpora.", no_args_is_help=True
+)
 
 Output = Annotated[
     Path,
@@ -25,12 +28,7 @@ NoVerify = Annotated[
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite files that differ.")]
 
 
-@app.callback()
-def _group() -> None:
-    """Find, get and look at labelled corpora."""
-
-
-@app.command("list")
+@app.command("list", cls=VerbHelp)
 def list_(
     names: Annotated[
         list[str] | None,
@@ -71,7 +69,7 @@ def list_(
         print_catalogue(entries, states)
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def fetch(
     names: Annotated[
         list[str], typer.Argument(metavar="NAME...", help="Corpora (GROUP/NAME or NAME) or groups.")
@@ -130,7 +128,7 @@ def fetch(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def convert(
     name: Annotated[
         str,
@@ -167,7 +165,7 @@ def convert(
         emit_json({"corpora": [asdict(o) for o in outcomes], "left_out": left})
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def stats(
     folders: Annotated[
         list[str],

@@ -32,12 +32,14 @@ from adaptner.cli import (
     tune,
     vectors,
 )
+from adaptner.cli.help import GroupHelp, VerbHelp
 from adaptner.errors import AdaptnerError
 
 _INTERRUPTED = 130  # typer's exit code after Ctrl-C: it keeps the KeyboardInterrupt to itself
 
 app = typer.Typer(
     name="adaptner",
+    cls=GroupHelp,
     help="Named-entity recognition from five to fifty labelled sentences.",
     no_args_is_help=True,
     add_completion=False,
@@ -45,26 +47,33 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-for verb in (
-    demo.demo,
-    adapt.adapt,
-    tag.tag,
-    suggest.suggest,
-    pretrain.pretrain,
-    tune.tune,
-    evaluate.evaluate,
-    reproduce.reproduce,
-    results.results,
-    score.score,
-    check.check,
-    convert.convert,
-    hardness.hardness,
-    methods.methods,
-    bases.bases,
-):
-    app.command(verb.__name__)(verb)
-app.add_typer(corpora.app, name="corpora")
-app.add_typer(vectors.app, name="vectors")
+VERBS = {
+    "Everyday": (
+        demo.demo,
+        adapt.adapt,
+        tag.tag,
+        suggest.suggest,
+        check.check,
+        score.score,
+        methods.methods,
+        bases.bases,
+    ),
+    "Data": (convert.convert,),
+    "Research": (
+        pretrain.pretrain,
+        tune.tune,
+        evaluate.evaluate,
+        reproduce.reproduce,
+        results.results,
+        hardness.hardness,
+    ),
+}
+
+for panel, verbs in VERBS.items():
+    for verb in verbs:
+        app.command(verb.__name__, cls=VerbHelp, rich_help_panel=panel)(verb)
+app.add_typer(corpora.app, name="corpora", rich_help_panel="Data")
+app.add_typer(vectors.app, name="vectors", rich_help_panel="Data")
 
 
 def main() -> None:
@@ -73,7 +82,7 @@ def main() -> None:
 
     try:
         try:
-            app(args=expand_list_options(sys.argv[1:]))
+            app(args=expand_list_options(sys.argv[1:]), prog_name="adaptner")
         finally:
             sys.stdout.flush()  # a full disk is to be met here, not when the interpreter ends
     except AdaptnerError as error:

@@ -34,7 +34,7 @@ def score(
 
     The two files hold the same texts in the same order; their formats may differ.
 
-    Example: [bold]adaptner score gold.conll predicted.jsonl[/bold]
+    Example: adaptner score gold.conll predicted.jsonl
     """
     from adaptner.formats import read
     from adaptner.metrics.spans import score_entities

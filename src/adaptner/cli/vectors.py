@@ -9,8 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, print_error
+from adaptner.cli.help import GroupHelp, VerbHelp
 
-app = typer.Typer(help="Train word vectors from raw text, and look at them.", no_args_is_help=True)
+app = typer.Typer(
+    cls=GroupHelp, help="Train word vectors from raw text, and look at them.", no_args_is_help=True
+)
 
 Texts = Annotated[
     list[Path],
@@ -32,12 +35,7 @@ Tokenise = Annotated[
 ]
 
 
-@app.callback()
-def _group() -> None:
-    """Train word vectors from raw text, and look at them."""
-
-
-@app.command()
+@app.command(cls=VerbHelp)
 def train(
     texts: Texts,
     output: File,
@@ -91,7 +89,7 @@ def train(
     _tell(output, made, time.monotonic() - begun, json, quiet)
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def count(
     texts: Texts,
     output: File,
@@ -144,7 +142,7 @@ def count(
     _tell(output, made, time.monotonic() - begun, json, quiet)
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def context(
     texts: Texts,
     vectors: Annotated[Path, typer.Option(help="Word vectors, as `pretrain` takes them.")],
@@ -214,7 +212,7 @@ def context(
         info(f"{steps:,} steps in {seconds:.0f} s; base in {output}", quiet)
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def senses(
     texts: Texts,
     vectors: Annotated[Path, typer.Option(help="Vectors made by `vectors train`.")],
@@ -256,7 +254,7 @@ def senses(
         info(f"read in {seconds:.0f} s", quiet)
 
 
-@app.command()
+@app.command(cls=VerbHelp)
 def near(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Word vectors of any format.")],
     words: Annotated[list[str], typer.Argument(metavar="WORD...")],

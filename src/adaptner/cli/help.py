@@ -1,0 +1,152 @@
+"""The layout of `--help`: usage, description, examples, then options in named groups.
+
+Typer's own layout takes five columns and a box for each group, so that `adapt --help` is 129 lines
+long at 80 columns. This one takes two columns and prints no type for flags.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
+
+from adaptner.cli.common import out
+
+_MAX_WIDTH = 100
+_MAX_NAME_WIDTH = 24  # a longer name gets a line of its own
+_EXAMPLE = "Example: "
+
+Rows = list[tuple[Text, str]]  # name and description
+
+
+class VerbHelp(TyperCommand):
+    """A command with our layout of `--help`."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        shown: list[Any] = [p for p in self.params if not getattr(p, "hidden", False)]
+        arguments = [p for p in shown if p.param_type_name == "argument"]
+        options = [p for p in shown if p.param_type_name == "option"]
+        required = [f"{min(p.opts, key=len)} {_metavar(p)}" for p in options if p.required]
+        usage = [ctx.command_path, *map(_usage_piece, arguments), *required]
+        _print_head([*usage, "[OPTIONS]"], self.help or "")
+        groups: dict[str, Rows] = {}
+        for parameter in (*arguments, *options):
+            default_group = "Arguments" if parameter in arguments else "Options"
+            rows = groups.setdefault(parameter.rich_help_panel or default_group, [])
+            rows.append((_name(parameter), _description(parameter)))
+        _print_groups(groups)
+
+
+class GroupHelp(TyperGroup):
+    """A group of commands with our layout of `--help`."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _print_head([ctx.command_path, "COMMAND", "..."], self.help or "")
+        groups: dict[str, Rows] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            first, *_ = _paragraphs(command.short_help or command.help or "")
+            panel = getattr(command, "rich_help_panel", None)
+            rows = groups.setdefault(panel if isinstance(panel, str) else "Commands", [])
+            rows.append((Text(name, style="bold cyan"), first))
+        _print_groups(groups)
+        out.print(f"\nOptions of a command: {ctx.command_path} COMMAND --help", markup=False)
+
+
+def _print_head(usage: Iterable[str], help: str) -> None:
+    _print_wrapped(f"Usage: {' '.join(usage)}", style="bold", hanging=4)
+    paragraphs = _paragraphs(help)
+    for paragraph in paragraphs:
+        if not paragraph.startswith(_EXAMPLE):
+            out.print()
+            _print_wrapped(paragraph)
+    examples = [p.removeprefix(_EXAMPLE) for p in paragraphs if p.startswith(_EXAMPLE)]
+    if examples:
+        _print_title("Examples" if len(examples) > 1 else "Example")
+        for example in examples:  # whole, so that it can be copied
+            out.print(Text(f"  {example}"))
+
+
+def _print_groups(groups: dict[str, Rows]) -> None:
+    lengths = [len(name) for rows in groups.values() for name, _ in rows]
+    column = max((n for n in lengths if n <= _MAX_NAME_WIDTH), default=0) + 4
+    for title, rows in groups.items():
+        _print_title(title)
+        for name, description in rows:
+            first, *others = _wrap(description, _width() - column) or [""]
+            line = Text("  ").append_text(name)
+            if len(line) + 2 > column:
+                out.print(line)
+                line = Text()
+            if first:
+                line.append(" " * (column - len(line)) + first)
+            out.print(line)
+            for other in others:
+                out.print(Text(" " * column + other))
+
+
+def _print_title(title: str) -> None:
+    out.print(Text(f"\n{title}:", style="bold"))
+
+
+def _print_wrapped(text: str, style: str = "", hanging: int = 0) -> None:
+    for number, line in enumerate(_wrap(text, _width() - hanging)):
+        out.print(Text(" " * hanging * (number > 0) + line, style=style))
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)
+
+
+def _width() -> int:
+    return min(out.width, _MAX_WIDTH)
+
+
+def _paragraphs(help: str) -> list[str]:
+    """The paragraphs of a docstring, each as one line."""
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(help))
+    return [" ".join(part.split()) for part in parts]
+
+
+def _usage_piece(argument: Any) -> str:
+    name = _metavar(argument)
+    return name if argument.required else f"[{name}]"
+
+
+def _name(parameter: Any) -> Text:
+    metavar = _metavar(parameter)
+    if parameter.param_type_name == "argument":
+        return Text(metavar, style="bold cyan")
+    on_by_default = parameter.secondary_opts and parameter.default
+    names = parameter.secondary_opts if on_by_default else parameter.opts
+    text = Text(", ".join(sorted(names, key=len)), style="bold cyan")
+    return text.append(f" {metavar}", style="yellow") if metavar else text
+
+
+def _metavar(parameter: Any) -> str:
+    if parameter.metavar is not None:
+        return str(parameter.metavar)
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper()
+    return "" if _is_flag(parameter) else "VALUE"
+
+
+def _description(parameter: Any) -> str:
+    parts = [" ".join((parameter.help or "").split())]
+    default = parameter.default
+    if isinstance(parameter.show_default, str):
+        parts.append(f"[default: {parameter.show_default}]")
+    elif parameter.show_default and default not in (None, "") and not _is_flag(parameter):
+        parts.append(f"[default: {getattr(default, 'value', default)}]")
+    if parameter.required and parameter.param_type_name == "option":
+        parts.append("[required]")
+    return " ".join(parts)
+
+
+def _is_flag(parameter: Any) -> bool:
+    return bool(getattr(parameter, "is_flag", False))
