@@ -89,7 +89,8 @@ def main() -> None:
     whole = load_base(options.base)
     never = 10**9
     config = LinearFitConfig(
-        name=options.name, tune_from=never if options.linear else LinearFitConfig().tune_from
+        name_weight=options.name,
+        fine_tune_from=never if options.linear else LinearFitConfig().fine_tune_from,
     )
     options.output.touch()
     rows = [json.loads(line) for line in options.output.read_text().splitlines()]

@@ -19,12 +19,12 @@ from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 
 
-def tuned(folder: Path, own_dropout: bool) -> Tagger:
+def tuned(folder: Path, network_dropout: bool) -> Tagger:
     kind = method("in-domain")
     given: dict[str, Any] = transformer_settings(kind, str(folder))
     # a clear decay, so that rows which are left alone would show
     rates = {"name": "adamw", "rate": 0.01, "weight_decay": 0.1}
-    given["encoder"] |= {"own_dropout": own_dropout, "max_length": 40, "overlap": 8}
+    given["encoder"] |= {"network_dropout": network_dropout, "max_length": 40, "overlap": 8}
     given["adaptation"] = {"steps": 6, "epochs": 0, "batch": 4, "optimiser": rates}
     chosen = kind(**given)
     return chosen.adapt(chosen.fit([], Budget(0)), own_corpus("cellline").split("train")[:8])
@@ -39,10 +39,10 @@ def test_quick_and_plain_steps_come_to_the_same(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packed windows and the fused kernel against padded ones and PyTorch's own AdamW."""
-    quick = tuned(tiny_transformer, own_dropout=False)
+    quick = tuned(tiny_transformer, network_dropout=False)
     monkeypatch.setattr(module, "Optimiser", unfused)
     monkeypatch.setattr(window_attention, "FAMILIES", ())
-    plain = tuned(tiny_transformer, own_dropout=False)
+    plain = tuned(tiny_transformer, network_dropout=False)
     found, wanted = quick.state_dict(), plain.state_dict()
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
@@ -55,10 +55,10 @@ def test_quick_and_plain_steps_come_to_the_same(
 
 def test_the_networks_own_dropout_is_heard(tiny_transformer: Path) -> None:
     """With noise of its own the quick way must not come to the same."""
-    with_noise, without = (tuned(tiny_transformer, own_dropout=on) for on in (True, False))
+    with_noise, without = (tuned(tiny_transformer, network_dropout=on) for on in (True, False))
     states = (with_noise.state_dict(), without.state_dict())
     assert not all(torch.equal(a, b) for a, b in zip(*(s.values() for s in states), strict=True))
-    repeated = tuned(tiny_transformer, own_dropout=True).state_dict()
+    repeated = tuned(tiny_transformer, network_dropout=True).state_dict()
     assert all(torch.equal(states[0][n], t) for n, t in repeated.items())
 
 

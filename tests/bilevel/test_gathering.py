@@ -45,7 +45,7 @@ def taken(
     name: str, folder: Path, settings: dict[str, Any]
 ) -> tuple[dict[str, Tensor], TaggingModel, Any, list[Any]]:
     """The gradients of one iteration, the model, the method's settings and the tasks drawn."""
-    still = {"dropout": 0.0, "own_dropout": False, "max_length": 40, "overlap": 8}
+    still = {"dropout": 0.0, "network_dropout": False, "max_length": 40, "overlap": 8}
     encoder = {"kind": "transformer", "name": str(folder), **still}
     chosen = method(name)(**{**SETTINGS, **settings, "encoder": encoder})
     model, batcher = build_model(SOURCES, chosen.config, None, 0, torch.Generator().manual_seed(0))

@@ -65,7 +65,7 @@ def f1(name: str) -> float:
         own = {
             "wpz": {"adaptation": EPISODES},
             "named": {"adaptation": {}},
-            "stm-elmo": {"encoder": {**ENCODER, "contextual": 24}},
+            "stm-elmo": {"encoder": {**ENCODER, "language_model_width": 24}},
             **{slow: {"adaptation": {"epochs": 6}} for slow in ("datnet", "multi-cell", "la-dtl")},
         }
         settings = {**SHORT, **own.get(name, {})}

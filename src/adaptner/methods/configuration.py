@@ -13,6 +13,7 @@ from adaptner.methods import methods
 from adaptner.methods.base import Method
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
+from adaptner.models.renamed_fields import current_settings
 
 
 def make_method(
@@ -65,7 +66,7 @@ def without_labels(chosen: Method) -> Method:
 
 
 def _overridden(start: Method, file: Path | None, overrides: dict[str, Any]) -> Method:
-    settings = {} if file is None else read_settings(file)
+    settings = {} if file is None else current_settings(start.name, read_settings(file))
     for name in settings.keys() - start.Config.model_fields.keys():
         raise BadConfiguration(file=file, field=name, reason=f"{start.name} has no such setting")
     try:

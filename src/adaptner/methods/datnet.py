@@ -29,10 +29,10 @@ SOURCE = 0  # the discriminator's class of it; the target's is 1
 
 class DATNetTuneConfig(SourceTargetConfig):
     aux_weight: float = Field(1.0, ge=0, description="of GRAD; 0 leaves it out")
-    balance: float = Field(
+    focal_alpha: float = Field(
         0.25, gt=0, lt=1, description="α, the source's weight; the target: 1 - α"
     )
-    focus: float = Field(2.0, ge=0, description="γ: what is told apart easily counts little")
+    focal_gamma: float = Field(2.0, ge=0, description="γ: what is told apart easily counts little")
     radius: float = Field(
         0.1, ge=0, description="of adversarial training, in mean lengths of a word vector; 0: none"
     )
@@ -68,7 +68,7 @@ class DualAdversary(nn.Module):
                 self.head.scores(side.part.states, side.part.mask)[0].log_softmax(-1)
                 for side in (source, target)
             )
-            told_apart = grad_loss(ours, theirs, config.balance, config.focus)
+            told_apart = grad_loss(ours, theirs, config.focal_alpha, config.focal_gamma)
             total = total + config.aux_weight * told_apart
         return total
 

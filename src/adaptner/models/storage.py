@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMissing
 from adaptner.files import atomic_file, digest
+from adaptner.models.renamed_fields import current_manifest
 from adaptner.models.vocabulary_files import (
     SUBWORDS,
     VECTOR_FILES,
@@ -124,7 +125,9 @@ def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
             raise ModelTooNew(file=folder, found=found, known=FORMAT)
         if isinstance(found, int) and found < PLAIN_FORMAT:
             raise unreadable(f"written by an older version (format {found})")
-        manifest = Manifest.model_validate(content)
+        manifest = Manifest.model_validate(
+            current_manifest(content) if isinstance(content, dict) else content
+        )
     except (ValueError, ValidationError, OSError) as error:
         raise unreadable(f"damaged {MANIFEST} ({str(error).splitlines()[0]})") from error
     if manifest.kind != kind:

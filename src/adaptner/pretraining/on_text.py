@@ -181,7 +181,7 @@ def pretrain_on_text(
 
 def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
     """The same weights; the decoder to come reads the word beside the states (``nn/encoders/lexical_features.py``)."""
-    shape = encoder.config.model_copy(update={"wide": True, "state_length": STATES})
+    shape = encoder.config.model_copy(update={"lexical_features": True, "state_length": STATES})
     wide = RecurrentEncoder(shape, batcher, torch.Generator())
     wide.load_state_dict(encoder.state_dict())
     return wide

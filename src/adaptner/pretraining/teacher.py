@@ -17,7 +17,7 @@ class TransformerTeacher:
     """``layers``: its states after so many; the middle ones say most of a word where it stands."""
 
     def __init__(self, name: str, layers: int) -> None:
-        config = TransformerConfig(name=name, subwords="mean", dropout=0, own_dropout=False)
+        config = TransformerConfig(name=name, subwords="mean", dropout=0, network_dropout=False)
         self._batcher = config.batcher(replace(find_pretrained(name), layers=layers))
         self._encoder = TransformerEncoder(config, self._batcher, Generator())
         self.width = self._encoder.width

@@ -116,7 +116,7 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
     gradients are added up, and one step of descent is taken at the end."""
     # dropout and negatives are drawn for all tasks at once: without the first, and with the second
     # taken over, the order of turns is all there is to see
-    encoder = {**TINY, "dropout": 0.0, "wide": wide, "tune_words": not wide}
+    encoder = {**TINY, "dropout": 0.0, "lexical_features": wide, "tune_words": not wide}
     vectors = vectors_of(sources) if wide else None
     still = method("crossdomain-lm")(encoder=encoder).fit(sources, Budget(0), vectors=vectors)
     ours = scene(still, sources, CONFIG)
@@ -365,7 +365,7 @@ def test_zero_shot_needs_the_sources_and_raw_text(data: str) -> None:
 @pytest.fixture
 def taught_by_text(sources: list[SourceDomain]) -> Base:
     """As the package's own: no domain, no label, a wide encoder."""
-    encoder = {**TINY, "char_lstm": 0, "tune_words": False, "wide": True}
+    encoder = {**TINY, "char_lstm": 0, "tune_words": False, "lexical_features": True}
     base = method("crossdomain-lm")(encoder=encoder).fit(
         sources, Budget(0), vectors=vectors_of(sources)
     )

@@ -17,8 +17,10 @@ def test_theta_is_tuned_where_there_are_mentions_enough() -> None:
     support = [s for s in own_corpus("cellline").split("train") if s.entities][:6]
     mentions = sum(len(s.entities) for s in support)
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
-    frozen = adapt_named(base, support, LinearFitConfig(tune_from=mentions + 1), budget=Budget(3))
-    tuned = adapt_named(base, support, LinearFitConfig(tune_from=mentions), budget=Budget(3))
+    frozen = adapt_named(
+        base, support, LinearFitConfig(fine_tune_from=mentions + 1), budget=Budget(3)
+    )
+    tuned = adapt_named(base, support, LinearFitConfig(fine_tune_from=mentions), budget=Budget(3))
     assert frozen.encoder is base.model.encoder
     assert tuned.encoder is not base.model.encoder
     changed = tuned.encoder.state_dict()

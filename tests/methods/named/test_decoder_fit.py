@@ -25,7 +25,9 @@ from adaptner.vectors.label_directions import LabelDirections
 from adaptner.vectors.word_vectors import WordVectors
 
 WIDTH = 8
-SMALL = EncoderConfig(char_embedding=4, char_cnn_filters=4, char_lstm=0, hidden=4, wide=True)
+SMALL = EncoderConfig(
+    char_embedding=4, char_cnn_filters=4, char_lstm=0, hidden=4, lexical_features=True
+)
 LABELS = LabelSet(("CellLine",))
 
 
@@ -72,11 +74,11 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
             return sum_
 
         every = torch.stack([path(tags) for tags in product(range(3), repeat=len(s))])
-        share = 1.0 if s.entities else config.empty
+        share = 1.0 if s.entities else config.empty_sentence_weight
         total = total + share * (every.logsumexp(0) - path(batch.tags[0, 0].tolist()))
     pull = {"weight": config.penalty, "bias": config.bias_penalty}
     for (name, p), q in zip(decoder.named_parameters(), start.parameters(), strict=True):
-        total = total + pull.get(name, config.move_penalty) * ((p - q.detach()) ** 2).sum()
+        total = total + pull.get(name, config.transition_penalty) * ((p - q.detach()) ** 2).sum()
     return total
 
 
@@ -121,7 +123,7 @@ def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sen
 
 
 def test_the_prior_is_what_the_name_means(base: Base) -> None:
-    config = LinearFitConfig(name=3)
+    config = LinearFitConfig(name_weight=3)
     decoder = decoder_prior(base, LABELS, config)
     part = word_part(8, WIDTH)
     for tag in ("B-CellLine", "I-CellLine"):
@@ -130,7 +132,7 @@ def test_the_prior_is_what_the_name_means(base: Base) -> None:
         assert float(row.abs().sum()) == pytest.approx(3 * 4 / WORD)
         assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(-1 - 3 * 4 * 0.1)
     assert not decoder.weight[0, LABELS.index["O"]].any()
-    assert not decoder_prior(base, LABELS, LinearFitConfig(name=0)).weight.any()
+    assert not decoder_prior(base, LABELS, LinearFitConfig(name_weight=0)).weight.any()
     assert not decoder_prior(base, LabelSet(("Thing",)), config).weight.any()
 
 
@@ -140,7 +142,7 @@ def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> No
     names = LabelProbes(
         ("cell line", "gene"), weight, torch.tensor([-5.0, -6.0]), borders, torch.arange(3.0)
     )
-    config = LinearFitConfig(name=3, states=0.4, borders=0.3, eager=2)
+    config = LinearFitConfig(name_weight=3, state_share=0.4, border_weight=0.3, entity_bias=2)
     decoder = decoder_prior(replace(base, names=names), LABELS, config)
     for tag, kind in (("B-CellLine", 1), ("I-CellLine", 2)):
         row = decoder.weight[0, LABELS.index[tag]].detach()
@@ -159,7 +161,7 @@ def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:
     empty = [Sentence.from_tokens(["no", "cells", "grew", "."])] * 5
     tagger = fit_linear_decoder(base, empty, LinearFitConfig(), labels=LABELS)
     assert tagger.predict(["no HeLa cells"])[0][0].start == 3
-    nameless = fit_linear_decoder(base, empty, LinearFitConfig(name=0), labels=LABELS)
+    nameless = fit_linear_decoder(base, empty, LinearFitConfig(name_weight=0), labels=LABELS)
     assert nameless.predict(["no HeLa cells"]) == [[]]
     with pytest.raises(NoEntities):
         fit_linear_decoder(base, empty, LinearFitConfig())
@@ -176,7 +178,9 @@ def test_it_draws_nothing_and_leaves_the_base_alone(base: Base, support: list[Se
 
 def test_a_base_that_is_not_wide_has_no_use_for_names(base: Base, support: list[Sentence]) -> None:
     narrow = RecurrentEncoder(
-        SMALL.model_copy(update={"wide": False}), base.batcher, torch.Generator().manual_seed(0)
+        SMALL.model_copy(update={"lexical_features": False}),
+        base.batcher,
+        torch.Generator().manual_seed(0),
     )
     plain = replace(base, model=TaggingModel(narrow, {}, torch.Generator()))
     assert fit_linear_decoder(plain, support, LinearFitConfig()).predict(["HeLa cells"]) is not None

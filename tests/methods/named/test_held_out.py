@@ -38,7 +38,7 @@ def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> N
     monkeypatch.setattr(module, "FOLDS", 3)
     exact = partial(linear_fit_module.fit_decoder, tolerance=1e-6)
     monkeypatch.setattr(linear_fit_module, "fit_decoder", exact)
-    config = LinearFitConfig(linear_steps=100, name=0, penalty=0.01, bias_penalty=0.01)
+    config = LinearFitConfig(linear_steps=100, name_weight=0, penalty=0.01, bias_penalty=0.01)
     together = cross_validate(base, SUPPORT, LABELS, config)
     fold = folds_of(SUPPORT, random.Random(0))
     assert any(own.found for own in together)
@@ -117,7 +117,7 @@ def test_a_tagger_is_calibrated_by_what_was_left_out(tagger: Tagger) -> None:
 
 
 def test_methods_without_a_cheap_way_say_so(base: Base) -> None:
-    method = NamedMethod(adaptation={"name": 0})
+    method = NamedMethod(adaptation={"name_weight": 0})
     assert len(method.left_out(base, SUPPORT) or ()) == len(SUPPORT)
     assert method.left_out(base, SUPPORT[:1]) is None
     assert method.left_out(base, [SUPPORT[0]] * 3) is None  # nothing is left to learn from

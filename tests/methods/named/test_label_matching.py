@@ -177,19 +177,21 @@ def test_each_label_has_its_own_kin(base: Base) -> None:
 def test_it_can_be_switched_off(base: Base) -> None:
     labels = LabelSet(("Disease",))
     assert known_from_sources(base, labels, LinearFitConfig(), [])
-    assert not known_from_sources(base, labels, LinearFitConfig(sources=False), [])
+    assert not known_from_sources(base, labels, LinearFitConfig(use_source_labels=False), [])
     assert not known_from_sources(base.of_domains(()), labels, LinearFitConfig(), [])
     # no name, and no sentence: nothing to tell the kind by
-    assert not known_from_sources(base, labels, LinearFitConfig(name=0), [])
+    assert not known_from_sources(base, labels, LinearFitConfig(name_weight=0), [])
 
 
 def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
-    config = LinearFitConfig(penalty=0.5, bias_penalty=3, move_penalty=0.1, firm=2)
+    config = LinearFitConfig(
+        penalty=0.5, bias_penalty=3, transition_penalty=0.1, source_penalty_factor=2
+    )
     both, one = LabelSet(("CellLine", "Disease")), LabelSet(("Disease",))
     known = match_labels(base, both, [])
     assert stronger_penalties(config, both, known) == config
     firm = stronger_penalties(config, one, known)
-    assert (firm.penalty, firm.bias_penalty, firm.move_penalty) == (1.0, 6.0, 0.2)
+    assert (firm.penalty, firm.bias_penalty, firm.transition_penalty) == (1.0, 6.0, 0.2)
 
 
 def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
@@ -199,7 +201,9 @@ def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
     start = decoder_prior(base, labels, LinearFitConfig(), match_labels(base, labels, [])).weight
     gaps = []
     for firm in (1.0, 4.0, 1e4):
-        found = fit_linear_decoder(base, sentences, LinearFitConfig(firm=firm)).decoder
+        found = fit_linear_decoder(
+            base, sentences, LinearFitConfig(source_penalty_factor=firm)
+        ).decoder
         gaps.append(float((found.weight - start).detach().norm()))
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.01
@@ -238,7 +242,7 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
 @pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
 def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
     sentences = called(list(own_corpus("drug").split("train")[:6]), "Chemical")
-    config = LinearFitConfig(tune_from=tune_from, steps=1, epochs=0)
+    config = LinearFitConfig(fine_tune_from=tune_from, steps=1, epochs=0)
     tagger = adapt_named(base, sentences, config)
     assert tagger.facts["known"] == {"Chemical": "Drug"}
     cells = list(own_corpus("cellline").split("train")[:6])

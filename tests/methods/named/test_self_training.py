@@ -87,7 +87,7 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
         for t in range(len(words))
     ]
     assert any(best)
-    assert float(told.shares[0, 0]) == pytest.approx(CONFIG.text * min(sure), rel=1e-4)
+    assert float(told.shares[0, 0]) == pytest.approx(CONFIG.unlabelled_weight * min(sure), rel=1e-4)
 
 
 def test_a_sentence_in_which_nothing_is_found_counts_nothing(
@@ -104,7 +104,7 @@ def test_a_sentence_in_which_nothing_is_found_counts_nothing(
 def test_text_that_counts_nothing_changes_nothing(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
-    ignoring = CONFIG.model_copy(update={"text": 0.0})
+    ignoring = CONFIG.model_copy(update={"unlabelled_weight": 0.0})
     with_it = fit_with_unlabelled(base, support, text, ignoring)
     for mine, theirs in zip(
         with_it.decoder.parameters(),
@@ -160,7 +160,7 @@ def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sen
 
 
 def test_no_use_where_labels_are_many(base: Base, text: list[Sentence]) -> None:
-    many = LinearFitConfig(tune_from=3)
+    many = LinearFitConfig(fine_tune_from=3)
     train = own_corpus("cellline").split("train")[:20]
     with pytest.raises(BadUsage, match="--unlabelled has no use"):
         adapt_named(base, train, many, unlabelled=text)

@@ -223,7 +223,7 @@ def test_a_mean_teacher_does(base, monkeypatch):
 
 
 def test_a_mean_teacher_is_a_running_mean(base):
-    made = scene(base, self_training="mean-teacher", keep=0.75)
+    made = scene(base, self_training="mean-teacher", teacher_decay=0.75)
     teacher = made._opinion()
     assert isinstance(teacher, MeanTeacher)
     weight = made.decoder.weight.detach().clone()

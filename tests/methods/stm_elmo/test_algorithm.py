@@ -44,7 +44,7 @@ def sources() -> list[SourceDomain]:
 
 @pytest.fixture(scope="module")
 def base(sources: list[SourceDomain]) -> Base:
-    return method("stm-elmo")(encoder={**TINY, "contextual": 8}).fit(sources, Budget(0))
+    return method("stm-elmo")(encoder={**TINY, "language_model_width": 8}).fit(sources, Budget(0))
 
 
 def target() -> tuple[Sentence, ...]:
@@ -79,7 +79,7 @@ def test_the_tagger_leaves_the_language_model_as_it_is(
 
 def test_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
     taggers = {
-        text: tuned(base, sources, CONFIG.model_copy(update={"text": text}))
+        text: tuned(base, sources, CONFIG.model_copy(update={"lm_text": text}))
         for text in ("both", "source", "target")
     }
     assert {t: tagger.facts["unlabelled"] for t, tagger in taggers.items()} == {
@@ -92,7 +92,7 @@ def test_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
     assert not same(models["both"], models["target"])
     # without the other side's text nothing of it is learnt from
     other = [replace(s, text=s.text[::-1]) for s in target()]
-    again = tuned(base, sources, CONFIG.model_copy(update={"text": "source"}), unlabelled=other)
+    again = tuned(base, sources, CONFIG.model_copy(update={"lm_text": "source"}), unlabelled=other)
     assert same(again.encoder.language_model, models["source"])
 
 
@@ -153,8 +153,10 @@ def test_a_saved_tagger_says_the_same(
 
 
 def test_only_this_method_teaches_a_language_model(sources: list[SourceDomain]) -> None:
-    with pytest.raises(BadConfiguration, match=r"encoder\.contextual: in-domain learns no"):
-        method("in-domain")(encoder={**TINY, "contextual": 8}).fit(sources, Budget(0))
+    with pytest.raises(
+        BadConfiguration, match=r"encoder\.language_model_width: in-domain learns no"
+    ):
+        method("in-domain")(encoder={**TINY, "language_model_width": 8}).fit(sources, Budget(0))
     plain = method("in-domain")(encoder={**TINY, "char_lstm": 0}).fit(sources, Budget(0))
-    with pytest.raises(MethodDoesNotFit, match=r"encoder\.contextual"):
+    with pytest.raises(MethodDoesNotFit, match=r"encoder\.language_model_width"):
         method("stm-elmo")().adapt(plain, target(), sources=sources)

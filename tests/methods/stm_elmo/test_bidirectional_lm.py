@@ -108,7 +108,7 @@ def test_the_mixture_is_equation_1_of_peters() -> None:
 
 
 def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBatcher) -> None:
-    shape = EncoderConfig(char_lstm=0, hidden=4, contextual=HIDDEN, dropout=0.0)
+    shape = EncoderConfig(char_lstm=0, hidden=4, language_model_width=HIDDEN, dropout=0.0)
     encoder = RecurrentEncoder(shape, batcher, torch.Generator().manual_seed(0))
     assert encoder.recurrent.input_weight.shape[-1] == 3 + 50 + 2 * HIDDEN
     batch = batch_of(batcher, "ab cd ab", "cd")
@@ -120,7 +120,7 @@ def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBat
     with torch.no_grad():  # γ = 0 is an encoder whose inputs lack the language model's states
         encoder.mix.gamma.zero_()
         plain = RecurrentEncoder(
-            shape.model_copy(update={"contextual": 0}), batcher, torch.Generator()
+            shape.model_copy(update={"language_model_width": 0}), batcher, torch.Generator()
         )
         tensors = {k: v for k, v in encoder.state_dict().items() if k in plain.state_dict()}
         tensors["recurrent.input_weight"] = encoder.recurrent.input_weight[..., :53]
@@ -130,7 +130,7 @@ def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBat
 
 def test_an_encoder_without_one_is_written_as_before() -> None:
     """Folders of it can be read by an earlier version, and jobs keep their keys."""
-    assert "contextual" not in EncoderConfig().model_dump()
-    told = EncoderConfig(contextual=7).model_dump(mode="json")
-    assert told["contextual"] == 7
-    assert EncoderConfig(**told).contextual == 7
+    assert "language_model_width" not in EncoderConfig().model_dump()
+    told = EncoderConfig(language_model_width=7).model_dump(mode="json")
+    assert told["language_model_width"] == 7
+    assert EncoderConfig(**told).language_model_width == 7

@@ -30,7 +30,7 @@ def unit(vector: np.ndarray) -> np.ndarray:
 def test_features_token_by_token() -> None:
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefg")
     wide = RecurrentEncoder(
-        SHAPE_OF.model_copy(update={"wide": True, "state_length": STATES}),
+        SHAPE_OF.model_copy(update={"lexical_features": True, "state_length": STATES}),
         batcher,
         torch.Generator().manual_seed(1),
     )
@@ -78,7 +78,7 @@ def test_shapes() -> None:
 def test_read_out_is_a_linear_layer_over_the_features() -> None:
     """Of two tasks side by side, and with what is remembered of words from batch to batch."""
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefgh")
-    config = SHAPE_OF.model_copy(update={"wide": True})
+    config = SHAPE_OF.model_copy(update={"lexical_features": True})
     encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(1))
     first = [sentence("The", "gene", "TP53", "binds", "nothing"), sentence("Gene", ".")]
     second = [sentence("nothing", "binds", "."), sentence("each", "Gene", "has", "a", "head")]
@@ -114,6 +114,6 @@ class _ReadOut(torch.nn.Module):
 
 
 def test_models_from_before_have_shorter_states() -> None:
-    assert EncoderConfig(wide=True).state_length == 4.0
-    assert "state_length" not in EncoderConfig(wide=True).model_dump()
+    assert EncoderConfig(lexical_features=True).state_length == 4.0
+    assert "state_length" not in EncoderConfig(lexical_features=True).model_dump()
     assert EncoderConfig(state_length=8.0).model_dump()["state_length"] == 8.0

@@ -47,7 +47,7 @@ VARIANTS = {
     "tuned": SMALL.model_copy(update={"tune_words": True}),
     "no character cnn": SMALL.model_copy(update={"char_cnn_filters": 0}),
     "no character lstm": SMALL.model_copy(update={"char_lstm": 0}),
-    "wide": SMALL.model_copy(update={"wide": True}),
+    "wide": SMALL.model_copy(update={"lexical_features": True}),
     "words only": SMALL.model_copy(update={"char_cnn_filters": 0, "char_lstm": 0}),
 }
 

@@ -252,7 +252,7 @@ def test_dropout_comes_from_the_generator_alone(tiny_transformer: Path) -> None:
     assert not torch.equal(one, other)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.equal(encoder(batch), encoder(batch))  # none without
-    quiet, _ = made(tiny_transformer, dropout=0.0, own_dropout=False)
+    quiet, _ = made(tiny_transformer, dropout=0.0, network_dropout=False)
     assert torch.equal(quiet(batch, torch.Generator().manual_seed(1)), quiet(batch))
 
 

@@ -242,7 +242,7 @@ def _texts(
         return [ours]
     theirs = config.texts_of_sources(sources)
     if config.mixed_text:
-        every = SentenceStream((*theirs, ours), None, config.longest)
+        every = SentenceStream((*theirs, ours), None, config.max_words)
         return [every] * (len(sources) + 1)
     return [*theirs, ours]
 

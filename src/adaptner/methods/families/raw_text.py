@@ -18,7 +18,7 @@ class RawTextConfig(BaseModel):
 
     negatives: int = Field(50, ge=1, description="words drawn a batch")
     vocabulary: int = Field(100_000, ge=1, description="most words that are guessed")
-    longest: int = Field(100, ge=2, description="words of a raw sentence that are read")
+    max_words: int = Field(100, ge=2, description="words of a raw sentence that are read")
     source_text: tuple[str, ...] = Field((), description="files; else the source corpora's text")
     target_text: tuple[str, ...] = Field((), description="files, instead of the text given")
     source_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
@@ -26,7 +26,7 @@ class RawTextConfig(BaseModel):
 
     def text_of_target(self, given: Iterable[Sentence]) -> SentenceStream:
         parts = _files(self.target_text) or (given,)
-        found = SentenceStream(parts, self.target_sentences, self.longest)
+        found = SentenceStream(parts, self.target_sentences, self.max_words)
         if not has_sentences(found):
             raise TooFewSentences(
                 found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
@@ -37,7 +37,8 @@ class RawTextConfig(BaseModel):
         """One for each source; the files, where there are any, for every one of them."""
         files = _files(self.source_text)
         return [
-            SentenceStream(files or (own,), self.source_sentences, self.longest) for own in sources
+            SentenceStream(files or (own,), self.source_sentences, self.max_words)
+            for own in sources
         ]
 
 

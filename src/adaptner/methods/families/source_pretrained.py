@@ -135,9 +135,9 @@ class SourcePretrainedMethod(Method):
         config = self.config
         if start is not None:
             config = config.model_copy(update={"encoder": start.model.encoder.config})
-        if getattr(config.encoder, "contextual", 0) and not self.contextual:
+        if getattr(config.encoder, "language_model_width", 0) and not self.contextual:
             raise BadConfiguration(
-                field="encoder.contextual",
+                field="encoder.language_model_width",
                 reason=f"{self.name} learns no language model; stm-elmo does",
             )
         least = self.least_domains()

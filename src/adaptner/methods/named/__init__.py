@@ -34,7 +34,7 @@ from adaptner.vectors.word_vectors import WordVectors
 
 
 class NamedConfig(SourceConfig):
-    encoder: EncoderConfig = EncoderConfig(wide=True)
+    encoder: EncoderConfig = EncoderConfig(lexical_features=True)
     adaptation: LinearFitConfig = Field(LinearFitConfig())
     decoder_scale: float = Field(
         10.0,

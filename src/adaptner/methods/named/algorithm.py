@@ -52,14 +52,14 @@ def adapt_named(
         "progress": progress,
     }
     mentions = sum(len(s.entities) for s in target.sentences)
-    if mentions < config.tune_from and len(target.sentences) <= MAX_FEW_SHOT:
+    if mentions < config.fine_tune_from and len(target.sentences) <= MAX_FEW_SHOT:
         if has_sentences(unlabelled):
             return fit_with_unlabelled(base, sentences, unlabelled, config, **options)
         return fit_linear_decoder(base, sentences, config, **options)
     if has_sentences(unlabelled):
         raise BadUsage(
             problem=f"--unlabelled has no use with {len(target.sentences)} sentences and {mentions} "
-            f"mentions: from {MAX_FEW_SHOT} or {config.tune_from} on, labels teach more",
+            f"mentions: from {MAX_FEW_SHOT} or {config.fine_tune_from} on, labels teach more",
             remedy="leave it out",
         )
     some = EncodedSentences.of(base, target.sentences[:MAX_FEW_SHOT], target.labels, config)

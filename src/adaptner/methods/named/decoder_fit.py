@@ -40,25 +40,33 @@ class LinearFitConfig(FineTuneConfig):
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=0.02, weight_decay=1e-6)
     encoder_scale: float = Field(0.3, gt=0, description="θ's rate over φ's")
     linear_steps: int = Field(60, ge=1, description="at most so many, of L-BFGS")
-    tune_from: int = Field(150, ge=1, description="with so many mentions, θ is tuned as well")
+    fine_tune_from: int = Field(150, ge=1, description="with so many mentions, θ is tuned as well")
     penalty: float = Field(0.25, ge=0, description="times the squared distance of φ from its prior")
     bias_penalty: float = Field(2.0, ge=0, description="the same for the tags' own scores")
-    move_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
-    name: float = Field(
+    transition_penalty: float = Field(0.05, ge=0, description="the same for the scores of moves")
+    name_weight: float = Field(
         2.0, ge=0, description="how much the word counts for the label's name; 0: not at all"
     )
-    states: float = Field(
+    state_share: float = Field(
         0.3, ge=0, le=1, description="how much of that is left to the word where it stands"
     )
-    borders: float = Field(0.15, ge=0, description="how much what is known of borders counts")
-    eager: float = Field(4.0, description="added to the log odds of names: text names few things")
-    sources: bool = Field(True, description="start from what a source has taught of the same kind")
-    firm: float = Field(
+    border_weight: float = Field(0.15, ge=0, description="how much what is known of borders counts")
+    entity_bias: float = Field(
+        4.0, description="added to the log odds of names: text names few things"
+    )
+    use_source_labels: bool = Field(
+        True, description="start from what a source has taught of the same kind"
+    )
+    source_penalty_factor: float = Field(
         4.0, gt=0, description="times all penalties, where sources have taught every label"
     )
-    empty: float = Field(0.3, ge=0, le=1, description="what a sentence without an entity counts")
-    text: float = Field(0.3, ge=0, le=1, description="what a sentence without labels counts")
-    text_most: int = Field(300, ge=1, description="sentences without labels, at most")
+    empty_sentence_weight: float = Field(
+        0.3, ge=0, le=1, description="what a sentence without an entity counts"
+    )
+    unlabelled_weight: float = Field(
+        0.3, ge=0, le=1, description="what a sentence without labels counts"
+    )
+    max_unlabelled: int = Field(300, ge=1, description="sentences without labels, at most")
 
 
 def fit_linear_decoder(
@@ -102,7 +110,7 @@ class EncodedSentences(EncodedTags):
         with torch.no_grad():
             states = base.model.encoder(batch)
         # A few sentences of a rare type are nearly all O, and would unlearn what the name says.
-        shares = torch.where((batch.tags > 0).any(-1), 1.0, config.empty)
+        shares = torch.where((batch.tags > 0).any(-1), 1.0, config.empty_sentence_weight)
         return cls(states, batch.tags, batch.mask, batch.order[0], shares)
 
 
@@ -143,9 +151,9 @@ def known_from_sources(
     base: Base, labels: LabelSet, config: LinearFitConfig, marked: Sequence[EncodedTags]
 ) -> dict[str, LabelMatch]:
     """Where φ of a label can start from; ``marked`` sentences tell of the kind."""
-    if not config.sources:
+    if not config.use_source_labels:
         return {}
-    return match_labels(base, labels, marked, by_name=config.name > 0)
+    return match_labels(base, labels, marked, by_name=config.name_weight > 0)
 
 
 def match_facts(known: Mapping[str, LabelMatch]) -> dict[str, dict[str, str]]:
@@ -159,8 +167,10 @@ def stronger_penalties(
     """Thousands of sentences weigh more than a name does."""
     if not known.keys() >= set(labels.labels):
         return config
-    penalties = ("penalty", "bias_penalty", "move_penalty")
-    return config.model_copy(update={p: config.firm * getattr(config, p) for p in penalties})
+    penalties = ("penalty", "bias_penalty", "transition_penalty")
+    return config.model_copy(
+        update={p: config.source_penalty_factor * getattr(config, p) for p in penalties}
+    )
 
 
 def decoder_prior(
@@ -173,11 +183,11 @@ def decoder_prior(
     assert isinstance(batcher, WordBatcher)
     assert isinstance(encoder, RecurrentEncoder)
     senses, names = batcher.vectors.senses, base.names
-    if not encoder.config.wide:
+    if not encoder.config.lexical_features:
         senses = names = None
     of_states = slice(0, encoder.recurrent.width)
     of_word = word_part(encoder.recurrent.width, batcher.vectors.width)
-    share = config.states if names is not None else 0.0
+    share = config.state_share if names is not None else 0.0
     with torch.no_grad():
         for p in decoder.parameters():
             p.zero_()
@@ -193,21 +203,21 @@ def decoder_prior(
             inside = [i for tag, i in tags.items() if tag[0] in "IE"]
             decoder.transition[0, torch.tensor(every)[:, None], torch.tensor(inside)] = 0.5
             if senses is not None and (direction := senses.direction(label)) is not None:
-                towards = (1 - share) * config.name * torch.from_numpy(direction)
+                towards = (1 - share) * config.name_weight * torch.from_numpy(direction)
                 weight[every, of_word] += towards / WORD
                 bias[every] -= towards @ torch.from_numpy(senses.middle)
             if names is None:
                 continue
             if (row := names.row(label)) is not None:
-                scale = _ODDS * share * config.name
+                scale = _ODDS * share * config.name_weight
                 weight[every, of_states] += scale * names.weight[row]
-                bias[every] += scale * (names.bias[row] + config.eager)
+                bias[every] += scale * (names.bias[row] + config.entity_bias)
             for tag, i in tags.items():
                 kind = GOES_ON if tag[0] in "IE" else BEGINS
                 of_kind = names.border_weight[kind] - names.border_weight[OUTSIDE_IT]
-                weight[i, of_states] += config.borders * of_kind
+                weight[i, of_states] += config.border_weight * of_kind
                 shift = names.border_bias[kind] - names.border_bias[OUTSIDE_IT]
-                bias[i] += config.borders * shift
+                bias[i] += config.border_weight * shift
     return decoder
 
 
@@ -216,7 +226,8 @@ def _prior_penalty(decoder: CRF, centre: dict[str, Tensor], config: LinearFitCon
     strength = {"weight": config.penalty, "bias": config.bias_penalty}
     return torch.stack(
         [
-            strength.get(name, config.move_penalty) * ((p - centre[name]) ** 2).flatten(1).sum(1)
+            strength.get(name, config.transition_penalty)
+            * ((p - centre[name]) ** 2).flatten(1).sum(1)
             for name, p in decoder.named_parameters()
         ]
     ).sum(0)

@@ -16,7 +16,7 @@ def choose_encoder(
     base: Base, sentences: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
 ) -> Base:
     taught = base.over_taught
-    if taught is None or not config.sources:
+    if taught is None or not config.use_source_labels:
         return base
     marked = [EncodedSentences.of(taught, sentences, labels, config)]
     known = known_from_sources(taught, labels, config, marked).keys()

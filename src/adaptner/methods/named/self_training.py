@@ -37,7 +37,7 @@ def fit_with_unlabelled(
 ) -> Tagger:
     """``linear_fit``, and once more from the start with what it makes of ``text``."""
     tagger = fit_linear_decoder(base, sentences, config, seed=seed, **options)
-    some = sample_sentences(text, config.text_most, random.Random(seed))
+    some = sample_sentences(text, config.max_unlabelled, random.Random(seed))
     if not some:
         what = f"the target's raw text (of 2 to {LONGEST} words)"
         raise TooFewSentences(found=0, what=what, needed=1, option="--unlabelled TEXT")
@@ -69,10 +69,10 @@ def encode_in_batches(
 
 @torch.no_grad()
 def pseudo_label(decoder: CRF, part: EncodedSentences, config: LinearFitConfig) -> EncodedSentences:
-    """The sentences with the tags that φ gives them. A sentence counts ``config.text`` times as one
+    """The sentences with the tags that φ gives them. A sentence counts ``config.unlabelled_weight`` times as one
     that a curator has marked, and times the probability of its least sure tag; one in which nothing
     is found counts nothing, since φ misses most of what is rare."""
     tags = decoder.decode(part.states, part.mask).where(part.mask, 0)
     sure = decoder.marginals(part.states, part.mask).gather(3, tags[..., None])[..., 0]
     least = sure.where(part.mask, 1.0).amin(-1)
-    return replace(part, tags=tags, shares=config.text * least * (tags > 0).any(-1))
+    return replace(part, tags=tags, shares=config.unlabelled_weight * least * (tags > 0).any(-1))

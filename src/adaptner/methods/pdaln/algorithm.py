@@ -210,7 +210,7 @@ class PDALNTraining:
         if config.self_training == "vat":
             return VirtualAdversary(encoder, decoder, batcher, config.radius, self.generator)
         if config.self_training == "mean-teacher":
-            return MeanTeacher(encoder, decoder, batcher, config.confidence, config.keep)
+            return MeanTeacher(encoder, decoder, batcher, config.confidence, config.teacher_decay)
         return FixedTeacher(encoder, decoder, batcher, config.confidence)
 
 

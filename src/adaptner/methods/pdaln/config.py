@@ -36,7 +36,7 @@ class PDALNTuneConfig(FineTuneConfig):
         "teacher", description="or mean-teacher, vat: its rivals"
     )
     confidence: float = Field(0.0, ge=0, le=1, description="least sure token a teacher is heard on")
-    keep: float = Field(0.99, ge=0, lt=1, description="of the mean teacher, at every step")
+    teacher_decay: float = Field(0.99, ge=0, lt=1, description="of the mean teacher, at every step")
     radius: float = Field(0.1, gt=0, description="VAT's, in mean lengths of a word vector")
     augment: bool = Field(True, description="D_aug; false: the rounds learn from D_s")
     source_ratio: int = Field(5, ge=1, description="source sentences for each of the target")

@@ -22,7 +22,7 @@ from adaptner.nn.encoders.recurrent import EncoderConfig
 
 class STMElmoConfig(SourceConfig):
     adaptation: ContextualConfig = ContextualConfig()
-    encoder: EncoderConfig = ENCODER.model_copy(update={"contextual": 100})
+    encoder: EncoderConfig = ENCODER.model_copy(update={"language_model_width": 100})
 
 
 class STMElmo(SourceAndTargetMethod):
@@ -41,8 +41,8 @@ class STMElmo(SourceAndTargetMethod):
 
     def check(self, base: Base) -> None:
         super().check(base)
-        if not getattr(base.model.encoder.config, "contextual", 0):
-            reason = "its encoder has no place for a language model's states (encoder.contextual)"
+        if not getattr(base.model.encoder.config, "language_model_width", 0):
+            reason = "its encoder has no place for a language model's states (encoder.language_model_width)"
             raise MethodDoesNotFit(method=self.name, base=base.method, reason=reason)
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:

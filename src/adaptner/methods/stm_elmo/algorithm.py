@@ -25,7 +25,7 @@ from adaptner.types import LabelSet, Sentence
 
 
 class ContextualConfig(RawTextConfig, FineTuneConfig):
-    text: Literal["both", "source", "target"] = Field(
+    lm_text: Literal["both", "source", "target"] = Field(
         "both", description="whose raw text the language model reads: STM+ELMO, (SRC), (TGT)"
     )
     lm_steps: int | None = Field(
@@ -100,10 +100,10 @@ def _text(
 ) -> tuple[SentenceStream, int]:
     """What the language model reads, mixed, and how many sentences of it are the target's."""
     parts: list[SentenceStream] = []
-    if config.text != "target":
+    if config.lm_text != "target":
         parts += config.texts_of_sources(sources.values())
     used = 0
-    if config.text != "source":
+    if config.lm_text != "source":
         parts.append(config.text_of_target(own))
         used = sum(1 for _ in parts[-1])
-    return SentenceStream(tuple(parts), None, config.longest), used
+    return SentenceStream(tuple(parts), None, config.max_words), used

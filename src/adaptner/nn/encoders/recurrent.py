@@ -65,11 +65,11 @@ class EncoderConfig(BaseModel):
     )
     hidden: int = Field(128, ge=1, description="per direction")
     dropout: float = Field(0.2, ge=0, lt=1)
-    wide: bool = Field(
+    lexical_features: bool = Field(
         False, description="φ reads the word, its neighbours and its shape beside the states"
     )
     state_length: float = Field(OLDER_STATES, gt=0, description="of the states that a wide φ reads")
-    contextual: int = Field(
+    language_model_width: int = Field(
         0, ge=0, description="per direction, of a language model whose states are read as well"
     )
 
@@ -78,8 +78,8 @@ class EncoderConfig(BaseModel):
         """Without what most encoders do not have: an earlier version reads them as before, and jobs
         keep their keys."""
         told: dict[str, Any] = dump(self)
-        if not self.contextual:
-            told.pop("contextual", None)
+        if not self.language_model_width:
+            told.pop("language_model_width", None)
         if self.state_length == OLDER_STATES:
             told.pop("state_length", None)
         return told
@@ -110,16 +110,16 @@ class RecurrentEncoder(Encoder):
             self.char_lstm = CharLSTM(config.char_embedding, config.char_lstm, generator)
             inputs += self.char_lstm.width
         self.language_model = self.mix = None
-        if config.contextual:
+        if config.language_model_width:
             letters = len(batcher.alphabet) + 2
             self.language_model = load(f"{_LANGUAGE_MODEL}:BidirectionalLM")(
-                letters, config.contextual, generator
+                letters, config.language_model_width, generator
             )
             self.mix = load(f"{_LANGUAGE_MODEL}:LayerMix")()
             inputs += self.language_model.width
         self.recurrent = make_recurrent_layer(config.recurrent, inputs, config.hidden, generator)
         self.width = self.recurrent.width
-        if config.wide:
+        if config.lexical_features:
             self.width = lexical_width(self.width, self.words.width)
 
     @property
@@ -132,13 +132,13 @@ class RecurrentEncoder(Encoder):
         assert isinstance(batch, WordBatch)
         words, states = self._packed(batch, noise)
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
-        if not self.config.wide:
+        if not self.config.lexical_features:
             return unpacked
         return add_lexical_features(unpacked, words, batch, self.config.state_length)
 
     def read_out(self, batch: Batch, weight: Tensor, memory: WordCache | None = None) -> Tensor:
         assert isinstance(batch, WordBatch)
-        if not self.config.wide:
+        if not self.config.lexical_features:
             return super().read_out(batch, weight)
         length = self.config.state_length
         usable = batch.known is not None and len(batch.rows) == 1 and self.language_model is None

@@ -38,7 +38,7 @@ TRANSFORMER: dict[str, Any] = {
     "tag_head": "crf",
     "tasks": 1,
     "optimiser": {"name": "adamw", "rate": 5e-4},
-    "encoder": {"frozen_layers": 4, "own_dropout": False, "max_length": 128},
+    "encoder": {"frozen_layers": 4, "network_dropout": False, "max_length": 128},
     "adaptation": {
         "batch": 10,
         "steps": 40,

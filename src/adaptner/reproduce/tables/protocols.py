@@ -221,8 +221,8 @@ JIA_ABLATIONS: dict[str, dict[str, Any]] = {
     "MIX-DATA": {"adaptation": {"mixed_text": True}},
 }
 JIA_TEXTS: dict[str, dict[str, Any]] = {
-    "STM+ELMO(SRC)": {"adaptation": {"text": "source"}},
-    "STM+ELMO(TGT)": {"adaptation": {"text": "target"}},
+    "STM+ELMO(SRC)": {"adaptation": {"lm_text": "source"}},
+    "STM+ELMO(TGT)": {"adaptation": {"lm_text": "target"}},
 }
 JIA_BIO = TargetGroup(
     "biomedical",

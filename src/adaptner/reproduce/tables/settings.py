@@ -12,6 +12,7 @@ from adaptner.methods import method
 from adaptner.methods.base import Method
 from adaptner.methods.configuration import without_labels
 from adaptner.methods.transformer_settings import transformer_settings
+from adaptner.models.renamed_fields import current_settings
 from adaptner.reproduce.tables.profiles import Profile
 from adaptner.reproduce.tables.protocol import BERT, Protocol
 
@@ -47,7 +48,7 @@ def method_for_cell(
         layers.append(protocol.settings)
         if not profile.recipes:
             layers += [protocol.quick, protocol.quick_own.get(name, {})]
-    layers += [profile.settings, own or {}]
+    layers += [current_settings(name, profile.settings), own or {}]
     if variant:
         layers.append(protocol.variants[name][variant])
     if k := profile.k or size:

@@ -45,7 +45,7 @@ class TransformerConfig(BaseModel):
     max_length: int = Field(256, ge=16, description="sub-words read at once; longer: windows")
     overlap: int = Field(64, ge=0, description="sub-words that two windows share")
     dropout: float = Field(0.2, ge=0, lt=1, description="on the states")
-    own_dropout: bool = Field(True, description="the network's own, inside, while it learns")
+    network_dropout: bool = Field(True, description="the network's own, inside, while it learns")
     checkpointing: bool = Field(False, description="less memory in learning, for a second forward")
     frozen_layers: int = Field(0, ge=0, description="lowest layers that learn nothing, words too")
     layer_decay: float = Field(1.0, gt=0, le=1, description="a layer's rate over the next one's")
@@ -179,7 +179,7 @@ class TransformerEncoder(Encoder):
         noise: Generator | None,
     ) -> Tensor:
         """(N, S, width) of the sub-words ``rows`` (N, S); ``given``: what the network is told of them."""
-        dropping = noise is not None and self.config.own_dropout
+        dropping = noise is not None and self.config.network_dropout
         seed = int(torch.randint(2**62, (), generator=noise)) if dropping else None
 
         def run() -> Tensor:
