@@ -25,7 +25,7 @@ from adaptner.evaluation.calibration.fit import Observation, fit_calibration, ob
 from adaptner.evaluation.calibration.report import check_calibration, report
 from adaptner.methods.configuration import method_for_base
 from adaptner.models.installed import DEFAULT, base_folder, load_base
-from adaptner.reproduce.report.reliability import reliability
+from adaptner.reproduce.report.reliability import reliability_diagram
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # Of one type each, which the base has learnt from other corpora
@@ -93,7 +93,7 @@ def main() -> None:
     draws = check_calibration(rows)
     print(report(draws))
     if options.plot:
-        options.plot.write_text(reliability(draws), encoding="utf-8")
+        options.plot.write_text(reliability_diagram(draws), encoding="utf-8")
     if options.fit:
         fit_calibration(rows).save(base_folder(options.fit), known=options.known)
         print(f"constants of {len(rows)} rows -> {base_folder(options.fit)}")

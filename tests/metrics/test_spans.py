@@ -11,7 +11,7 @@ from seqeval.metrics import classification_report
 from seqeval.metrics.sequence_labeling import get_entities
 
 from adaptner.errors import UnknownTag, WordCountMismatch
-from adaptner.metrics.spans import Score, right_tokens, score_entities, score_tags, spans
+from adaptner.metrics.spans import Score, correct_tokens, score_entities, score_tags, tag_spans
 from adaptner.types import Entity, Sentence
 
 ANY_TAG = st.sampled_from(["O", "O", *(f"{p}-{x}" for p in "BI" for x in ("Gene", "Drug", "Dis"))])
@@ -74,7 +74,7 @@ def test_agrees_with_seqeval_on_any_bioes_sequence(pair):
 @given(st.lists(ANY_BIOES_TAG, max_size=15))
 def test_spans_are_those_of_seqeval(tags):
     theirs = {(start, end + 1, label) for label, start, end in get_entities(tags)}
-    assert spans(tags) == theirs
+    assert tag_spans(tags) == theirs
 
 
 @settings(max_examples=60, deadline=None)
@@ -135,7 +135,7 @@ def test_by_hand():
     ],
 )
 def test_reads_sequences_as_conlleval_does(tags, expected):
-    assert spans(tags) == expected
+    assert tag_spans(tags) == expected
 
 
 def test_type_and_borders_must_both_be_right():
@@ -153,10 +153,10 @@ def test_a_repeated_prediction_is_one():
 def test_tokens_with_the_right_label_count_whatever_the_borders():
     gold = Sentence.from_tokens(["a", "b", "c", "d", "e"], ["B-X", "I-X", "O", "B-Y", "B-X"])
     guess = gold.with_tags(["O", "B-X", "I-X", "B-X", "B-X"])  # one border off, one label wrong
-    assert right_tokens([gold, gold], [guess.entities, ()]) == {"X": 2}
-    assert right_tokens([gold], [gold.entities]) == {"X": 3, "Y": 1}
+    assert correct_tokens([gold, gold], [guess.entities, ()]) == {"X": 2}
+    assert correct_tokens([gold], [gold.entities]) == {"X": 3, "Y": 1}
     with pytest.raises(WordCountMismatch):
-        right_tokens([gold], [])
+        correct_tokens([gold], [])
 
 
 def test_undefined_measures_are_zero_and_scores_add_up():

@@ -167,12 +167,12 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
     """A table about corpora: nothing is to run, the corpora are to be counted."""
     from adaptner.errors import FileMissing
     from adaptner.progress import progress_bar
-    from adaptner.reproduce.tables.counts import as_facts, counted, counts_table
+    from adaptner.reproduce.tables.counts import as_facts, count_corpora, counts_table
 
     if not data.is_dir():
         raise FileMissing(file=data, hint="--data is the folder of the corpora")
     with progress_bar(f"counting the corpora of {name}", quiet) as progress:
-        rows = counted(name, table, data, progress)
+        rows = count_corpora(name, table, data, progress)
     if as_json:
         emit_json(as_facts(table, rows))
     else:
@@ -180,16 +180,16 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
 
 
 def _report(ended: RunSummary, request: RunRequest, quiet: bool) -> list[Path]:
-    from adaptner.reproduce.report.reporting import report
+    from adaptner.reproduce.report.from_plan import write_plan_report
 
-    pages = report(ended.plan, request)
+    pages = write_plan_report(ended.plan, request)
     if not pages:
         warn("no report was written", quiet)
     return pages
 
 
 def _facts(ended: RunSummary, pages: list[Path]) -> dict[str, Any]:
-    from adaptner.reproduce.report.reporting import skipped
+    from adaptner.reproduce.report.from_plan import rows_not_run
 
     return {
         "table": ended.plan.protocol.table,
@@ -199,19 +199,19 @@ def _facts(ended: RunSummary, pages: list[Path]) -> dict[str, Any]:
         "computed": ended.computed,
         "failed": [{"key": f.key, "error": f.error, "log": f.log} for f in ended.failures],
         "skipped": ended.plan.skipped,
-        "rows_not_run": skipped(ended.plan),
+        "rows_not_run": rows_not_run(ended.plan),
         "report": [str(page) for page in pages],
     }
 
 
 def _dry_run(wanted: JobPlan, request: RunRequest, as_json: bool) -> None:
-    from adaptner.reproduce.report.grid import grid, grid_table
+    from adaptner.reproduce.report.plan_display import plan_summary, plan_table
 
-    facts = grid(wanted, request.data, request.jobs)
+    facts = plan_summary(wanted, request.data, request.jobs)
     if as_json:
         emit_json(facts)
         return
-    out.print(grid_table(facts), soft_wrap=False)
+    out.print(plan_table(facts), soft_wrap=False)
     hours = facts["hours"]
     out.print(
         f"{facts['table']}, profile {facts['profile']}: {facts['bases']} bases of "
@@ -224,14 +224,14 @@ def _dry_run(wanted: JobPlan, request: RunRequest, as_json: bool) -> None:
 
 
 def _list(as_json: bool) -> None:
-    from adaptner.reproduce.report.grid import listing, listing_lines
+    from adaptner.reproduce.report.plan_display import format_table_entry, list_tables
 
-    rows = listing()
+    rows = list_tables()
     if as_json:
         emit_json(rows)
         return
     for row in rows:
-        name, *more = listing_lines(row)
+        name, *more = format_table_entry(row)
         out.print(name, markup=False, style="bold")
         for line in more:
             out.print(line, markup=False)

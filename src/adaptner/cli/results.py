@@ -37,7 +37,13 @@ def results(
     Example: adaptner results reproduced --method hgda --size 20 --csv hgda.csv
     """
     from adaptner.evaluation.tables import rich_table
-    from adaptner.reproduce.report.exports import as_rows, chosen, summary, write_csv, write_parquet
+    from adaptner.reproduce.report.exports import (
+        as_rows,
+        select_results,
+        summarise_results,
+        write_csv,
+        write_parquet,
+    )
     from adaptner.reproduce.run.store import STORE, Store
     from adaptner.reproduce.tables.protocol import find_table
 
@@ -50,7 +56,7 @@ def results(
             _show_failures(opened.failures(), as_json)
             return
         every = opened.results(table=spelled)
-    found = chosen(every, method, target, size)
+    found = select_results(every, method, target, size)
     if csv is not None:
         write_csv(found, csv)
     if parquet is not None:
@@ -58,7 +64,7 @@ def results(
     if as_json:
         emit_json(as_rows(found))
     elif csv is None and parquet is None and found:
-        out.print(rich_table(summary(found)))
+        out.print(rich_table(summarise_results(found)))
     info(f"{len(found)} results")
 
 

@@ -17,7 +17,7 @@ from adaptner.corpora.corpus import Corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import draw_sentences, draw_share
 from adaptner.methods.base import Method
-from adaptner.metrics.spans import right_tokens, score_entities
+from adaptner.metrics.spans import correct_tokens, score_entities
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
@@ -91,7 +91,7 @@ def evaluate_few_shot(
             gold = [s.entities for s in scored]
             predicted = tagger.predict_sentences(scored)
             scores = score_entities(gold, predicted)
-            score, tokens = scores.overall, right_tokens(scored, predicted)
+            score, tokens = scores.overall, correct_tokens(scored, predicted)
             yield DrawScore(
                 corpus=target.name,
                 method=method.name,

@@ -1,4 +1,4 @@
-"""From result rows, one per draw, to the tables people read: mean ± sd by corpus and size or share."""
+"""Summarises results of draws as mean ± sd per corpus and size, and shows them as a table."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _REQUIRED = ("corpus", "size", "seed", *MEASURES, *COSTS)
 
 
 def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Mean, sd (n - 1) and n per corpus and size or share, and per method where rows name one.
+    """Returns mean, sd (n - 1) and n per method, corpus and size or share.
 
-    Corpora stay in the order of their first row, sizes go up, then shares. Steps and seconds are
-    means. The sd of a single draw is None. A draw given twice is an error: it would count double.
-    ``share`` and ``unlabelled`` (sentences of target text used without labels) are there only
-    where rows have them.
+    Corpora keep the order of their first row; sizes increase and shares follow them. Steps and
+    seconds are means. The sd of a single draw is None. ``method``, ``share`` and ``unlabelled``
+    (target sentences used without labels) appear only if rows have them.
+
+    Raises ``BadUsage`` if a row lacks a field or if a draw occurs twice.
     """
     groups: dict[tuple[Any, ...], dict[Any, Mapping[str, Any]]] = {}
     for number, row in enumerate(rows, start=1):
@@ -31,32 +32,23 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if missing:
             raise BadUsage(
                 problem=f"result row {number} has no {', '.join(missing)}",
-                remedy=f"a row carries {', '.join(_REQUIRED)}",
+                remedy=f"a row needs {', '.join(_REQUIRED)}",
             )
         share = row.get("share")
         key = (row.get("method"), row["corpus"], row["size"], share)
         draws = groups.setdefault(key, {})
         if row["seed"] in draws:
-            drawn = f"size {row['size']}" if share is None else f"share {share:g}"
+            amount = f"size {row['size']}" if share is None else f"share {share:g}"
             raise BadUsage(
-                problem=f"result row {number} repeats {row['corpus']}, {drawn}, seed {row['seed']}",
+                problem=f"result row {number} repeats {row['corpus']}, {amount}, seed {row['seed']}",
                 remedy="keep one row per draw",
             )
         draws[row["seed"]] = row
-    return [_summary(key, list(groups[key].values())) for key in _in_order(groups)]
-
-
-def markdown_table(summary: Sequence[Mapping[str, Any]]) -> str:
-    """The summary as a Markdown table, ending in a newline."""
-    header, body = _cells(summary)
-    names = sum(name in ("method", "corpus") for name in header)
-    rule = ["---"] * names + ["---:"] * (len(header) - names)
-    lines = ["| " + " | ".join(_escaped(cells)) + " |" for cells in (header, rule, *body)]
-    return "\n".join(lines) + "\n"
+    return [_summary(key, list(groups[key].values())) for key in _sorted_keys(groups)]
 
 
 def rich_table(summary: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
-    """The summary as a table for the terminal; where it is too narrow, numbers are not cut."""
+    """Returns the summary as a table that never truncates a number in a narrow terminal."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -71,16 +63,16 @@ def rich_table(summary: Sequence[Mapping[str, Any]], title: str | None = None) -
     return table
 
 
-def _in_order(groups: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _sorted_keys(groups: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     keys = list(groups)
     methods = list(dict.fromkeys(method for method, *_ in keys))
     corpora = list(dict.fromkeys(corpus for _, corpus, *_ in keys))
 
-    def place(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    def position(key: tuple[Any, ...]) -> tuple[Any, ...]:
         method, corpus, size, share = key
         return methods.index(method), corpora.index(corpus), share or 0, size
 
-    return sorted(keys, key=place)
+    return sorted(keys, key=position)
 
 
 def _summary(key: tuple[Any, ...], draws: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -99,7 +91,7 @@ def _summary(key: tuple[Any, ...], draws: list[Mapping[str, Any]]) -> dict[str, 
 
 
 def _cells(summary: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Columns that no row has anything for are left out."""
+    """Returns header and rows, without the columns that no row has a value for."""
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "method": lambda row: row.get("method", ""),
         "corpus": lambda row: row["corpus"],
@@ -121,7 +113,3 @@ def _cells(summary: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[s
 
 def _mean_sd(mean: float, sd: float | None) -> str:
     return f"{mean:.4f}" if sd is None else f"{mean:.4f} ± {sd:.4f}"
-
-
-def _escaped(cells: Sequence[str]) -> list[str]:
-    return [cell.replace("|", "\\|") for cell in cells]

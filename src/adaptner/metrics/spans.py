@@ -76,7 +76,9 @@ def score_tags(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]
     return _count(_spans_of_pairs(gold, predicted))
 
 
-def right_tokens(gold: Iterable[Sentence], predicted: Iterable[Collection[Entity]]) -> Counter[str]:
+def correct_tokens(
+    gold: Iterable[Sentence], predicted: Iterable[Collection[Entity]]
+) -> Counter[str]:
     """By label: the tokens of gold entities that a predicted entity of that label covers, whatever
     its borders. Some papers count these and call them entities (Jia2019's Table 5)."""
     found: Counter[str] = Counter()
@@ -89,7 +91,7 @@ def right_tokens(gold: Iterable[Sentence], predicted: Iterable[Collection[Entity
     return found
 
 
-def spans(tags: Sequence[str]) -> set[Key]:
+def tag_spans(tags: Sequence[str]) -> set[Key]:
     """The entities of a tag sequence as (first token, one past the last, label).
 
     As in conlleval, a tag that does not continue what stands before it begins an entity: I- after
@@ -123,7 +125,7 @@ def _spans_of_pairs(
     for number, g, p in _pairs(gold, predicted):
         if len(g) != len(p):
             raise WordCountMismatch(number=number, reason=f"{len(g)} gold tags, {len(p)} predicted")
-        yield spans(g), spans(p)
+        yield tag_spans(g), tag_spans(p)
 
 
 def _count(pairs: Iterable[tuple[set[Key], set[Key]]]) -> Scores:

@@ -30,7 +30,7 @@ from adaptner.models.base import Base
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.model import TaggingModel
-from adaptner.reproduce.report.reliability import reliability
+from adaptner.reproduce.report.reliability import reliability_diagram
 from adaptner.types import Sentence
 
 
@@ -99,7 +99,7 @@ def test_a_domain_is_judged_by_the_others() -> None:
     text = report(draws)
     assert "**mean**" in text
     assert "0.50 times as long as the fit" in text
-    drawing = reliability(draws)
+    drawing = reliability_diagram(draws)
     assert drawing.startswith("<svg")
     assert "error 0.0" in drawing
 

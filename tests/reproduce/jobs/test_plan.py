@@ -15,8 +15,8 @@ from adaptner.reproduce.jobs.code_version import COMPUTES, _bare, code_version
 from adaptner.reproduce.jobs.costs import expected_seconds
 from adaptner.reproduce.jobs.data import as_source, as_target, checksum
 from adaptner.reproduce.jobs.plan import JobPlan
-from adaptner.reproduce.report.grid import grid, listing
-from adaptner.reproduce.report.reporting import notes
+from adaptner.reproduce.report.from_plan import comparability_notes
+from adaptner.reproduce.report.plan_display import list_tables, plan_summary
 from adaptner.reproduce.run.runner import ask_of, prepared
 from adaptner.reproduce.tables.protocol import fillings, find_table
 from adaptner.reproduce.tables.protocols import PROTOCOLS, protocol_of
@@ -39,7 +39,7 @@ def test_every_published_table_has_a_protocol_or_a_reason(name: str) -> None:
 
 
 def test_the_tables_the_issue_names_are_filled() -> None:
-    filled = {row["table"]: row["filled"] for row in listing()}
+    filled = {row["table"]: row["filled"] for row in list_tables()}
     for name in ("hgda/1", "hgda/3", "hgda/4", "hgda/5", "metabioner/3", "metabioner/4"):
         assert "hgda" in filled[name].values()
     for name in ("metabioner/5", "metaner/2", "metaner/3"):
@@ -257,7 +257,7 @@ def test_settings_of_the_user_are_every_methods_and_rows_keep_their_own(
     told = {job.spec["variant"]: job.spec["settings"]["adaptation"] for job in plan.draws}
     assert {own["steps"] for own in told.values()} == {7}
     assert (told[""]["contrast_weight"], told["w/o L_c"]["contrast_weight"]) == (0.3, 0.0)
-    assert '"steps": 7' in " ".join(notes(plan))
+    assert '"steps": 7' in " ".join(comparability_notes(plan))
     before = planned("pdaln/2", everything, methods=("pdaln",), draws=1)
     assert {job.key for job in plan.bases} == {job.key for job in before.bases}
     file.write_text("[adaptation]\nstep = 7\n")
@@ -273,11 +273,11 @@ def test_settings_of_the_user_are_every_methods_and_rows_keep_their_own(
 
 def test_the_grid_adds_up(everything: Path) -> None:
     plan = planned("hgda/3", everything, profile="paper")
-    facts = grid(plan, everything / "data", jobs=2)
+    facts = plan_summary(plan, everything / "data", jobs=2)
     assert sum(row["draws"] for row in facts["grid"]) == len(plan.draws)
     assert facts["hours"] == pytest.approx((facts["base_hours"] + facts["draw_hours"]) / 2)
     assert facts["base_hours"] > 10  # 64 bases of 10,000 iterations: days, not minutes
-    quick = grid(planned("hgda/3", everything), everything / "data", jobs=2)
+    quick = plan_summary(planned("hgda/3", everything), everything / "data", jobs=2)
     assert 0.3 < quick["hours"] < 2
 
 
@@ -329,7 +329,7 @@ def test_scitech_and_webpage_are_split_as_the_rulings_say(tmp_path: Path) -> Non
 
 
 def test_tables_about_corpora_are_counted_beside_the_papers(tmp_path: Path) -> None:
-    from adaptner.reproduce.tables.counts import PLACES, as_facts, counted, counts_table
+    from adaptner.reproduce.tables.counts import PLACES, as_facts, count_corpora, counts_table
 
     for name in PLACES:
         assert protocol_of(name).reason
@@ -342,11 +342,11 @@ def test_tables_about_corpora_are_counted_beside_the_papers(tmp_path: Path) -> N
         (tmp_path / "news/conll03" / f"{split}.conll").write_text(lines)
     (tmp_path / "news/scitech/test.conll").write_text("IBM\tB-ORG\n")
     table = find_table("jia2019/2")[1]
-    rows = counted("jia2019/2", table, tmp_path)
+    rows = count_corpora("jia2019/2", table, tmp_path)
     assert [row.ours for row in rows] == [(3, 3, 0, 0), (2, 2, 0, 0), (1, 1, 0, 0), (0, 0, 1, 0)]
     assert as_facts(table, rows)[0]["published"]["PER"] == 6600
     assert counts_table(table, rows).row_count == 8
-    pdaln = counted("pdaln/data", find_table("pdaln/data")[1], tmp_path)
+    pdaln = count_corpora("pdaln/data", find_table("pdaln/data")[1], tmp_path)
     assert [row.ours[0] for row in pdaln][:4] == [3, 2, 1, 1]
     assert "is not there" in pdaln[4].reason
 
@@ -355,7 +355,7 @@ def test_tables_about_corpora_are_counted_beside_the_papers(tmp_path: Path) -> N
 
 
 def test_jias_tables_are_filled_but_for_published_figures() -> None:
-    rows = {row["table"]: row for row in listing()}
+    rows = {row["table"]: row for row in list_tables()}
     third = rows["jia2019/3"]
     assert third["filled"] == {
         "STM-TARGET": "in-domain",
@@ -438,7 +438,7 @@ def test_without_target_labels_every_method_is_zero_shot(everything: Path) -> No
     assert told["crossdomain-lm"]["zero_shot"]
     asked = planned("jia2019/4", everything, methods=("finetuning", "d-shift"), draws=1)
     assert "needs labelled sentences" in asked.skipped["finetuning"]
-    facts = grid(plan, everything / "data", 1)
+    facts = plan_summary(plan, everything / "data", 1)
     assert all(row["sizes"] == [0] for row in facts["grid"])
     by_amount = planned("jia2019/raw-amount", everything, draws=1)
     cut = {

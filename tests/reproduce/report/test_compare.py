@@ -12,7 +12,7 @@ from adaptner.metrics.significance import t_interval
 from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, OWN, compare
 from adaptner.reproduce.report.levels import WHOLE, Level
-from adaptner.reproduce.report.matching import column_of
+from adaptner.reproduce.report.matching import report_column
 from adaptner.reproduce.tables.published import paper, row_label
 
 
@@ -285,7 +285,7 @@ def test_scores_by_type_come_from_the_same_counts():
     table = paper("pdaln").table("3")
     (kept,) = draws([0.5], "pdaln", "scitech", 100, by_type=COUNTED)
     found = {
-        name: column_of(table, name, told).value_in(kept)
+        name: report_column(table, name, told).value_in(kept)
         for name in ("PER precision", "PER recall", "PER f1", "MISC f1")
     }
     assert found == {"PER precision": 6 / 8, "PER recall": 0.6, "PER f1": 12 / 18, "MISC f1": 0.0}

@@ -9,7 +9,7 @@ from report_cases import draws, request, result
 
 from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank
 from adaptner.reproduce.report.compare import compare
-from adaptner.reproduce.report.pairs import paired
+from adaptner.reproduce.report.pairs import compare_pairs
 from adaptner.reproduce.report.special import BEFORE, NEVER, crossing
 
 
@@ -24,7 +24,7 @@ def test_holm_over_the_pairs_of_a_size_and_column_by_hand():
     metaner = [0.21, 0.25, 0.29, 0.22, 0.27]
     results = [*draws(hgda), *draws(nes, "hgda-nes"), *draws(metaner, "metaner")]
     results += draws([0.5, 0.9], "metaner", size=20)  # another family, of one line: no pair
-    found = {(p.first, p.second): p for p in paired(compare(results, request()))}
+    found = {(p.first, p.second): p for p in compare_pairs(compare(results, request()))}
     assert set(found) == {("MetaNER", "HGDA"), ("MetaNER", "HGDA-NEs"), ("HGDA", "HGDA-NEs")}
     raw = {
         ("MetaNER", "HGDA"): paired_t_test(metaner, hgda).p_value,
@@ -51,7 +51,7 @@ def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
     one = draws([0.30, 0.34, 0.31, 0.36])
     other = [r for r in draws([0.2, 0.25, 0.21, 0.29], "metaner") if r.seed != 2]
     elsewhere = [*draws([0.1, 0.3], target="s800"), *draws([0.2, 0.5], "metaner", "s800")]
-    found = {p.column: p for p in paired(compare([*one, *other, *elsewhere], request()))}
+    found = {p.column: p for p in compare_pairs(compare([*one, *other, *elsewhere], request()))}
     assert found["NCBI"].n == 3
     assert found["NCBI"].t == pytest.approx(
         paired_t_test([0.30, 0.34, 0.36], [0.2, 0.25, 0.29]).p_value
@@ -60,15 +60,15 @@ def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
 
 
 def test_one_draw_gives_no_pair():
-    assert paired(compare([*draws([0.3]), *draws([0.2], "metaner")], request())) == []
+    assert compare_pairs(compare([*draws([0.3]), *draws([0.2], "metaner")], request())) == []
 
 
 def test_stars_follow_the_corrected_p():
     same = [0.30, 0.31, 0.33, 0.35, 0.32]
     results = [*draws(same), *draws([v - 0.1 for v in same], "metaner")]
-    (pair,) = paired(compare(results, request()))
+    (pair,) = compare_pairs(compare(results, request()))
     assert pair.stars == "***"
-    (pair,) = paired(compare([*draws(same), *draws(same, "metaner")], request()))
+    (pair,) = compare_pairs(compare([*draws(same), *draws(same, "metaner")], request()))
     assert (pair.stars, pair.t, pair.difference) == ("", 1.0, 0.0)
 
 

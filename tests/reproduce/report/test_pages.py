@@ -9,6 +9,7 @@ from report_cases import BIO8, draws, many, request, result
 from adaptner.errors import AdaptnerError
 from adaptner.reproduce.report import write_report
 from adaptner.reproduce.report.content import report_document
+from adaptner.reproduce.report.details import ranges
 from adaptner.reproduce.report.document import (
     Code,
     Paragraph,
@@ -17,7 +18,6 @@ from adaptner.reproduce.report.document import (
     ReportTable,
     TableCell,
 )
-from adaptner.reproduce.report.facts import ranges
 from adaptner.reproduce.report.html import html_page
 from adaptner.reproduce.report.markdown import markdown_page
 from adaptner.reproduce.tables.published import paper

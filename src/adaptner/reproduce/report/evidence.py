@@ -18,7 +18,7 @@ from adaptner.reproduce.report.document import (
     ReportTable,
     TableCell,
 )
-from adaptner.reproduce.report.pairs import ALPHA, MethodPair, paired
+from adaptner.reproduce.report.pairs import ALPHA, MethodPair, compare_pairs
 from adaptner.reproduce.report.plots import (
     bound_plot,
     hardness_plot,
@@ -45,7 +45,7 @@ _STARS = (
 
 
 def significance_blocks(comparison: Comparison) -> list[Block]:
-    pairs = paired(comparison)
+    pairs = compare_pairs(comparison)
     if not pairs:
         return [Paragraph("No two methods have two draws in common yet.")]
     table: dict[tuple[Any, str, str], dict[str, MethodPair]] = {}

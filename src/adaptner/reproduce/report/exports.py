@@ -17,7 +17,7 @@ from adaptner.reproduce.jobs.result import StoredResult
 ExportRow = dict[str, Any]
 
 
-def chosen(
+def select_results(
     results: Sequence[StoredResult], method: str | None, target: str | None, size: str | None
 ) -> list[StoredResult]:
     """Those that fit; a method or corpus that no result has is an error with the nearest."""
@@ -38,7 +38,7 @@ def as_rows(results: Iterable[StoredResult]) -> list[ExportRow]:
     return [r.as_dict() for r in results]
 
 
-def summary(results: Sequence[StoredResult]) -> list[ExportRow]:
+def summarise_results(results: Sequence[StoredResult]) -> list[ExportRow]:
     """Mean and sd over draws. Results of other variants, profiles, budgets or code, or on more of
     the test split, stand apart; of two draws that differ in anything else the newer counts."""
     told = [_told(r) for r in results]

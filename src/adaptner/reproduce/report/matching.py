@@ -51,7 +51,7 @@ class Column:
         return float(getattr(Score(correct, predicted, gold), self.metric))
 
 
-def column_of(table: PublishedTable, name: str, request: ReportRequest) -> Column:
+def report_column(table: PublishedTable, name: str, request: ReportRequest) -> Column:
     """Some tables name the measure in the column: "SciTech precision"."""
     subject, _, last = name.rpartition(" ")
     if table.by_type:
@@ -75,7 +75,7 @@ def _typed(table: PublishedTable, name: str, request: ReportRequest) -> Column:
     return Column(name, corpus, _MEASURES.get(last), objection, subject)
 
 
-def own_columns(
+def additional_columns(
     table: PublishedTable, results: Iterable[StoredResult], request: ReportRequest
 ) -> list[Column]:
     """Corpora that stand for no printed column: those asked for, then others that were run."""
@@ -96,7 +96,7 @@ def own_columns(
     ]
 
 
-def indexed(results: Iterable[StoredResult], published: Set[Level]) -> tuple[Index, int]:
+def index_results(results: Iterable[StoredResult], published: Set[Level]) -> tuple[Index, int]:
     """Draws by method, variant, level, corpus and seed. A draw made twice (with other settings or
     code) must not count twice: the newest stays, and the number of those dropped is returned."""
     index: Index = {}
@@ -125,7 +125,7 @@ def fills(row: PublishedRow, method: str, variant: str) -> bool:
     )
 
 
-def filler_of(row: PublishedRow, index: Index) -> tuple[str | None, str]:
+def method_for_row(row: PublishedRow, index: Index) -> tuple[str | None, str]:
     """The method and variant of ours that fill a row: an ablation is a variant of the row's name."""
     if row.method_id is None and row.method is not None:
         names = (row.method, f"bert {row.method}")

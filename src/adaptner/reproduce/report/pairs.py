@@ -39,7 +39,7 @@ class MethodPair:
         return next((mark for bound, mark in STARS if self.t < bound), "")
 
 
-def paired(comparison: Comparison) -> list[MethodPair]:
+def compare_pairs(comparison: Comparison) -> list[MethodPair]:
     """All pairs of measured lines with two common draws or more, corrected family by family."""
     found: list[MethodPair] = []
     levels = dict.fromkeys(line.level for line in comparison.lines)

@@ -10,7 +10,7 @@ from adaptner.reproduce.report.svg import QUIET, RULE, Canvas, Scale, style
 _SIDE, _LEFT, _TOP = 320, 56, 24
 
 
-def reliability(draws: Sequence[CalibrationCheck]) -> str:
+def reliability_diagram(draws: Sequence[CalibrationCheck]) -> str:
     """All draws together: scores as they come from the model, and as they are given."""
     across = Scale(0, 1, _LEFT, _LEFT + _SIDE)
     up = Scale(0, 1, _TOP + _SIDE, _TOP)

@@ -55,7 +55,7 @@ LICENSED = "licensed, and not at hand (`adaptner corpora list`)"  # ACE2005, Ont
 
 
 @dataclass(frozen=True)
-class Counted:
+class CorpusCounts:
     """A printed row, and ours: a value a column, None where we cannot count it."""
 
     row: PublishedRow
@@ -68,12 +68,12 @@ class Counted:
         return _NOTES.get(self.row.corpus or "", "")
 
 
-def counted(
+def count_corpora(
     name: str, table: PublishedTable, data: Path, progress: ProgressCallback = no_progress
-) -> list[Counted]:
+) -> list[CorpusCounts]:
     """Each corpus is read once, and forgotten before the next."""
     places = PLACES[name]
-    found: list[Counted] = []
+    found: list[CorpusCounts] = []
     known: dict[str, tuple[Corpus, Statistics]] = {}
     for number, row in enumerate(table.rows, 1):
         place = places.get(row.corpus or "")
@@ -81,7 +81,7 @@ def counted(
         folder, _, split = (place or "").partition(":")
         if place is None or not (data / folder).is_dir():
             reason = LICENSED if place is None else f"{data / folder} is not there"
-            found.append(Counted(row, (None,) * len(table.columns), reason))
+            found.append(CorpusCounts(row, (None,) * len(table.columns), reason))
             continue
         if place not in known:
             corpus = load_corpus(data / folder)
@@ -92,11 +92,11 @@ def counted(
         scale = 1000 if table.unit == "thousand" else 1
         values = [_value(column, row, corpus, figures) for column in table.columns]
         ours = tuple(None if v is None else round(v / scale, table.decimals) for v in values)
-        found.append(Counted(row, ours))
+        found.append(CorpusCounts(row, ours))
     return found
 
 
-def as_facts(table: PublishedTable, rows: list[Counted]) -> list[dict[str, Any]]:
+def as_facts(table: PublishedTable, rows: list[CorpusCounts]) -> list[dict[str, Any]]:
     return [
         {
             "corpus": counted.row.corpus,
@@ -110,7 +110,7 @@ def as_facts(table: PublishedTable, rows: list[Counted]) -> list[dict[str, Any]]
     ]
 
 
-def counts_table(table: PublishedTable, rows: list[Counted]) -> Table:
+def counts_table(table: PublishedTable, rows: list[CorpusCounts]) -> Table:
     from rich import box
     from rich.table import Table
 

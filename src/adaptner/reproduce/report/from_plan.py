@@ -13,7 +13,7 @@ from adaptner.reproduce.tables.protocol import fillings
 from adaptner.reproduce.tables.published import paper
 
 
-def report(wanted: JobPlan, request: RunRequest) -> list[Path]:
+def write_plan_report(wanted: JobPlan, request: RunRequest) -> list[Path]:
     """The pages written; none where this version has no report yet."""
     try:
         from adaptner.reproduce.report import write_report  # type: ignore[attr-defined]
@@ -34,16 +34,16 @@ def report(wanted: JobPlan, request: RunRequest) -> list[Path]:
         targets=tuple(t.name for t in wanted.selection.targets),
         sizes=tuple(wanted.selection.sizes),
         draws=wanted.profile.draws,
-        notes=notes(wanted),
-        skipped=skipped(wanted),
+        notes=comparability_notes(wanted),
+        skipped=rows_not_run(wanted),
         columns=protocol.columns,
-        incomparable=incomparable(wanted),
+        incomparable=incomparable_reasons(wanted),
         hardness=hardness_records(request.output, wanted),
     )
     return list(write_report(results, told, folder))
 
 
-def notes(wanted: JobPlan) -> tuple[str, ...]:
+def comparability_notes(wanted: JobPlan) -> tuple[str, ...]:
     """What keeps our numbers from comparing with the paper's."""
     profile, protocol = wanted.profile, wanted.protocol
     encoder = wanted.selection.encoder
@@ -72,7 +72,7 @@ def notes(wanted: JobPlan) -> tuple[str, ...]:
     return (budget, *own, *dict.fromkeys(columns))
 
 
-def incomparable(wanted: JobPlan) -> dict[str, str]:
+def incomparable_reasons(wanted: JobPlan) -> dict[str, str]:
     """Columns with other data than the paper's, and rows with another network: no paper has MiniLM."""
     found = {t.column or t.name: t.note for t in wanted.selection.targets if t.note}
     if wanted.selection.encoder != MINILM:
@@ -82,7 +82,7 @@ def incomparable(wanted: JobPlan) -> dict[str, str]:
     return found | {f.label: f"its transformer is {MINILM}, not the paper's" for f in rows}
 
 
-def skipped(wanted: JobPlan) -> dict[str, str]:
+def rows_not_run(wanted: JobPlan) -> dict[str, str]:
     """Rows of the paper and parts of the request that were not run, and why."""
     name, _, table = wanted.protocol.table.partition("/")
     encoder = wanted.selection.encoder

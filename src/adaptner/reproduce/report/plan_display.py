@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def grid(wanted: JobPlan, data: Path, jobs: int) -> dict[str, Any]:
+def plan_summary(wanted: JobPlan, data: Path, jobs: int) -> dict[str, Any]:
     """Bases and draws by method and target, with the hours they are expected to take."""
     seconds = {job.key: costs.expected_seconds(job, data) for job in wanted.jobs}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -49,7 +49,7 @@ def grid(wanted: JobPlan, data: Path, jobs: int) -> dict[str, Any]:
     }
 
 
-def grid_table(facts: dict[str, Any]) -> Table:
+def plan_table(facts: dict[str, Any]) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -72,7 +72,7 @@ def grid_table(facts: dict[str, Any]) -> Table:
     return table
 
 
-def listing() -> list[dict[str, Any]]:
+def list_tables() -> list[dict[str, Any]]:
     """Every published table, with the rows that a method of ours fills and those none does."""
     found = []
     for paper in papers():
@@ -105,7 +105,7 @@ def listing() -> list[dict[str, Any]]:
     return found
 
 
-def listing_lines(row: dict[str, Any]) -> list[str]:
+def format_table_entry(row: dict[str, Any]) -> list[str]:
     """A table's entry in the list, its name and caption first."""
     lines = [f"{row['table']}  {row['caption']}"]
     if row["counted"]:
