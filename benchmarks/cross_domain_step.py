@@ -48,7 +48,7 @@ from adaptner.vectors.word_vectors import read_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
-OWN = ROOT / "src/adaptner/corpora/own"
+OWN = ROOT / "src/adaptner/corpora/bundled"
 
 
 def scene(optimiser: OptimiserConfig) -> CrossDomainTraining:

@@ -107,7 +107,7 @@ def main() -> None:
         own = {"others": {target.domain}, "all": set(), "none": set(whole.model.domains)}
         base = whole.of_domains(d for d in whole.model.domains if d not in own[options.sources])
         sentences = [s for s in target.split(options.split) if len(s)][: options.limit]
-        gold = [[target.labels.tags[n] for n in target.labels.numbers(s)] for s in sentences]
+        gold = [[target.labels.tags[n] for n in target.labels.tag_ids(s)] for s in sentences]
         text = (
             [s.without_entities() for s in target.split("train") if len(s)] if options.text else []
         )

@@ -44,7 +44,7 @@ def data():
     folders = (
         real
         if all(f.is_dir() for f in real)
-        else sorted((ROOT / "src/adaptner/corpora/own").iterdir())[:4]
+        else sorted((ROOT / "src/adaptner/corpora/bundled").iterdir())[:4]
     )
     corpora = [load_corpus(folder) for folder in folders]
     table = SHARED / "vectors/pubmed-w2v-200d.npy"

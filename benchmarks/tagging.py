@@ -30,8 +30,8 @@ from spacy.training import Example
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.compute import prepare_process
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.corpora.own import own_corpus
 from adaptner.methods.configuration import method_for_base
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
@@ -49,7 +49,7 @@ BATCH = 32  # texts that spaCy takes at a time: with its default, 1000, page fau
 
 def corpus_of(name: str) -> Corpus:
     folder = SHARED / "data/bio8" / name
-    return load_corpus(folder) if folder.is_dir() else own_corpus("drug")
+    return load_corpus(folder) if folder.is_dir() else bundled_corpus("drug")
 
 
 def our_base(sentences: Sequence[Sentence]) -> Base:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
 from adaptner.compute import prepare_process
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.episodes import draw_sentences
 from adaptner.methods import method
@@ -37,7 +37,7 @@ OWN = ("disease", "drug", "gene")
 def corpora() -> list[Corpus]:
     if DATA.is_dir():
         return [load_corpus(DATA / name) for name in REAL]
-    return [own_corpus(name) for name in OWN]
+    return [bundled_corpus(name) for name in OWN]
 
 
 def made(name: str, encoder: str, **more: object) -> Method:

@@ -52,7 +52,7 @@ def padded(rows: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 def fitted(vectors: WordVectors, support: list[Sentence], target: Corpus) -> CRF:
     states, mask = padded([features(vectors, s) for s in support])
     tags = torch.zeros(mask.shape, dtype=torch.long)
-    tags[mask] = torch.tensor([n for s in support for n in target.labels.numbers(s)])
+    tags[mask] = torch.tensor([n for s in support for n in target.labels.tag_ids(s)])
     crf = CRF(states.shape[-1], target.labels, torch.Generator())
     with torch.no_grad():
         for p in crf.parameters():
@@ -98,7 +98,7 @@ def main() -> None:
                 continue
             target = load_corpus(folder)
             test = [s for s in target.split("test")[: options.limit] if len(s)]
-            gold = [[target.labels.tags[n] for n in target.labels.numbers(s)] for s in test]
+            gold = [[target.labels.tags[n] for n in target.labels.tag_ids(s)] for s in test]
             rows = [features(vectors, s) for s in test]
             for size in options.sizes:
                 scores = []

@@ -13,8 +13,8 @@ import torch
 from transformer_kit import make_tiny_transformer
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
@@ -86,7 +86,7 @@ def quick() -> FineTuneConfig:
 
 @pytest.fixture(scope="session")
 def base() -> Base:
-    sources = source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug")]))
+    sources = source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug")]))
     shape = EncoderConfig(
         word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12
     )
@@ -96,7 +96,7 @@ def base() -> Base:
 @pytest.fixture(scope="session")
 def tagger(base: Base, quick: FineTuneConfig) -> Tagger:
     """Knows Gene and Species, neither of which the base has seen."""
-    sentences = [s for n in ("gene", "species") for s in own_corpus(n).split("train")[:30]]
+    sentences = [s for n in ("gene", "species") for s in bundled_corpus(n).split("train")[:30]]
     return fine_tune(base, sentences, quick)
 
 
@@ -109,7 +109,7 @@ Fit = Callable[..., Base]
 
 @pytest.fixture(scope="session")
 def sources() -> list[SourceDomain]:
-    return source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug", "gene")]))
+    return source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug", "gene")]))
 
 
 @pytest.fixture(scope="session")

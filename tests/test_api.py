@@ -11,8 +11,8 @@ import pytest
 
 import adaptner as an
 from adaptner import errors
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.methods.configuration import method_for_base
 from adaptner.models.base import Base
 from adaptner.types import Document, Entity, Sentence
@@ -36,7 +36,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shape = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8}
     learner = method("maml")(k=4, tasks=2, encoder={**shape, "hidden": 12}, adaptation={"steps": 3})
     folder = tmp_path_factory.mktemp("api") / "base"
-    pretrain(learner, [own_corpus("drug")], Budget(2), folder)
+    pretrain(learner, [bundled_corpus("drug")], Budget(2), folder)
     return folder
 
 
@@ -170,7 +170,7 @@ def test_adapt_refuses(base: Path, given: list[Document], error: type[Exception]
 
 # --- other methods, sources, unlabelled text --------------------------------------------------------
 
-DRUG = Path(own_corpus("drug").folder)
+DRUG = Path(bundled_corpus("drug").folder)
 SHORT = {"steps": 2, "epochs": 0}
 
 
@@ -179,7 +179,7 @@ def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
     from adaptner.corpora.sources import source_domains
     from adaptner.methods import method
 
-    domains = source_domains(group_by_domain([own_corpus("drug")]))
+    domains = source_domains(group_by_domain([bundled_corpus("drug")]))
     chosen = method_for_base(name, Base.load(base))
     taggers = [
         an.adapt([LABELLED], base, method=name, sources=[str(DRUG)]),
@@ -241,11 +241,11 @@ def test_unlabelled_text_may_be_files_texts_and_sentences(base: Path, tmp_path: 
             errors.SourcesNeeded,
             "Drug, with labels that the base does not know: Gene",
         ),
-        ({"sources": [DRUG]}, errors.BadUsage, "maml adapts.*\n.*--method: agg, cross"),
-        ({"unlabelled": ["Some text."]}, errors.BadUsage, "maml adapts.*\n.*--method: cross"),
+        ({"sources": [DRUG]}, errors.UsageError, "maml adapts.*\n.*--method: agg, cross"),
+        ({"unlabelled": ["Some text."]}, errors.UsageError, "maml adapts.*\n.*--method: cross"),
         (
             {"method": "agg", "sources": [DRUG], "unlabelled": ["Some text."]},
-            errors.BadUsage,
+            errors.UsageError,
             "--unlabelled has no use where agg",
         ),
         (
@@ -254,7 +254,7 @@ def test_unlabelled_text_may_be_files_texts_and_sentences(base: Path, tmp_path: 
             "nowhere.txt",
         ),
         ({"method": "dann", "sources": ["nowhere"]}, errors.FileMissing, "nowhere"),
-        ({"method": "wpz"}, errors.MethodDoesNotFit, "wpz cannot adapt a base made by maml"),
+        ({"method": "wpz"}, errors.IncompatibleMethod, "wpz cannot adapt a base made by maml"),
         ({"method": "d-shift"}, errors.HeterogeneousTarget, "a decoder for each"),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_source_without_a_sentence_to_learn_from(base: Path, tmp_path: Path) -
     [
         ({"method": "nonsense"}, errors.UnknownName),
         ({"method": "agg"}, errors.SourcesNeeded),
-        ({"method": "metaner", "sources": [DRUG]}, errors.BadUsage),
+        ({"method": "metaner", "sources": [DRUG]}, errors.UsageError),
     ],
 )
 def test_a_wrong_call_is_known_before_a_base_is_made(

@@ -15,11 +15,11 @@ from adaptner.adaptation.suggestion import Suggestion
 from adaptner.adaptation.suggestion import select_sentences as choose
 from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
-from adaptner.corpora.raw_text import ENDINGS, text_files
+from adaptner.corpora.raw_text import ENDINGS, find_text_files
 from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes.mention_replacement import augment_sentences
-from adaptner.errors import BadUsage, EmptyFile, SourcesNeeded
+from adaptner.errors import EmptyFile, SourcesNeeded, UsageError
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.base import Method
@@ -31,7 +31,7 @@ from adaptner.models.base import Base
 from adaptner.models.installed import default_base, default_domains, load_base
 from adaptner.models.tagger import Tagger
 from adaptner.progress import ProgressCallback, no_progress
-from adaptner.text.alignment import sentences_of
+from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, LabelSet, Sentence
 
 __all__ = ["Tagger", "adapt", "load", "read", "suggest"]
@@ -44,8 +44,8 @@ def read(path: str | Path, format: str | None = None) -> list[Sentence]:
     """The labelled sentences of a file (CoNLL, JSON Lines or plain text)."""
     sentences = [
         sentence
-        for placed in formats.find(path, format).placed(path)
-        for sentence in sentences_of(placed.document, path, placed.line)
+        for located in formats.find_format(path, format).read_with_lines(path)
+        for sentence in to_sentences(located.document, path, located.line)
     ]
     if not sentences:
         raise EmptyFile(file=path, unit="labelled sentence")
@@ -108,7 +108,7 @@ def adapt(
     prepare_process()
     if encoder is not None:
         if base is not None:
-            raise BadUsage(
+            raise UsageError(
                 problem="encoder and base: a base has an encoder of its own",
                 remedy="leave out one of them",
             )
@@ -116,7 +116,7 @@ def adapt(
     if zero_shot and isinstance(sentences, (str, Path)):
         refuse_labelled()
     if augment < 0 or (augment and zero_shot):
-        raise BadUsage(
+        raise UsageError(
             problem=f"{augment} copies of every labelled sentence" + " of none" * zero_shot,
             remedy="leave out --augment" if zero_shot else "give a number from 0 on",
         )
@@ -133,7 +133,7 @@ def adapt(
         given = [
             part
             for item in sentences
-            for part in (sentences_of(item) if isinstance(item, Document) else [item])
+            for part in (to_sentences(item) if isinstance(item, Document) else [item])
         ]
         if zero_shot and given:
             refuse_labelled()
@@ -147,13 +147,13 @@ def adapt(
     wanted = LabelSet(tuple(labels))
     if len(given) >= EARLY_STOPPING_FROM and chosen.tunes:
         if augment:
-            raise BadUsage(
+            raise UsageError(
                 problem=f"--augment has no use with {len(given):,} sentences: from {EARLY_STOPPING_FROM:,} on, some are "
                 "held out to see how good the tagger is",
                 remedy="leave it out",
             )
         if texts:
-            raise BadUsage(
+            raise UsageError(
                 problem=f"--unlabelled has no use with {len(given):,} labelled sentences",
                 remedy="leave it out",
             )
@@ -199,7 +199,7 @@ def suggest(
     ...     print(one.sentence.text)
     """
     if number < 1:
-        raise BadUsage(problem=f"{number} sentences", remedy="ask for one or more")
+        raise UsageError(problem=f"{number} sentences", remedy="ask for one or more")
     model = tagger if isinstance(tagger, Tagger) else load(tagger)
     known = read(labelled) if isinstance(labelled, (str, Path)) else labelled
     given = [texts] if isinstance(texts, (str, Path, Sentence)) else texts
@@ -246,7 +246,7 @@ def check_given(
     """Refuse a method that lacks its sources, and what a method would make no use of, before any
     work. Without ``base`` it is the package's. Augmentation makes use of any sources."""
     if augment and (method.augments or not method.learns_labels):
-        raise BadUsage(
+        raise UsageError(
             problem=f"--augment has no use where {method.name} adapts a base"
             + (": it makes copies of its own" if method.augments else ""),
             remedy="leave out --augment, or name another method with --method",
@@ -260,14 +260,14 @@ def check_given(
     ):
         if len(given) and not (getattr(method, use) or (augment and use == "joint")):
             users = ", ".join(m.name for m in methods().values() if getattr(m, use))
-            raise BadUsage(
+            raise UsageError(
                 problem=f"{option} has no use where {method.name} adapts a base",
                 remedy=f"leave out {option}, or name a method that uses it with --method: {users}",
             )
 
 
 def refuse_labelled() -> NoReturn:
-    raise BadUsage(
+    raise UsageError(
         problem="labelled sentences have no use in zero-shot learning",
         remedy="leave them out and give the target's text with --unlabelled, or leave out --zero-shot",
     )
@@ -301,7 +301,7 @@ def _streamed(texts: Sequence[Unlabelled]) -> Iterable[Sentence]:
     parts: list[Iterable[Sentence]] = []
     for item, raw in zip(texts, files, strict=True):
         if raw:
-            text = RawTextFiles(tuple(text_files([Path(str(item))])))
+            text = RawTextFiles(tuple(find_text_files([Path(str(item))])))
             if next(iter(text), None) is None:
                 raise EmptyFile(file=str(item), unit="sentence")
             parts.append(text)
@@ -316,9 +316,9 @@ def _text_of(item: Unlabelled) -> list[Sentence]:
         return [Sentence(item.text, item.token_spans)]
     endings = [ending for format in formats.FORMATS.values() for ending in format.endings]
     if isinstance(item, str) and not item.lower().endswith((*endings, *ENDINGS)):
-        return sentences_of(Document(item))
+        return to_sentences(Document(item))
     if str(item).lower().endswith((".gz", ".xz")):
-        return list(RawTextFiles(tuple(text_files([Path(item)]))))
+        return list(RawTextFiles(tuple(find_text_files([Path(item)]))))
     # Labels go first: those that stand on no token border are no fault here.
     documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
-    return [sentence for document in documents for sentence in sentences_of(document)]
+    return [sentence for document in documents for sentence in to_sentences(document)]

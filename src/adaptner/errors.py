@@ -155,7 +155,7 @@ class DownloadFailed(AdaptnerError):
     remedy = "{remedy}"
 
 
-class CorpusNotToBeHad(AdaptnerError):
+class CorpusUnavailable(AdaptnerError):
     problem = "{name} cannot be fetched {how}: {reason}"
     remedy = "{remedy}"
 
@@ -210,7 +210,7 @@ class UnknownLabels(AdaptnerError):
     remedy = "give sources with the target's labels, or labelled sentences of the target"
 
 
-class MethodDoesNotFit(AdaptnerError):
+class IncompatibleMethod(AdaptnerError):
     problem = "{method} cannot adapt a base made by {base}: {reason}"
     remedy = "adapt with the base's own method (leave out --method), or pretrain with this one"
 
@@ -241,13 +241,13 @@ class BadConfiguration(AdaptnerError):
     exit_code = 2
 
 
-class NotTOML(BadConfiguration):
+class InvalidToml(BadConfiguration):
     remedy = (
         "write `name = value` on each line, those of a group under its heading, as [adaptation]"
     )
 
 
-class BadUsage(AdaptnerError):
+class UsageError(AdaptnerError):
     problem = "{problem}"
     remedy = "{remedy}"
     exit_code = 2
@@ -318,7 +318,7 @@ class BadVectors(AdaptnerError):
     )
 
 
-class ResultsOfAnother(AdaptnerError):
+class ForeignResults(AdaptnerError):
     problem = "it holds results of another model or format, and a folder does not mix them"
     remedy = "choose another -o, or remove the folder"
 
@@ -382,7 +382,7 @@ class ClusterUnusable(AdaptnerError):
     )
 
 
-def nearest(name: str, known: list[str]) -> str:
+def did_you_mean(name: str, known: list[str]) -> str:
     """' (did you mean ...?)' for a name close to a known one, else ''."""
     import difflib
 

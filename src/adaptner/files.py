@@ -18,7 +18,7 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextmanager
-def plain_errors(target: Path) -> Iterator[None]:
+def translate_os_errors(target: Path) -> Iterator[None]:
     """What the system says of writing ``target``, said as one of our errors."""
     try:
         yield
@@ -34,7 +34,7 @@ def plain_errors(target: Path) -> Iterator[None]:
 def atomic_file(target: str | Path, mode: str = "w") -> Iterator[IO]:  # type: ignore[type-arg]
     """Open a temporary neighbour of ``target`` and put it in place when the block ends well."""
     target = Path(target)
-    with plain_errors(target):
+    with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _neighbour(target)
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
@@ -62,7 +62,7 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
         target.is_dir() and ((target / ours).exists() or not any(target.iterdir()))
     ):
         raise OutputExists(file=target, kind=kind)
-    with plain_errors(target):
+    with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _neighbour(target)
         temporary.mkdir()
@@ -90,7 +90,7 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
 def scratch_folder(target: str | Path) -> Iterator[Path]:
     """A hidden neighbour of ``target`` for the work on it, gone when the block ends, however it does."""
     target = Path(target)
-    with plain_errors(target):
+    with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _neighbour(target)
         temporary.mkdir()

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from adaptner.errors import UnknownName, nearest
+from adaptner.errors import UnknownName, did_you_mean
 
 
 class Registry:
@@ -33,7 +33,7 @@ class Registry:
             return point.load()
         names = self.names()
         raise UnknownName(
-            kind=self.kind, name=name, near=nearest(name, names), known=", ".join(names)
+            kind=self.kind, name=name, near=did_you_mean(name, names), known=", ".join(names)
         )
 
 

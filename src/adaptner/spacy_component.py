@@ -20,7 +20,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import filter_spans, minibatch
 
-from adaptner.errors import AdaptnerError, BadUsage
+from adaptner.errors import AdaptnerError, UsageError
 
 if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
@@ -51,7 +51,7 @@ class AdaptnerComponent:
     def tagger(self) -> Tagger:
         if self._loaded is None:
             if self._model is None:
-                raise BadUsage(
+                raise UsageError(
                     problem="the component has no model",
                     remedy='add it with config={"model": FOLDER}, made by `adaptner adapt`',
                 )

@@ -133,7 +133,7 @@ class LabelSet:
         }
         return {OUTSIDE: 0, **closing}
 
-    def numbers(self, sentence: Sentence) -> list[int]:
+    def tag_ids(self, sentence: Sentence) -> list[int]:
         """The number of each token's tag."""
         index = self.index
         if self.scheme == "bio":

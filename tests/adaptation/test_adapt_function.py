@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 import adaptner
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import (
     AdaptnerError,
-    BadUsage,
     EmptyFile,
     FileMissing,
     ModelUnreadable,
     NoEntities,
+    UsageError,
 )
 from adaptner.models.base import Base
 from adaptner.types import Document, Sentence
 
-SHOWN = own_corpus("cellline").split("train")[:6]
+SHOWN = bundled_corpus("cellline").split("train")[:6]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_from_a_file_to_a_saved_tagger(quick_base, file, tmp_path):
 
 def test_a_file_sentences_and_documents_give_the_same(quick_base, file):
     documents = [Document(s.text, s.entities) for s in SHOWN]
-    texts = [s.text for s in own_corpus("cellline").split("test")[:10]]
+    texts = [s.text for s in bundled_corpus("cellline").split("test")[:10]]
     results = [
         adaptner.adapt(given, quick_base).predict(texts)
         for given in (file, str(file), SHOWN, iter(SHOWN), documents, adaptner.read(file))
@@ -102,7 +102,7 @@ def test_augmentation_takes_mentions_of_any_corpus(quick_base):
     """The sources are no domains of the base, and nothing but their mentions is used."""
     one = [s for s in SHOWN if s.entities][:1]
     assert adaptner.adapt(one, quick_base, augment=2).facts["augmented"] == 0
-    folder = Path(adaptner.__file__).parent / "corpora" / "own" / "cellline"
+    folder = Path(adaptner.__file__).parent / "corpora" / "bundled" / "cellline"
     more = adaptner.adapt(one, quick_base, augment=2, sources=folder)
     assert more.facts["augmented"] == 2
 
@@ -117,12 +117,12 @@ def test_augmentation_takes_mentions_of_any_corpus(quick_base):
     ],
 )
 def test_augmentation_that_has_no_use(quick_base, given, said):
-    with pytest.raises(BadUsage, match=said):
+    with pytest.raises(UsageError, match=said):
         adaptner.adapt(SHOWN, quick_base, **given)
 
 
 def test_augmentation_of_nothing_or_of_much(quick_base):
-    with pytest.raises(BadUsage, match="copies of every labelled sentence of none"):
+    with pytest.raises(UsageError, match="copies of every labelled sentence of none"):
         adaptner.adapt([], quick_base, zero_shot=True, augment=1)
-    with pytest.raises(BadUsage, match="1,002 sentences"):
+    with pytest.raises(UsageError, match="1,002 sentences"):
         adaptner.adapt([*SHOWN] * 167, quick_base, augment=1)

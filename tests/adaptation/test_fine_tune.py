@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import NoEntities, TooFewSentences, TrainingDiverged
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
@@ -19,7 +19,7 @@ from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import LabelSet, Sentence
 
 SHORT = FineTuneConfig(steps=3, epochs=0)
-SPECIES = own_corpus("species").split("train")
+SPECIES = bundled_corpus("species").split("train")
 BEARING = [s for s in SPECIES if s.entities]
 BARE = [s for s in SPECIES if not s.entities]
 
@@ -39,7 +39,7 @@ def test_several_types_at_once_that_occur_in_no_source(base, tagger):
     assert not {"Gene", "Species"} & {x for d in base.model.decoder for x in d.labels.labels}
     assert tagger.labels == LabelSet(("Gene", "Species"))
     for name in ("gene", "species"):
-        seen = own_corpus(name).split("train")[:30]
+        seen = bundled_corpus(name).split("train")[:30]
         found = [e for entities in tagger.predict_sentences(seen) for e in entities]
         gold = sum(len(s.entities) for s in seen)
         right = sum(
@@ -127,7 +127,7 @@ def test_what_a_base_was_used_for_before_does_not_matter(base, tmp_path):
     """Nothing the batcher remembers of earlier texts may reach a later tagger."""
     base.save(tmp_path)
     unused, used = Base.load(tmp_path), Base.load(tmp_path)
-    others = own_corpus("gene").split("train")
+    others = bundled_corpus("gene").split("train")
     fine_tune(used, BEARING[30:10:-1], SHORT).predict_sentences([*others[:50], *BEARING[::-1]])
     first, second = (fine_tune(b, BEARING[:12], SHORT, seed=3) for b in (unused, used))
     assert equal(weights(first), weights(second))

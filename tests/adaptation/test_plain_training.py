@@ -10,11 +10,11 @@ from adaptner import api
 from adaptner.adaptation import plain_training
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.models.base import Base
 from adaptner.types import Entity, Sentence
 
-GENES = own_corpus("gene").split("train")
+GENES = bundled_corpus("gene").split("train")
 
 
 def many(count: int) -> list[Sentence]:

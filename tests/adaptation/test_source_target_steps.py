@@ -10,9 +10,9 @@ import torch
 
 from adaptner.adaptation.batch_encoding import encode_lists
 from adaptner.adaptation.source_target_steps import EncodedSide
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sources import SourceDomain
-from adaptner.errors import MethodDoesNotFit, TooFewSentences
+from adaptner.errors import IncompatibleMethod, TooFewSentences
 from adaptner.methods.datnet import DATNet, DualAdversary, grad_loss
 from adaptner.methods.la_dtl import LabelAwareObjective, LaDTL, parameter_distance
 from adaptner.methods.multi_cell import NO_CELL, MultiCell, TypedCells
@@ -32,8 +32,8 @@ TINY = {
     "hidden": 5,
     "dropout": 0.0,
 }
-TRAIN = own_corpus("gene").split("train")
-LINES = own_corpus("cellline").split("train")
+TRAIN = bundled_corpus("gene").split("train")
+LINES = bundled_corpus("cellline").split("train")
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_a_cell_for_every_label_and_one_for_none(cells):
 
 
 def test_a_base_without_cells_is_refused(base, source):
-    with pytest.raises(MethodDoesNotFit, match="no cells"):
+    with pytest.raises(IncompatibleMethod, match="no cells"):
         MultiCell(encoder=TINY).adapt(base, TRAIN[:5], sources=[source])
 
 

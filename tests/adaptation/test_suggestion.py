@@ -10,12 +10,12 @@ from adaptner import api
 from adaptner.adaptation import suggestion as module
 from adaptner.adaptation.suggestion import SHOWN, select_sentences
 from adaptner.adaptation.uncertainty import token_entropies
-from adaptner.corpora.own import own_corpus
-from adaptner.errors import BadUsage
+from adaptner.corpora.bundled import bundled_corpus
+from adaptner.errors import UsageError
 from adaptner.models.tagger import WINDOW, Tagger
 from adaptner.types import Sentence
 
-POOL = [s.without_entities() for s in own_corpus("species").split("test")]
+POOL = [s.without_entities() for s in bundled_corpus("species").split("test")]
 
 
 def sentence(text: str) -> Sentence:
@@ -87,5 +87,5 @@ def test_from_python(tagger: Tagger, tmp_path) -> None:
     for one in found:
         assert tuple(tagger.predict_sentences([one.sentence])[0]) == one.guesses
     assert texts(api.suggest(tagger, ["The mouse ran. A rat slept."], 5))
-    with pytest.raises(BadUsage):
+    with pytest.raises(UsageError):
         api.suggest(tagger, POOL, 0)

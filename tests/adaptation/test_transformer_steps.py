@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from adaptner.adaptation import fine_tune as module
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods import method
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.tagger import Tagger
@@ -27,7 +27,7 @@ def tuned(folder: Path, network_dropout: bool) -> Tagger:
     given["encoder"] |= {"network_dropout": network_dropout, "max_length": 40, "overlap": 8}
     given["adaptation"] = {"steps": 6, "epochs": 0, "batch": 4, "optimiser": rates}
     chosen = kind(**given)
-    return chosen.adapt(chosen.fit([], Budget(0)), own_corpus("cellline").split("train")[:8])
+    return chosen.adapt(chosen.fit([], Budget(0)), bundled_corpus("cellline").split("train")[:8])
 
 
 def unfused(*given: Any, fused: bool) -> Optimiser:
@@ -49,7 +49,7 @@ def test_quick_and_plain_steps_come_to_the_same(
         # what a key is shifted by changes no attention: its gradient is rounding, which Adam enlarges
         close = 1e-3 if name.endswith("key.bias") else 1e-6
         torch.testing.assert_close(found[name], value, atol=close, rtol=1e-5, msg=name)
-    sentences = own_corpus("cellline").split("test")[:20]
+    sentences = bundled_corpus("cellline").split("test")[:20]
     assert quick.predict_sentences(sentences) == plain.predict_sentences(sentences)
 
 

@@ -367,8 +367,8 @@ def tasks_drawn(method: MetaNER, rng: random.Random) -> tuple[int, list, list[li
     held = rng.randrange(len(SOURCES))
     rest = [d for d in range(len(SOURCES)) if d != held]
     chosen = [[rng.choice(rest) for _ in range(config.tasks)] for _ in range(config.inner_steps)]
-    validation = [source.sample_of(held, rng) for _ in range(config.tasks)]
-    training = [[(d, source.sample_of(d, rng)) for d in own] for own in chosen]
+    validation = [source.sample_sentences(held, rng) for _ in range(config.tasks)]
+    training = [[(d, source.sample_sentences(d, rng)) for d in own] for own in chosen]
     return held, validation, [list(own) for own in zip(*training, strict=True)]
 
 

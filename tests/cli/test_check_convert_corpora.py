@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from adaptner import formats
 from adaptner.cli import check, convert, corpora
-from adaptner.corpora.own import own_corpus
-from adaptner.errors import BadUsage, EntityOffTokens, FileMissing, UnknownFormat
+from adaptner.corpora.bundled import bundled_corpus
+from adaptner.errors import EntityOffTokens, FileMissing, UnknownFormat, UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command("check")(check.check)
@@ -38,7 +38,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
 
 
 def test_check_of_a_sound_file(run) -> None:  # type: ignore[no-untyped-def]
-    result = run("check", own_corpus("gene").folder / "train.jsonl")
+    result = run("check", bundled_corpus("gene").folder / "train.jsonl")
     assert result.exit_code == 0
     assert "130 sentence(s); entities: Gene 190" in result.stdout
     assert "0 error(s), 0 repaired tag(s), 0 remark(s)" in result.stdout
@@ -129,7 +129,7 @@ def test_check_of_an_unknown_format(run) -> None:  # type: ignore[no-untyped-def
 
 @pytest.mark.parametrize("scheme", ["BIO", "iob1", "BIOES"])
 def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:  # type: ignore[no-untyped-def]
-    source = own_corpus("gene").folder / "dev.jsonl"
+    source = bundled_corpus("gene").folder / "dev.jsonl"
     result = run("convert", source, "a.conll", "--scheme", scheme)
     assert result.exit_code == 0
     assert "30 document(s), 37 entities -> a.conll" in result.stderr
@@ -174,7 +174,7 @@ def test_convert_fails_whole(run, tmp_path: Path) -> None:  # type: ignore[no-un
 
 def test_convert_misused(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.jsonl").write_text(GOOD_LINE)
-    assert isinstance(run("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO").exception, BadUsage)
+    assert isinstance(run("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO").exception, UsageError)
     assert isinstance(run("convert", "nowhere.jsonl", "b.conll").exception, FileMissing)
     assert isinstance(run("convert", "a.jsonl", "-").exception, UnknownFormat)
     assert run("convert", "a.jsonl", "b.conll", "--scheme", "XYZ").exit_code == 2
@@ -184,14 +184,14 @@ def test_convert_misused(run, tmp_path: Path) -> None:  # type: ignore[no-untype
 
 
 def test_corpora_stats(run) -> None:  # type: ignore[no-untyped-def]
-    folders = [own_corpus(name).folder for name in ("gene", "cellline")]
+    folders = [bundled_corpus(name).folder for name in ("gene", "cellline")]
     result = run("corpora", "stats", *folders, "--json")
     assert result.exit_code == 0
     gene, _ = json.loads(result.stdout)
     assert (gene["corpus"], gene["domain"]) == ("gene", "Gene")
     assert gene["sentences"] == {"train": 130, "dev": 30, "test": 70}
     assert gene["mentions_per_type"] == {"Gene": 330}
-    assert gene["sha256"] == own_corpus("gene").sha256
+    assert gene["sha256"] == bundled_corpus("gene").sha256
     table = run("corpora", "stats", *folders).stdout
     assert table.splitlines()[1].split() == ["gene", "Gene", "train", "130", "190", "2,177"]
     assert "types of cellline: CellLine 283" in table

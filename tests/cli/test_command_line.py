@@ -145,7 +145,7 @@ def test_ctrl_c_is_1_and_no_stack_trace(
     def interrupted(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("adaptner.formats.find", interrupted)
+    monkeypatch.setattr("adaptner.formats.find_format", interrupted)
     answer = call("check", tmp_path / "a.jsonl")
     assert (answer.code, answer.out, answer.err) == (1, "", "error: stopped by you\n")
 

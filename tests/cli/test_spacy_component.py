@@ -10,7 +10,7 @@ import pytest
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra `spacy`)")
 
 import adaptner  # noqa: E402
-from adaptner.errors import BadUsage, FileMissing  # noqa: E402
+from adaptner.errors import FileMissing, UsageError  # noqa: E402
 from adaptner.spacy_component import AdaptnerComponent  # noqa: E402
 from adaptner.types import Entity  # noqa: E402
 
@@ -144,7 +144,7 @@ def test_spacy_finds_it_without_an_import_of_ours_and_loads_no_torch(child) -> N
 def test_no_model_and_a_missing_one(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("adaptner")
-    with pytest.raises(BadUsage, match="adaptner adapt"):
+    with pytest.raises(UsageError, match="adaptner adapt"):
         nlp("HeLa.")
     nlp = spacy.blank("en")
     nlp.add_pipe("adaptner", config={"model": str(tmp_path / "none")})

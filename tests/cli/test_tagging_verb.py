@@ -96,7 +96,7 @@ def test_a_crash_leaves_whole_results_only(
     sound(call(*run))
     whole = contents(output)
     shutil.rmtree(output)
-    write, seen = folder_module.write_parts, []
+    write, seen = folder_module.write_chunks, []
 
     def crashing(parts, path, *rest):
         seen.append(path)
@@ -108,12 +108,12 @@ def test_a_crash_leaves_whole_results_only(
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr(folder_module, "write_parts", crashing)
+    monkeypatch.setattr(folder_module, "write_chunks", crashing)
     assert call(*run).code == 1
     left = contents(output)
     assert len(left) == 4  # three results and the note
     assert left.items() <= whole.items()
-    monkeypatch.setattr(folder_module, "write_parts", write)
+    monkeypatch.setattr(folder_module, "write_chunks", write)
     sound(call(*run))
     assert contents(output) == whole
 
@@ -324,7 +324,7 @@ def test_memory_does_not_grow_with_the_input(eager_model: Path, tmp_path: Path) 
 def test_a_line_of_jsonl_beyond_the_limit(
     call: Call, eager_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 10_000)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10_000)
     file = tmp_path / "a.jsonl"
     file.write_text('{"text": "HeLa."}\n' + json.dumps({"text": "x " * 10_000}) + "\n")
     answer = call("tag", eager_model, file)

@@ -9,11 +9,11 @@ import pytest
 import torch
 from cli_kit import Call, jsonl
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
 
-SENTENCES = own_corpus("cellline").split("train")
+SENTENCES = bundled_corpus("cellline").split("train")
 
 
 def written(path: Path, sentences) -> Path:  # type: ignore[no-untyped-def]

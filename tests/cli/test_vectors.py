@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from cli_kit import OWN, Call, listing
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 
 PROGRAM = Path(sys.executable).parent / "adaptner"
 TINY = ("--width", 16, "--epochs", 1, "--least", 2, "--buckets", 300, "--threads", 1)
@@ -26,7 +26,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("floret")
     folder = tmp_path_factory.mktemp("texts")
     for name in ("gene", "disease"):
-        lines = "".join(f"{' '.join(s.tokens)}\n" for s in own_corpus(name).split("train"))
+        lines = "".join(f"{' '.join(s.tokens)}\n" for s in bundled_corpus(name).split("train"))
         (folder / f"{name}.txt.xz").write_bytes(lzma.compress(lines.encode()))
     return folder
 

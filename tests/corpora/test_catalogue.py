@@ -18,12 +18,12 @@ from adaptner.corpora.catalogue import (
     ACCESS,
     CatalogueEntry,
     catalogue,
-    find,
-    presence,
-    select,
-    state,
+    check_files,
+    describe_state,
+    find_entry,
+    select_entries,
 )
-from adaptner.corpora.converters import FOLDERS, LAYOUTS
+from adaptner.corpora.converters import FILE_CONVERTERS, FOLDER_CONVERTERS
 from adaptner.errors import UnknownName
 from adaptner.reproduce.tables.published import papers
 
@@ -99,10 +99,10 @@ def test_entries_are_sound(known: CatalogueEntry) -> None:
 def test_conversions_are_ones_that_converters_take(known: CatalogueEntry) -> None:
     settings = dict(known.conversion)
     layout = settings.pop("layout")
-    if layout in FOLDERS:
+    if layout in FOLDER_CONVERTERS:
         assert not settings
     else:
-        inspect.signature(LAYOUTS[layout]).bind({}, **settings)
+        inspect.signature(FILE_CONVERTERS[layout]).bind({}, **settings)
 
 
 def test_names_are_told_apart() -> None:
@@ -129,8 +129,8 @@ def test_every_folder_at_hand_is_in_the_catalogue(shared_data: Path) -> None:
 def test_checksums_sentences_and_types_are_those_at_hand(
     shared_data: Path, known: CatalogueEntry
 ) -> None:
-    assert presence(known, shared_data).same == tuple(known.sha256)
-    assert state(known, shared_data) == "here"
+    assert check_files(known, shared_data).same == tuple(known.sha256)
+    assert describe_state(known, shared_data) == "here"
     there = {p.name.removesuffix(".conll") for p in known.folder(shared_data).iterdir()}
     assert there == set(known.sha256)
     types = set()
@@ -154,7 +154,7 @@ def test_sources_and_licences_are_those_of_the_readme(shared_data: Path) -> None
             if source is None:
                 continue
             name = f"{group}/{row.strip('| ').split(' |')[0]}"
-            known = find(name)
+            known = find_entry(name)
             assert known.repository == source[1]
             assert known.commit.startswith(source[2])
             folder = source[3].rpartition("/")[0]
@@ -179,29 +179,31 @@ def data(tmp_path: Path) -> Path:
 
 def test_states(data: Path) -> None:
     known = entry()
-    assert state(known, data) == "here"
-    assert presence(known, data).whole
-    assert state(entry(sha256={}), data) == "here, no checksum known"
-    assert state(known, None) == state(known, data.parent) == "by copy"
+    assert describe_state(known, data) == "here"
+    assert check_files(known, data).whole
+    assert describe_state(entry(sha256={}), data) == "here, no checksum known"
+    assert describe_state(known, None) == describe_state(known, data.parent) == "by copy"
     test = data / "tiny/gene/test.conll"
     test.unlink()
-    assert state(known, data) == "incomplete: no test"
+    assert describe_state(known, data) == "incomplete: no test"
     test.write_bytes(SPLITS["test"] + b"\n")
-    assert state(known, data) == "changed: test"
-    assert presence(known, data).changed == ("test",)
-    assert not presence(known, data).whole
+    assert describe_state(known, data) == "changed: test"
+    assert check_files(known, data).changed == ("test",)
+    assert not check_files(known, data).whole
 
 
 def test_names() -> None:
-    assert find("bio8/s800") is find("s800") is find("bio8/s800/")
-    assert [e.name for e in select(["s800", "news", "bio8/s800"])] == [
+    assert find_entry("bio8/s800") is find_entry("s800") is find_entry("bio8/s800/")
+    assert [e.name for e in select_entries(["s800", "news", "bio8/s800"])] == [
         "bio8/s800",
         "news/conll03",
         "news/scitech",
     ]
-    assert {e.access for e in select(["general"])} == {"public"}  # not what cannot be fetched
+    assert {e.access for e in select_entries(["general"])} == {
+        "public"
+    }  # not what cannot be fetched
     with pytest.raises(UnknownName, match="did you mean 'news/conll03'"):
-        find("news/conll2003")
+        find_entry("news/conll2003")
 
 
 # --- the verb ---------------------------------------------------------------------------------------
@@ -259,7 +261,7 @@ def test_the_card_of_one(call) -> None:
     for part in (
         "2,824 entities",
         "jiachenwestlake/Cross-Domain_NER",
-        find("scitech").sha256["test"],
+        find_entry("scitech").sha256["test"],
     ):
         assert part in printed
     assert "LDC2013T19" in printed

@@ -13,23 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptner.corpora.catalogue import CatalogueEntry, find
+from adaptner.corpora.catalogue import CatalogueEntry, find_entry
 from adaptner.corpora.conversion import convert_folder
 from adaptner.corpora.converters import convert_files
 from adaptner.corpora.converters.columns import convert_columns, read_columns
 from adaptner.corpora.converters.sentences import (
     Splits,
     TaggedTokens,
-    drawn_80_10_10,
-    in_bio,
-    in_parts,
-    rendered,
-    with_dev_drawn,
+    convert_to_bio,
+    split_60_20_20,
+    split_80_10_10,
+    split_off_dev,
+    to_conll_bytes,
 )
 from adaptner.corpora.fetch import Fetcher
 from adaptner.errors import (
     ChecksumMismatch,
-    CorpusNotToBeHad,
+    CorpusUnavailable,
     RawFilesMissing,
     RawFileUnusable,
     WrongEncoding,
@@ -51,7 +51,7 @@ def write(tmp_path: Path) -> Write:
 
 def converted(path: Path, **settings: object) -> str:
     """One column file in our layout."""
-    return rendered(convert_columns({"test": path}, **settings)["test"]).decode()  # type: ignore[arg-type]
+    return to_conll_bytes(convert_columns({"test": path}, **settings)["test"]).decode()  # type: ignore[arg-type]
 
 
 # --- column files -----------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_other_encodings_are_refused(tmp_path: Path) -> None:
 )
 def test_the_result_is_well_formed_whatever_the_tags(sequences: list[list[str]]) -> None:
     sentences = [TaggedTokens(tuple("w" * len(tags)), tuple(tags)) for tags in sequences]
-    result = in_bio(sentences, "ENTITY")
+    result = convert_to_bio(sentences, "ENTITY")
     for before, after in zip(sentences, result, strict=True):
         previous = "O"
         for was, now in zip(before.tags, after.tags, strict=True):
@@ -167,7 +167,7 @@ def numbers(sentences: list[TaggedTokens]) -> list[int]:
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 765, 1164])
 def test_a_drawn_dev_set(count: int) -> None:
-    splits = with_dev_drawn(numbered(count))
+    splits = split_off_dev(numbered(count))
     train, dev = numbers(splits["train"]), numbers(splits["dev"])
     assert sorted(train + dev) == list(range(count))
     assert len(dev) == -(-count // 10)
@@ -176,22 +176,22 @@ def test_a_drawn_dev_set(count: int) -> None:
 
 
 def test_the_draw_is_the_one_the_checksums_were_made_with() -> None:
-    dev = numbers(with_dev_drawn(numbered(1164))["dev"])
+    dev = numbers(split_off_dev(numbered(1164))["dev"])
     assert dev[:6] == [4, 6, 11, 29, 61, 73]
 
 
 def test_parts_and_shares() -> None:
-    assert {s: len(x) for s, x in in_parts(numbered(8684)).items()} == {
+    assert {s: len(x) for s, x in split_60_20_20(numbered(8684)).items()} == {
         "train": 5210,
         "dev": 1737,
         "test": 1737,
     }
     # MetaNER's Table 1, broadcast news
-    drawn = drawn_80_10_10(numbered(4284))
+    drawn = split_80_10_10(numbered(4284))
     assert {s: len(x) for s, x in drawn.items()} == {"train": 3427, "dev": 428, "test": 429}
     assert sorted(n for split in drawn.values() for n in numbers(split)) == list(range(4284))
     assert all(numbers(x) == sorted(numbers(x)) for x in drawn.values())
-    assert drawn == drawn_80_10_10(numbered(4284))
+    assert drawn == split_80_10_10(numbered(4284))
 
 
 # --- BOND -------------------------------------------------------------------------------------------
@@ -235,11 +235,11 @@ def as_published(known: CatalogueEntry, data: Path, folder: Path) -> dict[str, P
     """The raw files from which ``known`` would be made: the conversion backwards."""
     splits, settings = at_hand(known, data), known.conversion
     if settings.get("types"):  # here the file before the mapping is at hand too
-        return {s: find("general/wnut16").file(data, s) for s in known.sha256}
+        return {s: find_entry("general/wnut16").file(data, s) for s in known.sha256}
     if settings.get("parts"):
         splits = {"all": [s for split in splits.values() for s in split]}
     if settings.get("draw"):
-        drawn = with_dev_drawn(numbered(len(splits["train"]) + len(splits["dev"])))
+        drawn = split_off_dev(numbered(len(splits["train"]) + len(splits["dev"])))
         place = {n: s for split in drawn for n, s in zip(numbers(drawn[split]), splits[split], strict=True)}  # fmt: skip
         splits = {"train": [place[n] for n in sorted(place)], "test": splits["test"]}
     files = {}
@@ -295,10 +295,10 @@ def in_columns(known: CatalogueEntry, sentences: list[TaggedTokens]) -> str:
     ],
 )
 def test_real_corpora_come_back_byte_for_byte(shared_data: Path, tmp_path: Path, name: str) -> None:
-    known = find(name)
+    known = find_entry(name)
     splits = convert_files(known.conversion, as_published(known, shared_data, tmp_path))
     assert list(splits) == list(known.sha256)
-    found = {split: sha256(rendered(x)).hexdigest() for split, x in splits.items()}
+    found = {split: sha256(to_conll_bytes(x)).hexdigest() for split, x in splits.items()}
     assert found == dict(known.sha256)
 
 
@@ -320,7 +320,7 @@ def test_sentences_of_several_splits_keep_their_places(tmp_path: Path) -> None:
         for split, sentences in {"train": train, "dev": [sentence("d")], "test": test}.items()
     }
     files["gold"] = tmp_path / "gold"
-    files["gold"].write_bytes(rendered(gold))
+    files["gold"].write_bytes(to_conll_bytes(gold))
     splits = convert_files({"layout": "wikigold"}, files)
     assert splits["test"] == test
     assert [s for s in splits["train"] if s != unknown] == train
@@ -338,7 +338,7 @@ def test_a_folder_of_raw_files(tmp_path: Path) -> None:
     assert (outcome.did, outcome.verified, sum(left_out.values())) == ("converted", False, 0)
     dev = tmp_path / "data/bio8/bc4chemd/dev.conll"
     assert dev.read_text() == "Aspirin\tB-Drug\nhelps\tO\n\n"
-    with pytest.raises(CorpusNotToBeHad, match="--replace"):
+    with pytest.raises(CorpusUnavailable, match="--replace"):
         convert_folder("bc4chemd", tmp_path, fetcher)
 
 
@@ -355,5 +355,5 @@ def test_raw_files_of_a_known_corpus_are_held_to_its_checksum(tmp_path: Path) ->
 
 
 def test_no_converter(tmp_path: Path) -> None:
-    with pytest.raises(CorpusNotToBeHad, match="no converter"):
+    with pytest.raises(CorpusUnavailable, match="no converter"):
         convert_folder("biored", tmp_path, Fetcher(tmp_path / "data"))

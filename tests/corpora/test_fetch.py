@@ -18,12 +18,12 @@ from adaptner.corpora.corpus import load_corpus
 from adaptner.corpora.download import Downloader
 from adaptner.corpora.fetch import Fetcher
 from adaptner.errors import (
-    BadUsage,
     ChecksumMismatch,
-    CorpusNotToBeHad,
+    CorpusUnavailable,
     DownloadFailed,
     FileMissing,
     RawFileUnusable,
+    UsageError,
 )
 
 TRAIN = "tiny/gene/train.conll"
@@ -370,13 +370,13 @@ def test_a_file_that_differs_is_left_alone(fetcher, folder: Path, tmp_path: Path
 
 def test_without_a_known_checksum(fetcher, folder: Path, tmp_path: Path) -> None:
     licensed = entry(sha256={}, access="licensed", obtain="a licence from them")
-    with pytest.raises(CorpusNotToBeHad, match="get a licence from them"):
+    with pytest.raises(CorpusUnavailable, match="get a licence from them"):
         fetcher().fetch(licensed)
-    with pytest.raises(CorpusNotToBeHad, match="--no-verify"):
+    with pytest.raises(CorpusUnavailable, match="--no-verify"):
         fetcher().fetch(licensed, folder)
     assert not fetcher(verify=False).fetch(licensed, folder).verified
     assert is_whole(tmp_path / "data")
-    with pytest.raises(CorpusNotToBeHad, match="--replace"):
+    with pytest.raises(CorpusUnavailable, match="--replace"):
         fetcher(verify=False).fetch(licensed, folder)
 
 
@@ -456,7 +456,7 @@ def test_what_cannot_be_downloaded_says_what_to_do(call, tmp_path: Path, name: s
 
 
 def test_wrong_origins(call, tmp_path: Path) -> None:
-    for origin, error in (("ftp://example.org", BadUsage), (tmp_path / "none", FileMissing)):
+    for origin, error in (("ftp://example.org", UsageError), (tmp_path / "none", FileMissing)):
         code, _, said = call("fetch", "s800", "-o", tmp_path / "data", "--from", origin)
         assert code == error.exit_code
         assert "What to do" in said

@@ -13,7 +13,7 @@ import pytest
 
 from adaptner.corpora.converters.ace2005 import convert_ace2005
 from adaptner.corpora.converters.ontonotes import convert_ontonotes
-from adaptner.corpora.converters.sentences import Splits, rendered
+from adaptner.corpora.converters.sentences import Splits, to_conll_bytes
 from adaptner.corpora.corpus import load_corpus
 from adaptner.errors import RawFilesMissing, RawFileUnusable
 
@@ -307,7 +307,7 @@ def test_converting_ontonotes(call, onto, tmp_path: Path) -> None:
     corpus = load_corpus(data / "general/ontonotes5")
     assert corpus.labels.labels == ("DATE", "GPE", "ORG", "PERSON")
     expected = convert_ontonotes(tmp_path / "conll-2012").corpora["general/ontonotes5"]["train"]
-    assert (data / "general/ontonotes5/train.conll").read_bytes() == rendered(expected)
+    assert (data / "general/ontonotes5/train.conll").read_bytes() == to_conll_bytes(expected)
     # What is there is not overwritten unasked; the name in the catalogue does as well.
     assert call("ontonotes", tmp_path / "conll-2012", "-o", data)[0] == 1
     code, printed, _ = call(

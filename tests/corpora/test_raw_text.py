@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adaptner.corpora import raw_text
-from adaptner.corpora.raw_text import sentences, text_files
+from adaptner.corpora.raw_text import find_text_files, read_sentences
 from adaptner.errors import (
     DamagedArchive,
     EmptyFile,
@@ -38,7 +38,7 @@ def test_words_are_parted_by_one_space(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t{ending}"
     path.write_bytes(PACK[ending](TEXT.encode()))
     places: list[int] = []
-    assert list(sentences(path, passed=places.append)) == EXPECTED
+    assert list(read_sentences(path, passed=places.append)) == EXPECTED
     assert places[-1] <= path.stat().st_size
     assert places == sorted(places)
 
@@ -46,14 +46,14 @@ def test_words_are_parted_by_one_space(tmp_path: Path, ending: str) -> None:
 def test_running_text_is_tokenised(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text("IL-2 (10 µg).\n", encoding="utf-8")
-    assert list(sentences(path, tokenised=False)) == ["IL - 2 ( 10 µg ) ."]
+    assert list(read_sentences(path, tokenised=False)) == ["IL - 2 ( 10 µg ) ."]
 
 
 def test_several_streams_in_one_file(tmp_path: Path) -> None:
     for ending in (".gz", ".xz"):
         path = tmp_path / f"t{ending}"
         path.write_bytes(PACK[ending](b"one\n") + PACK[ending](b"two\n"))
-        assert list(sentences(path)) == ["one", "two"]
+        assert list(read_sentences(path)) == ["one", "two"]
 
 
 @pytest.mark.parametrize("ending", [".txt", ".xz"])
@@ -62,13 +62,13 @@ def test_long_lines_are_cut_at_a_space(tmp_path: Path, monkeypatch, ending: str)
     words = [f"{'日' * (i % 5 + 1)}{i}" for i in range(100)]
     path = tmp_path / f"t{ending}"
     path.write_bytes(PACK[ending]((" ".join(words) + "\nshort line\n").encode()))
-    found = list(sentences(path))
+    found = list(read_sentences(path))
     assert " ".join(found) == " ".join([*words, "short line"])
     assert found[-1] == "short line"
     assert max(len(line.encode()) for line in found) <= 50
     path.write_bytes(PACK[ending](b"ok\n" + b"a" * 51 + b"\n"))
     with pytest.raises(FileUnreadable, match="line 2 holds"):
-        list(sentences(path))
+        list(read_sentences(path))
 
 
 def test_files_and_folders(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_files_and_folders(tmp_path: Path) -> None:
     for name in ("b.txt", "deep/c.txt.gz", "d.XZ", "notes.md", ".e.txt", ".hidden/f.txt"):
         (tmp_path / "a" / name).write_bytes(b"")
     (tmp_path / "z.txt").write_bytes(b"")
-    found = text_files([tmp_path / "z.txt", tmp_path / "a"])
+    found = find_text_files([tmp_path / "z.txt", tmp_path / "a"])
     assert [str(p.relative_to(tmp_path)) for p in found] == [
         "z.txt", "a/b.txt", "a/d.XZ", "a/deep/c.txt.gz",
     ]  # fmt: skip
@@ -86,12 +86,12 @@ def test_files_and_folders(tmp_path: Path) -> None:
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.pdf").write_bytes(b"")
     with pytest.raises(UnknownFormat, match=r"\.txt, \.gz, \.xz") as caught:
-        text_files([tmp_path / "t.pdf"])
+        find_text_files([tmp_path / "t.pdf"])
     assert caught.value.exit_code == 2
     with pytest.raises(EmptyFile):
-        text_files([tmp_path])
+        find_text_files([tmp_path])
     with pytest.raises(FileMissing):
-        text_files([tmp_path / "none.txt"])
+        find_text_files([tmp_path / "none.txt"])
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz"])
@@ -109,7 +109,7 @@ def test_damaged_archives(tmp_path: Path, ending: str, damage: str) -> None:
     path = tmp_path / f"t{ending}"
     path.write_bytes(content)
     with pytest.raises(DamagedArchive) as caught:
-        list(sentences(path))
+        list(read_sentences(path))
     assert caught.value.file == str(path)
 
 
@@ -117,7 +117,7 @@ def test_bytes_that_are_no_text_are_placed(tmp_path: Path) -> None:
     path = tmp_path / "t.xz"
     path.write_bytes(lzma.compress(b"fine\nb\xffd\n"))
     with pytest.raises(WrongEncoding, match=r"t\.xz:2:"):
-        list(sentences(path))
+        list(read_sentences(path))
     path.write_bytes(lzma.compress(b"fine\n\nnul\0\n"))
     with pytest.raises(NulCharacter, match=r"t\.xz:3:"):
-        list(sentences(path))
+        list(read_sentences(path))

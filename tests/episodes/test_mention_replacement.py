@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_sentences import sentences, sound
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.episodes.mention_replacement import (
     MentionText,
     mentions_by_label,
-    replace_mentions,
-    with_replacements,
+    replace_mention,
+    replace_some_mentions,
 )
 from adaptner.methods.pdaln.augmentation import mixed_domain_data
 from adaptner.types import Sentence
@@ -27,7 +27,7 @@ def test_a_replacement_keeps_everything_else(sentence, other, data):
     if not pairs:
         return
     entity, stranger = data.draw(st.sampled_from(pairs))
-    changed = replace_mentions(sentence, entity, MentionText.of(other, stranger))
+    changed = replace_mention(sentence, entity, MentionText.of(other, stranger))
     sound(changed)
     place = sentence.entities.index(entity)
     assert [e.label for e in changed.entities] == [e.label for e in sentence.entities]
@@ -66,7 +66,7 @@ def test_any_adaptive_data(source, target, ratio):
 @given(st.lists(sentences(), max_size=4), st.lists(sentences(), max_size=4), st.integers(0, 5))
 def test_as_many_copies_as_there_can_be(plain, strangers, each):
     known = mentions_by_label(strangers)
-    made = with_replacements(plain, known, each, random.Random(0))
+    made = replace_some_mentions(plain, known, each, random.Random(0))
     possible = sum(
         mention.text != e.text_in(s.text)
         for s in plain
@@ -112,12 +112,12 @@ def test_both_directions_cross_the_domains():
 
 
 def test_without_a_type_in_common_there_is_none():
-    source, target = own_corpus("drug").split("train"), own_corpus("gene").split("train")
+    source, target = bundled_corpus("drug").split("train"), bundled_corpus("gene").split("train")
     assert mixed_domain_data(source, target[:5], random.Random(0)) == []
 
 
 def test_it_is_named_by_its_seed():
-    train = own_corpus("gene").split("train")
+    train = bundled_corpus("gene").split("train")
     one, two, other = (
         mixed_domain_data(train[20:], train[:10], random.Random(seed)) for seed in (1, 1, 2)
     )

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw_sentences, draw_share
 from adaptner.evaluation.protocol import PROTOCOL, evaluate_few_shot
@@ -21,7 +21,7 @@ from adaptner.methods.configuration import without_labels
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
-TARGET = own_corpus("cellline")
+TARGET = bundled_corpus("cellline")
 TRAIN, TEST = TARGET.split("train"), TARGET.split("test")
 TINY = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
 QUICK = {"adaptation": {"steps": 2, "epochs": 0}}
@@ -154,7 +154,7 @@ def test_sources_labels_and_budget_reach_the_method() -> None:
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
     torch.set_num_threads(1)
-    return source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug")]))
+    return source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug")]))
 
 
 @pytest.fixture(scope="module")
@@ -188,5 +188,7 @@ def test_a_dann_without_its_adversary_uses_no_text(base: Base, sources: list[Sou
 def test_size_zero_is_zero_shot(base: Base, sources: list[SourceDomain], name: str) -> None:
     """No sentence is drawn; the text of the train split is all there is of the target."""
     chosen = without_labels(method(name)(**QUICK))
-    (row,) = evaluate_few_shot(chosen, base, own_corpus("drug"), [0], [0], sources=sources, limit=3)
+    (row,) = evaluate_few_shot(
+        chosen, base, bundled_corpus("drug"), [0], [0], sources=sources, limit=3
+    )
     assert (row.size, row.entities, row.unlabelled, row.steps) == (0, 0, 130, 2)

@@ -13,13 +13,12 @@ import pytest
 import torch
 
 from adaptner import api
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import Corpus
-from adaptner.corpora.own import own_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.errors import (
     AdaptnerError,
     BadConfiguration,
-    BadUsage,
     DiskFull,
     OutputExists,
     RunNotResumable,
@@ -27,6 +26,7 @@ from adaptner.errors import (
     TooFewSentences,
     TrainingDiverged,
     UnknownName,
+    UsageError,
 )
 from adaptner.evaluation import tuning
 from adaptner.evaluation.tuning import (
@@ -406,7 +406,7 @@ def test_an_unfinished_run_is_not_thrown_away(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     interrupted(file)
     before = file.read_bytes()
-    with pytest.raises(BadUsage, match="--resume"):
+    with pytest.raises(UsageError, match="--resume"):
         tune(PLAN, file)
     assert file.read_bytes() == before
 
@@ -434,7 +434,7 @@ def test_lost_rows_are_noticed(tmp_path: Path) -> None:
 
 # --- real methods -----------------------------------------------------------------------------------------
 
-OWN = [own_corpus(name) for name in ("disease", "drug", "gene")]
+OWN = [bundled_corpus(name) for name in ("disease", "drug", "gene")]
 ONE = SearchGrid(rates=(0.1,), epochs=(2,), steps=(3,))
 
 
@@ -478,12 +478,12 @@ def refused(error: type[AdaptnerError], match: str, *arguments: Any, **options: 
 
 @pytest.mark.parametrize("name", ["d-shift", "metaner-zero"])
 def test_where_nothing_is_adapted_there_is_nothing_to_choose(name: str) -> None:
-    refused(BadUsage, f"{name} takes no step", find_method(name)(), OWN)
+    refused(UsageError, f"{name} takes no step", find_method(name)(), OWN)
 
 
 def test_plans_that_cannot_be_carried_out_are_refused_before_any_work() -> None:
     method = fake(known)
-    refused(BadUsage, "retrain = false", find_method("wpz")(retrain=False), OWN)
+    refused(UsageError, "retrain = false", find_method("wpz")(retrain=False), OWN)
     refused(TooFewDomains, "1 source domain.*fake needs at least 2", method, OWN[:1])
     refused(
         TooFewDomains,
@@ -500,7 +500,7 @@ def test_plans_that_cannot_be_carried_out_are_refused_before_any_work() -> None:
     refused(TooFewSentences, "no dev split.* 21 are needed", method, [*OWN, no_dev], sizes=(20,))
     bare = [Sentence(s.text, s.token_spans) for s in WORLD[0].split("dev")]
     empty = corpus("Drug", {"train": WORLD[0].split("train"), "dev": tuple(bare)})
-    refused(BadUsage, "none of the 3 sentences", method, [empty, *WORLD[1:]], limit=3)
+    refused(UsageError, "none of the 3 sentences", method, [empty, *WORLD[1:]], limit=3)
     assert (method.fits, method.adapts) == ([], [])
 
 
@@ -545,7 +545,7 @@ def test_the_base_adapts_by_the_choice(saved: Path, choice: tuning.Choice, tmp_p
     assert tuned["grid"] == {"rates": [0.1], "encoder_scales": [0.1], "epochs": [2], "steps": [3]}
     assert (tuned["iterations"], tuned["mean_f1"]) == (2, choice.chosen.mean)
     assert '"epochs": 2' in (tmp_path / "base" / "card.md").read_text()
-    support = own_corpus("cellline").split("train")[:8]
+    support = bundled_corpus("cellline").split("train")[:8]
     assert api.adapt(support, tmp_path / "base").facts["steps"] == 3
     assert api.adapt(support, saved).facts["steps"] == 20
 
@@ -566,6 +566,6 @@ def test_storing_is_all_or_nothing(
 
 
 def test_a_base_of_another_method_is_refused(saved: Path) -> None:
-    with pytest.raises(BadUsage, match="a base of hgda, not of maml"):
+    with pytest.raises(UsageError, match="a base of hgda, not of maml"):
         refuse_other_method(Base.load(saved), "maml")
     refuse_other_method(Base.load(saved), "hgda")

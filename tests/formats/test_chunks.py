@@ -21,7 +21,7 @@ from adaptner.errors import (
     WrongEncoding,
 )
 from adaptner.formats import conll, lines
-from adaptner.formats.chunks import CHUNK, DocumentChunk, chunks_of, chunks_of_document
+from adaptner.formats.chunks import GROUP_CHARACTERS, DocumentChunk, group_chunks, split_document
 from adaptner.formats.jsonl import JsonLinesFormat
 from adaptner.formats.text import PlainTextFormat
 from adaptner.text.chunks import CHUNK_CHARACTERS
@@ -47,7 +47,7 @@ def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
         for piece, start in zip(pieces, starts, strict=True)
     ]
     whole = Document(text, tuple(entity.shifted(s) for s in (0, starts[1], starts[3])), "PMID 1")
-    JsonLinesFormat().write_parts(
+    JsonLinesFormat().write_chunks(
         [DocumentChunk(Document("Before.")), *parts, DocumentChunk(Document("After."))],
         tmp_path / "a.jsonl",
     )
@@ -62,7 +62,7 @@ def test_nothing_is_there_if_a_part_fails(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        JsonLinesFormat().write_parts(parts(), tmp_path / "a.jsonl")
+        JsonLinesFormat().write_chunks(parts(), tmp_path / "a.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -72,18 +72,18 @@ def test_nothing_is_there_if_a_part_fails(tmp_path: Path) -> None:
 def test_a_tokenised_document_stays_whole() -> None:
     text = "word. " * CHUNK_CHARACTERS
     spans = tuple((at, at + 5) for at in range(0, len(text), 6))
-    assert list(chunks_of_document(Document(text, token_spans=spans))) == [
+    assert list(split_document(Document(text, token_spans=spans))) == [
         DocumentChunk(Document(text, token_spans=spans))
     ]
 
 
 def test_chunks_are_bounded_by_characters_and_by_documents() -> None:
     many = [DocumentChunk(Document("")) for _ in range(5000)]
-    assert max(map(len, chunks_of(many))) <= 1000
-    long = list(chunks_of_document(Document("A sentence of six words or so. " * 40_000)))
-    chunks = list(chunks_of(long))
+    assert max(map(len, group_chunks(many))) <= 1000
+    long = list(split_document(Document("A sentence of six words or so. " * 40_000)))
+    chunks = list(group_chunks(long))
     assert [part for chunk in chunks for part in chunk] == long
-    assert max(sum(len(p.document.text) for p in chunk) for chunk in chunks) < 2 * CHUNK
+    assert max(sum(len(p.document.text) for p in chunk) for chunk in chunks) < 2 * GROUP_CHARACTERS
 
 
 # --- read -------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def test_the_parts_of_a_text_file_are_the_file(tmp_path: Path) -> None:
     text = "  " + (AWKWARD + "A sentence. Another one.\n") * 10_000
     file = tmp_path / "a.txt"
     file.write_bytes(text.encode())
-    parts = list(PlainTextFormat().parts(file))
+    parts = list(PlainTextFormat().read_chunks(file))
     assert len(parts) > 5
     assert "".join(part.document.text for part in parts) == text
     at = 0
@@ -134,7 +134,7 @@ def test_a_fault_deep_in_a_long_line_has_its_place_and_no_part_comes(
     file = tmp_path / "a.txt"
     file.write_bytes(content)
     problems: list[AdaptnerError] = []
-    assert list(PlainTextFormat().parts(file, problems.append)) == []
+    assert list(PlainTextFormat().read_chunks(file, problems.append)) == []
     (problem,) = problems
     assert isinstance(problem, error)
     assert problem.facts.get("position") == position
@@ -145,7 +145,7 @@ def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     for module in (lines, conll):
-        monkeypatch.setattr(module, "LONGEST_LINE", 1000)
+        monkeypatch.setattr(module, "MAX_LINE_BYTES", 1000)
     good = {"a.jsonl": b'{"text": "One."}\n', "a.conll": b"One\tO\n\n"}[name]
     long = {"a.jsonl": json.dumps({"text": "x" * 200_000}).encode(), "a.conll": b"x" * 200_000}[
         name
@@ -153,7 +153,10 @@ def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
     file = tmp_path / name
     file.write_bytes(good * 2 + long + b"\n\n" + good)
     problems: list[AdaptnerError] = []
-    documents = [p.document.text for p in formats.find(file).placed(file, problems=problems.append)]
+    documents = [
+        p.document.text
+        for p in formats.find_format(file).read_with_lines(file, problems=problems.append)
+    ]
     assert len(documents) == 3
     (problem,) = problems
     assert isinstance(problem, LineTooLong)
@@ -164,11 +167,14 @@ def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
 def test_a_conll_file_without_blank_lines_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conll, "LONGEST_SENTENCE", 100)
+    monkeypatch.setattr(conll, "MAX_SENTENCE_TOKENS", 100)
     file = tmp_path / "a.conll"
     file.write_text("ok\tO\n\n" + "word\tO\n" * 101 + "\n" + "last\tO\n" * 100)
     problems: list[AdaptnerError] = []
-    documents = [p.document for p in formats.find(file).placed(file, problems=problems.append)]
+    documents = [
+        p.document
+        for p in formats.find_format(file).read_with_lines(file, problems=problems.append)
+    ]
     assert [len(d.token_spans or ()) for d in documents] == [1, 100]
     (problem,) = problems
     assert isinstance(problem, SentenceTooLong)

@@ -21,7 +21,7 @@ from adaptner.errors import (
     UnknownTag,
 )
 from adaptner.formats.conll import ConllFormat
-from adaptner.text.alignment import sentences_of
+from adaptner.text.alignment import to_sentences
 from adaptner.text.schemes import Scheme, TagRepair
 from adaptner.types import Document, Entity, Sentence
 
@@ -52,7 +52,7 @@ def document_of(sentence: Sentence) -> Document:
 
 
 def tokens_and_tags(documents: list[Document]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    return [(s.tokens, s.tags) for d in documents for s in sentences_of(d)]
+    return [(s.tokens, s.tags) for d in documents for s in to_sentences(d)]
 
 
 def read(path: Path, content: str) -> list[Document]:
@@ -111,7 +111,10 @@ def test_repairs_are_reported_with_their_lines(file: Path) -> None:
     heard: list[tuple[int, TagRepair]] = []
     documents = list(formats.read(file, report=lambda line, r: heard.append((line, r))))
     assert [tags for _, tags in tokens_and_tags(documents)] == [("O", "B-X"), ("B-X", "B-Y")]
-    assert [(line, r.was, r.now) for line, r in heard] == [(2, "I-X", "B-X"), (5, "I-Y", "B-Y")]
+    assert [(line, r.found, r.corrected) for line, r in heard] == [
+        (2, "I-X", "B-X"),
+        (5, "I-Y", "B-Y"),
+    ]
 
 
 def test_plain_tags(file: Path) -> None:
@@ -147,7 +150,9 @@ def test_faults(file: Path, content: str, error: type[AdaptnerError], line: int 
 def test_all_faults_are_heard_and_the_rest_is_read(file: Path) -> None:
     file.write_bytes(b"a O\n\nb Q\nc\n\nd O\ne\xff O\n\nf O\n")
     heard: list[AdaptnerError] = []
-    documents = [p.document.text for p in ConllFormat().placed(file, problems=heard.append)]
+    documents = [
+        p.document.text for p in ConllFormat().read_with_lines(file, problems=heard.append)
+    ]
     assert documents == ["a", "f"]
     assert [e.line for e in heard] == [3, 4, 7]
 

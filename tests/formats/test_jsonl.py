@@ -118,7 +118,7 @@ def test_all_faults_are_heard(file: Path) -> None:
     bad = '{"text": "a", "entities": [{}, {"start": 0, "end": 1, "label": "G"}, 3]}'
     file.write_text(f'oops\n{bad}\n{{"text": "fine"}}\n')
     heard: list[AdaptnerError] = []
-    assert [p.line for p in JsonLinesFormat().placed(file, problems=heard.append)] == [3]
+    assert [p.line for p in JsonLinesFormat().read_with_lines(file, problems=heard.append)] == [3]
     assert [(type(e), e.line) for e in heard] == [(BadJson, 1), (BadEntity, 2), (BadEntity, 2)]
 
 

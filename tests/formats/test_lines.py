@@ -103,7 +103,7 @@ def test_pipes_can_be_read(file: Path, name: str) -> None:
     ],
 )
 def test_endings(path: str, name: str) -> None:
-    assert formats.detect(path) == name
+    assert formats.detect_format(path) == name
 
 
 def test_unknown_formats_list_the_known_ones() -> None:

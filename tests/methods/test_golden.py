@@ -15,8 +15,8 @@ from zlib import crc32
 import pytest
 import torch
 
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.files import atomic_file
 from adaptner.methods import method, methods
@@ -75,13 +75,15 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     """Losses of the iterations (none if the method trains no base), statistics of the base's encoder
     and of the tagger."""
     torch.set_num_threads(1)
-    sources = source_domains(group_by_domain(own_corpus(n) for n in ("disease", "gene", "drug")))
+    sources = source_domains(
+        group_by_domain(bundled_corpus(n) for n in ("disease", "gene", "drug"))
+    )
     learner = method(name)(k=4, tasks=3, encoder=SMALL)
     base = learner.fit(sources, Budget(4), seed=3, run=TrainingRun(folder=folder))
     metrics = folder / METRICS
     lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.is_file() else []
     # Methods that use a base unchanged need a target with labels of the sources.
-    target = own_corpus("gene" if learner.supports == UnadaptedMethod.supports else "cellline")
+    target = bundled_corpus("gene" if learner.supports == UnadaptedMethod.supports else "cellline")
     tagger = learner.adapt(
         base, target.split("train")[:12], sources=sources, budget=Budget(3), seed=5
     )

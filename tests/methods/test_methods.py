@@ -15,18 +15,18 @@ import typer
 import adaptner
 from adaptner.cli.common import expand_list_options
 from adaptner.cli.main import app
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import Corpus, group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import (
     BadConfiguration,
-    BadUsage,
     HeterogeneousTarget,
-    MethodDoesNotFit,
+    IncompatibleMethod,
     SourcesNeeded,
     TooFewDomains,
     TooFewSentences,
     UnknownName,
+    UsageError,
 )
 from adaptner.methods import method, methods
 from adaptner.methods.base import Method
@@ -96,12 +96,12 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
-    return source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug", "gene")]))
+    return source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug", "gene")]))
 
 
 def target_of(chosen: Method) -> Corpus:
     """A target that the method takes: one of the sources' labels where it must be."""
-    return own_corpus("gene" if chosen.supports == UnadaptedMethod.supports else "cellline")
+    return bundled_corpus("gene" if chosen.supports == UnadaptedMethod.supports else "cellline")
 
 
 def adapted(
@@ -377,7 +377,7 @@ def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
     tagger.save(tmp_path / "model")
     loaded = Tagger.load(tmp_path / "model")
     assert loaded.method == name
-    texts = [s.text for s in own_corpus("gene").split("test")]
+    texts = [s.text for s in bundled_corpus("gene").split("test")]
     assert loaded.predict(texts) == tagger.predict(texts)
 
 
@@ -386,7 +386,7 @@ def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
 def test_given_vectors(name, tune, sources):
     """Frozen ones, and tuned ones of which the sources and the target read only some."""
     words = [s.tokens for d in sources for s in d.sentences]
-    words += [s.tokens for s in own_corpus("species").split("train")]
+    words += [s.tokens for s in bundled_corpus("species").split("train")]
     vectors = WordVectors.random(words, 16, np.random.default_rng(0))
     chosen = method(name)(**{**QUICK, "encoder": {**TINY, "tune_words": tune}})
     base = chosen.fit(sources, Budget(2), vectors=vectors)
@@ -401,7 +401,7 @@ def test_given_vectors(name, tune, sources):
 def test_a_whole_run_in_a_folder(name, tmp_path):
     """Also where nothing is learnt: a finished run is known as one, and may be made again."""
     chosen = method(name)(**QUICK)
-    corpora = [own_corpus(n) for n in ("disease", "drug")]
+    corpora = [bundled_corpus(n) for n in ("disease", "drug")]
     first = pretrain(chosen, corpora, Budget(2), tmp_path / "run")
     for resume in (True, False):
         again = pretrain(chosen, corpora, Budget(2), tmp_path / "run", resume=resume)
@@ -413,7 +413,7 @@ def test_bioes_inside_and_plain_entities_outside(name, sources):
     chosen = method(name)(**{**QUICK, "scheme": "bioes"})
     tagger = adapted(chosen, chosen.fit(sources, Budget(1)), sources)
     assert tagger.labels.scheme == "bioes"
-    found = tagger.predict([s.text for s in own_corpus("gene").split("test")])
+    found = tagger.predict([s.text for s in bundled_corpus("gene").split("test")])
     assert {e.label for entities in found for e in entities} <= set(tagger.labels.labels)
 
 
@@ -458,7 +458,7 @@ def test_too_few_sentences(name, sources):
 def test_a_target_without_a_sentence(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
-    given = {"labels": own_corpus("gene").labels, "sources": sources if chosen.joint else ()}
+    given = {"labels": bundled_corpus("gene").labels, "sources": sources if chosen.joint else ()}
     if isinstance(chosen, UnadaptedMethod):
         assert chosen.adapt(base, [], **given).facts["sentences"] == 0
         return
@@ -480,7 +480,7 @@ def test_one_sentence_is_enough(name, sources):
 def test_a_heterogeneous_target_is_refused(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
-    target = own_corpus("cellline")
+    target = bundled_corpus("cellline")
     for support, labels in ((target.split("train")[:5], None), ([], target.labels)):
         with pytest.raises(HeterogeneousTarget) as error:
             chosen.adapt(base, support, labels=labels)
@@ -501,7 +501,7 @@ def test_joint_methods_need_their_sources(name, sources):
     base = chosen.fit(sources[:2], Budget(0))
     for given, found in ((), "none"), (sources, "Gene"):
         with pytest.raises(SourcesNeeded) as error:
-            chosen.adapt(base, own_corpus("cellline").split("train")[:5], sources=given)
+            chosen.adapt(base, bundled_corpus("cellline").split("train")[:5], sources=given)
         assert f"sources given: {found}" in str(error.value)
         assert "(Disease, Drug)" in str(error.value)
     assert adapted(chosen, base, sources[:1]).facts["source_sentences"] == 160
@@ -518,7 +518,9 @@ def test_joint_methods_start_from_the_base_that_finetuning_makes(name, sources):
 def test_a_base_with_another_decoder_is_refused(name, sources):
     chosen = method(name)(**QUICK)
     other = method("finetuning" if name == "wpz" else "wpz")(**QUICK)
-    with pytest.raises(MethodDoesNotFit, match=f"{name} cannot adapt a base made by {other.name}"):
+    with pytest.raises(
+        IncompatibleMethod, match=f"{name} cannot adapt a base made by {other.name}"
+    ):
         adapted(chosen, other.fit(sources, Budget(0)), sources)
 
 
@@ -527,7 +529,7 @@ def test_in_domain_takes_nothing_of_the_sources(sources):
     chosen = method("in-domain")(**QUICK)
     first, second = (adapted(chosen, chosen.fit(s, Budget(3)), s) for s in (sources, sources[:1]))
     assert same(first, second)
-    support = own_corpus("cellline").split("train")[:5]
+    support = bundled_corpus("cellline").split("train")[:5]
     assert set(first.batcher.vectors.words) <= {
         w for s in support for t in s.tokens for w in (t, t.lower())
     }
@@ -539,7 +541,7 @@ def test_in_domain_refuses_vectors_that_know_the_sources(sources):
     )
     chosen = method("in-domain")(**QUICK)
     tuned = method("finetuning")(**{**QUICK, "encoder": {**TINY, "tune_words": True}})
-    with pytest.raises(MethodDoesNotFit, match="know the sources"):
+    with pytest.raises(IncompatibleMethod, match="know the sources"):
         adapted(chosen, tuned.fit(sources, Budget(1), vectors=vectors), sources)
     frozen = method("finetuning")(**QUICK)
     adapted(chosen, frozen.fit(sources, Budget(1), vectors=vectors), sources)
@@ -549,7 +551,7 @@ def test_in_domain_refuses_vectors_that_know_the_sources(sources):
 def test_dann_reads_unlabelled_text_and_none_of_its_labels(sources):
     chosen = method("dann")(**QUICK)
     base = chosen.fit(sources, Budget(1))
-    train = own_corpus("cellline").split("train")
+    train = bundled_corpus("cellline").split("train")
 
     def tagger(text: Any) -> Tagger:
         return chosen.adapt(base, train[:5], sources=sources, unlabelled=text, seed=1)
@@ -578,7 +580,7 @@ def test_jias_methods_need_their_sources(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
     with pytest.raises(SourcesNeeded, match="sources given: none"):
-        chosen.adapt(base, own_corpus("gene").split("train")[:5])
+        chosen.adapt(base, bundled_corpus("gene").split("train")[:5])
 
 
 @pytest.mark.parametrize("name", sorted(n for n, m in methods().items() if m.zero_shot))
@@ -586,8 +588,8 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
     """The labels of the text may be any, also such as the sources do not have."""
     chosen = without_labels(method(name)(**QUICK, decoders="shared"))
     base = chosen.fit(sources, Budget(1))
-    text = own_corpus("cellline").split("train")[:20]
-    given = {"labels": own_corpus("gene").labels, "sources": sources if chosen.joint else ()}
+    text = bundled_corpus("cellline").split("train")[:20]
+    given = {"labels": bundled_corpus("gene").labels, "sources": sources if chosen.joint else ()}
     labelled, bare = (
         chosen.adapt(base, [], unlabelled=own if chosen.unlabelled else (), **given, seed=1)
         for own in (text, [s.without_entities() for s in text])
@@ -598,7 +600,7 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
 
 
 def test_methods_that_need_labels_say_so():
-    with pytest.raises(BadUsage, match="finetuning needs labelled sentences") as error:
+    with pytest.raises(UsageError, match="finetuning needs labelled sentences") as error:
         without_labels(method("finetuning")())
     named = "crossdomain-lm, d-shift, dann, metaner-zero, multi-cell, pdaln, self-train, stm-elmo"
     assert named in str(error.value)
@@ -660,7 +662,7 @@ def test_metaner_without_meta_learning_and_adversary_is_plain_learning(sources):
 
 
 def test_held_out_sentences_are_left_out():
-    corpus = own_corpus("drug")
+    corpus = bundled_corpus("drug")
     held_out = [*corpus.split("train")[:7], *corpus.split("test")]
     (domain,) = source_domains(group_by_domain([corpus]), held_out)
     assert domain.removed >= 7
@@ -801,8 +803,8 @@ def test_its_published_row(name):
 def test_a_sample_of_a_source_is_drawn_by_its_seed() -> None:
     sentences = [Sentence.from_tokens([str(n)]) for n in range(20)]
     whole = SourceDomain("a", LabelSet(("X",)), {"one": sentences, "two": sentences[:3]}, {})
-    fewer = whole.sampled(5, seed=1)
+    fewer = whole.subsample(5, seed=1)
     assert {name: len(own) for name, own in fewer.corpora.items()} == {"one": 5, "two": 3}
     assert set(fewer.corpora["one"]) <= set(sentences)
-    assert fewer == whole.sampled(5, seed=1)
-    assert fewer != whole.sampled(5, seed=2)
+    assert fewer == whole.subsample(5, seed=1)
+    assert fewer != whole.subsample(5, seed=2)

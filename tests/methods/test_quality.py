@@ -13,8 +13,8 @@ from functools import cache
 import pytest
 import torch
 
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods import method, methods
 from adaptner.methods.families.unadapted import UnadaptedMethod
@@ -52,7 +52,7 @@ def _one_thread() -> None:
 
 @cache
 def f1(name: str) -> float:
-    target = own_corpus("cellline")
+    target = bundled_corpus("cellline")
     support = target.split("train")
     if method(name).supports == UnadaptedMethod.supports:
         own = {"pdaln": {"adaptation": {"batch": 16, "steps": 24, "epochs": 0}}}
@@ -70,7 +70,7 @@ def f1(name: str) -> float:
         }
         settings = {**SHORT, **own.get(name, {})}
         chosen, iterations = method(name)(**settings), 20
-        corpora = (own_corpus(n) for n in ("disease", "drug", "gene", "species"))
+        corpora = (bundled_corpus(n) for n in ("disease", "drug", "gene", "species"))
         sources = source_domains(group_by_domain(corpora))
     if name == "named":  # θ is what raw text made of it: that of the base the package brings
         base = default_base()

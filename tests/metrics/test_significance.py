@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from adaptner.errors import BadUsage, ExtraMissing
+from adaptner.errors import ExtraMissing, UsageError
 from adaptner.metrics.significance import (
     holm,
     mean_sd,
@@ -176,7 +176,7 @@ def test_sd_of_one_value_is_nan():
     ],
 )
 def test_unusable_values_raise_bad_usage(call):
-    with pytest.raises(BadUsage):
+    with pytest.raises(UsageError):
         call()
 
 

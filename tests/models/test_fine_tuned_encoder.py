@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import Corpus, group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.errors import BadUsage, ModelUnreadable
+from adaptner.errors import ModelUnreadable, UsageError
 from adaptner.methods import method
 from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import LinearFitConfig
@@ -29,7 +29,7 @@ CONFIG = LinearFitConfig()
 
 
 def corpora(*names: str) -> list[Corpus]:
-    return [own_corpus(name) for name in names]
+    return [bundled_corpus(name) for name in names]
 
 
 def sources(*names: str) -> list[SourceDomain]:
@@ -37,11 +37,11 @@ def sources(*names: str) -> list[SourceDomain]:
 
 
 def support(name: str) -> list[Sentence]:
-    return [s for s in own_corpus(name).split("train") if s.entities][:8]
+    return [s for s in bundled_corpus(name).split("train") if s.entities][:8]
 
 
 def one_mention(name: str) -> list[Sentence]:
-    return [s for s in own_corpus(name).split("train") if len(s.entities) == 1]
+    return [s for s in bundled_corpus(name).split("train") if len(s.entities) == 1]
 
 
 def states_of(base: Base, sentence: Sentence) -> torch.Tensor:
@@ -149,7 +149,7 @@ def test_more_sources_go_on_top(base: Base) -> None:
 @pytest.mark.parametrize("name", ["hgda", "named", "wpz", "metaner"])
 def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
     start = base_folder("biomedical")
-    with pytest.raises(BadUsage, match="--beside"):
+    with pytest.raises(UsageError, match="--beside"):
         pretrain(method(name)(), corpora("gene"), Budget(1), tmp_path, start=start, beside=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -166,7 +166,7 @@ def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -
 
 
 def test_beside_what(tmp_path: Path) -> None:
-    with pytest.raises(BadUsage, match="no base of the method named"):
+    with pytest.raises(UsageError, match="no base of the method named"):
         pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, beside=True)
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import adaptner
 from adaptner.cli.main import app
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import FileMissing, UnknownBase
 from adaptner.models import installed
 from adaptner.models.installed import base_folder, installed_bases, load_base
@@ -30,8 +30,8 @@ def mine(tmp_path: Path, frozen_base_folder: Path, monkeypatch: pytest.MonkeyPat
 def test_a_name_loads_what_its_folder_loads(mine: Path) -> None:
     by_name, by_folder = load_base("tiny"), load_base(mine / "tiny")
     assert by_name.model.domains == by_folder.model.domains
-    sentences = own_corpus("species").split("train")[:3]
-    texts = [s.text for s in own_corpus("species").split("test")[:5]]
+    sentences = bundled_corpus("species").split("train")[:3]
+    texts = [s.text for s in bundled_corpus("species").split("test")[:5]]
     a, b = (adaptner.adapt(sentences, base) for base in ("tiny", mine / "tiny"))
     assert a.predict(texts) == b.predict(texts)
 

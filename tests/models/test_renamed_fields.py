@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import BadConfiguration
 from adaptner.methods import method, methods
 from adaptner.methods.configuration import make_method
@@ -108,7 +108,7 @@ def test_folder_with_old_names_loads_unchanged(kind, sources, vectors, tmp_path:
     named = method("named")(encoder={"hidden": 4, "char_cnn_filters": 4, "char_lstm": 0})
     made: Any = named.fit(sources, Budget(1), vectors=vectors)
     if kind is Tagger:
-        made = named.adapt(made, own_corpus("species").split("train")[:10])
+        made = named.adapt(made, bundled_corpus("species").split("train")[:10])
     made.save(tmp_path / "new")
     shutil.copytree(tmp_path / "new", tmp_path / "old")
     file = tmp_path / "old" / "manifest.json"

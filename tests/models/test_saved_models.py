@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 import adaptner
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import (
     FileMissing,
     ModelTooNew,
@@ -34,11 +34,15 @@ from adaptner.vectors.word_vectors import WordVectors
 QUICK = FineTuneConfig(
     steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
 )
-TEXTS = [" ".join(s.text for s in own_corpus("species").split("test")[:30]), "", "No name here."]
+TEXTS = [
+    " ".join(s.text for s in bundled_corpus("species").split("test")[:30]),
+    "",
+    "No name here.",
+]
 
 
 def adapted(base: Base) -> Tagger:
-    return fine_tune(base, own_corpus("species").split("train")[:30], QUICK)
+    return fine_tune(base, bundled_corpus("species").split("train")[:30], QUICK)
 
 
 @pytest.fixture(scope="module")

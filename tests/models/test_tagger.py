@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import ModelUnreadable
 from adaptner.models import tagger as module
 from adaptner.models.assessment import Assessment, Estimate
@@ -24,11 +24,11 @@ from adaptner.models.storage import MANIFEST
 from adaptner.models.tagger import BATCH_TOKENS, OVERLAP, WINDOW, Tagger
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.decoders.crf import CRF
-from adaptner.text.schemes import Scheme, from_bio, repair, to_bio
+from adaptner.text.schemes import Scheme, from_bio, repair_tags, to_bio
 from adaptner.text.tokenizer import tokenize
 from adaptner.types import Document, Entity, LabelSet, Sentence
 
-TEST = own_corpus("species").split("test")
+TEST = bundled_corpus("species").split("test")
 HALF = (math.log(0.5),) * 3
 
 
@@ -272,7 +272,7 @@ def test_any_path_is_read_as_the_readers_of_files_do(noisy, noisy_bioes, path):
         names = [one.labels.tags[t] for t in tags]
         found = read(one, bare, tags, [HALF] * len(path))
         assert spans(found) == spans(bare.with_tags(to_bio(names, scheme)).entities)
-        repaired = [one.labels.index[name] for name in repair(names, scheme)[0]]
+        repaired = [one.labels.index[name] for name in repair_tags(names, scheme)[0]]
         assert read(one, bare, repaired, [HALF] * len(path)) == found
 
 
@@ -283,7 +283,7 @@ def test_a_bioes_tagger_reads_what_it_decodes(noisy_bioes):
     for sentence, found in zip(sentences, noisy_bioes.predict_sentences(sentences), strict=True):
         ((decoded, _),) = noisy_bioes._tag([sentence])
         labelled = Sentence(sentence.text, sentence.token_spans, tuple(found))
-        assert noisy_bioes.labels.numbers(labelled) == decoded
+        assert noisy_bioes.labels.tag_ids(labelled) == decoded
         check_offsets(sentence.text, found)
         prefixes |= {tag[0] for tag in from_bio(labelled.tags, Scheme.BIOES)}
     assert prefixes >= set("BES")
@@ -389,7 +389,7 @@ def by_windows(tagger: Tagger, sentence: Sentence) -> list[Entity]:
 
 
 def long_sentence(length: int) -> Sentence:
-    tokens = [t for s in own_corpus("gene").split("train") + TEST for t in s.tokens]
+    tokens = [t for s in bundled_corpus("gene").split("train") + TEST for t in s.tokens]
     tokens = (tokens * (length // len(tokens) + 1))[:length]
     return Sentence.from_tokens(tokens)
 

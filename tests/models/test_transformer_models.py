@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sources import SourceDomain
-from adaptner.errors import MethodDoesNotFit, ModelUnreadable
+from adaptner.errors import IncompatibleMethod, ModelUnreadable
 from adaptner.methods import method
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
@@ -34,7 +34,7 @@ def settings(folder: Path, **encoder: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def support() -> list[Sentence]:
-    return own_corpus("cellline").split("train")[:8]
+    return bundled_corpus("cellline").split("train")[:8]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_methods_that_need_a_bilstm_say_so(
 ) -> None:
     base = method("in-domain")(**_known(settings(tiny_transformer))).fit([], Budget(0))
     for name, what in (("named", "decoder is softmax"), ("crossdomain-lm", "decoder is softmax")):
-        with pytest.raises(MethodDoesNotFit, match=what):
+        with pytest.raises(IncompatibleMethod, match=what):
             method(name)().adapt(base, support, sources=sources)
     given = {**_known(settings(tiny_transformer)), "tag_head": "crf"}
     base = method("in-domain")(**given).fit([], Budget(0))
-    with pytest.raises(MethodDoesNotFit, match="encoder is transformer, not recurrent"):
+    with pytest.raises(IncompatibleMethod, match="encoder is transformer, not recurrent"):
         method("named")().adapt(base, support)
     taught = method("hgda")(**settings(tiny_transformer)).fit(sources, Budget(1))
-    with pytest.raises(MethodDoesNotFit, match="its encoder knows the sources"):
+    with pytest.raises(IncompatibleMethod, match="its encoder knows the sources"):
         method("in-domain")().adapt(taught, support)
 
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import adaptner
-from adaptner.corpora.own import OWN, own_corpus
+from adaptner.corpora.bundled import BUNDLED, bundled_corpus
 from adaptner.corpora.sources import SourceDomain
-from adaptner.errors import BadUsage, EmptyFile, EncoderMissing, RunNotResumable
+from adaptner.errors import EmptyFile, EncoderMissing, RunNotResumable, UsageError
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.installed import load_base
@@ -32,7 +32,7 @@ CONFIG = TextPretrainingConfig(encoder=TINY, batch=8, guesses=100)
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sentences of the package's corpora, one a line."""
     path = tmp_path_factory.mktemp("text") / "own.txt"
-    lines = [" ".join(s.tokens) for name in OWN for s in own_corpus(name).split("train")]
+    lines = [" ".join(s.tokens) for name in BUNDLED for s in bundled_corpus(name).split("train")]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
@@ -69,7 +69,7 @@ def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_
             checkpoint_seconds=0,
             shown=lambda title: nullcontext(stop),
         )
-    with pytest.raises(BadUsage):  # not by accident
+    with pytest.raises(UsageError):  # not by accident
         pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "cut")
     resumed = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "cut", resume=True)
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
@@ -105,9 +105,9 @@ def test_the_base_is_adapted_as_it_is(text: Path, vectors: WordVectors, tmp_path
     pretrain_on_text([text], vectors, CONFIG, Budget(20), tmp_path / "context")
     base = load_base(tmp_path / "context")
     assert base.model.domains == ()
-    tagger = adaptner.adapt(own_corpus("cellline").split("train")[:10], base)
+    tagger = adaptner.adapt(bundled_corpus("cellline").split("train")[:10], base)
     tagger.save(tmp_path / "model")
-    texts = [s.text for s in own_corpus("cellline").split("test")[:10]]
+    texts = [s.text for s in bundled_corpus("cellline").split("test")[:10]]
     assert adaptner.load(tmp_path / "model").predict(texts) == tagger.predict(texts)
 
 
@@ -198,7 +198,7 @@ def test_text_that_names_nothing_is_refused(
 ) -> None:
     (tmp_path / "plain.txt").write_text("nothing is called by a name here .\n" * 30)
     config = CONFIG.model_copy(update={"names": True})
-    with pytest.raises(BadUsage, match="said of"):
+    with pytest.raises(UsageError, match="said of"):
         pretrain_on_text([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
 
 

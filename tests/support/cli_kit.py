@@ -13,7 +13,7 @@ import pytest
 
 import adaptner.corpora
 
-OWN = Path(adaptner.corpora.__file__).parent / "own"
+OWN = Path(adaptner.corpora.__file__).parent / "bundled"
 
 # Settings with which a whole run takes a second.
 TINY = """\

@@ -15,7 +15,7 @@ from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGro
 from adaptner.reproduce.tables.protocols import protocol_of
 
 prepare_process()  # one thread, as in the workers
-OWN = Path(adaptner.corpora.__file__).parent / "own"
+OWN = Path(adaptner.corpora.__file__).parent / "bundled"
 TABLE = find_table("hgda/3")[1]
 
 SMALL: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.vectors.training import SkipgramSettings
 
 QUICK = SkipgramSettings(width=32, epochs=2, least=2, buckets=500, threads=1, seed=3)
@@ -12,7 +12,7 @@ QUICK = SkipgramSettings(width=32, epochs=2, least=2, buckets=500, threads=1, se
 
 def lines() -> list[str]:
     """Some Greek, Chinese and emoji among plain sentences."""
-    plain = [" ".join(s.tokens) for s in own_corpus("gene").split("train")]
+    plain = [" ".join(s.tokens) for s in bundled_corpus("gene").split("train")]
     return [*plain, *["The TGF - β1 gène 日本語の言葉 😀 __label__x"] * 4]
 
 

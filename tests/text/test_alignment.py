@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.errors import BadEntity, EntityOffTokens, OverlappingEntities
-from adaptner.text.alignment import problems_of, sentences_of
+from adaptner.text.alignment import find_problems, to_sentences
 from adaptner.text.tokenizer import tokenize
 from adaptner.types import Document, Entity, Sentence
 
@@ -19,7 +19,7 @@ TEXT = "Loss of TP53 hurts. We saw IL-2 rise."
 def test_sentences_with_their_entities() -> None:
     gene, second = TEXT.index("TP53"), TEXT.index("IL-2")
     document = Document(TEXT, (Entity(second, second + 4, "G", 0.5), Entity(gene, gene + 4, "G")))
-    first, last = sentences_of(document)
+    first, last = to_sentences(document)
     assert first.tokens == ("Loss", "of", "TP53", "hurts", ".")
     assert first.tags == ("O", "O", "B-G", "O", "O")
     assert last.start == TEXT.index("We")
@@ -32,13 +32,13 @@ def test_sentences_with_their_entities() -> None:
 def test_fixed_tokens_are_one_sentence() -> None:
     sentence = Sentence.from_tokens(["U.S.", "won", ".", "They"], ["B-L", "O", "O", "O"])
     document = Document(sentence.text, sentence.entities, token_spans=sentence.token_spans)
-    assert sentences_of(document) == [sentence]
+    assert to_sentences(document) == [sentence]
 
 
 def test_entity_inside_a_word_names_the_remedy() -> None:
     document = Document(TEXT, (Entity(9, 12, "G"),))
     with pytest.raises(EntityOffTokens) as caught:
-        sentences_of(document, "a.jsonl", 7)
+        to_sentences(document, "a.jsonl", 7)
     assert str(caught.value).startswith("a.jsonl:7: entity 1 ('P53', 9-12)")
     assert caught.value.facts["suggestion"] == "TP53"
     assert (caught.value.facts["new_start"], caught.value.facts["new_end"]) == (8, 12)
@@ -46,7 +46,7 @@ def test_entity_inside_a_word_names_the_remedy() -> None:
 
 def test_entity_with_outer_space_is_shrunk_in_the_suggestion() -> None:
     with pytest.raises(EntityOffTokens) as caught:
-        sentences_of(Document(TEXT, (Entity(7, 13, "G"),)))
+        to_sentences(Document(TEXT, (Entity(7, 13, "G"),)))
     assert caught.value.facts["suggestion"] == "TP53"
 
 
@@ -62,20 +62,20 @@ def test_entity_with_outer_space_is_shrunk_in_the_suggestion() -> None:
 )
 def test_bad_entities(entity: Entity, reason: str) -> None:
     with pytest.raises(BadEntity, match=reason):
-        sentences_of(Document(TEXT, (entity,)))
+        to_sentences(Document(TEXT, (entity,)))
 
 
 @pytest.mark.parametrize("second", [Entity(0, 4, "G"), Entity(5, 12, "G"), Entity(8, 12, "H")])
 def test_overlaps(second: Entity) -> None:
     with pytest.raises(OverlappingEntities):
-        sentences_of(Document(TEXT, (second, Entity(0, 12, "G", 0.1))))
+        to_sentences(Document(TEXT, (second, Entity(0, 12, "G", 0.1))))
 
 
 def test_all_problems_at_once() -> None:
     entities = (Entity(9, 12, "G"), Entity(50, 60, "G"), Entity(0, 12, "G"))
-    kinds = [type(p) for p in problems_of(Document(TEXT, entities))]
+    kinds = [type(p) for p in find_problems(Document(TEXT, entities))]
     assert kinds == [EntityOffTokens, BadEntity, OverlappingEntities]
-    assert problems_of(Document(TEXT)) == []
+    assert find_problems(Document(TEXT)) == []
 
 
 @settings(max_examples=150, deadline=None)
@@ -88,7 +88,7 @@ def test_entities_on_tokens_survive(text: str, data: st.DataObject) -> None:
     entities = tuple(
         Entity(tokens[i][0], tokens[j - 1][1], "X") for i, j in pairwise([*borders, len(tokens)])
     )
-    sentences = sentences_of(Document(text, entities))
+    sentences = to_sentences(Document(text, entities))
     found = tuple(e.shifted(s.start) for s in sentences for e in s.entities)
     assert found == entities
     assert [(a + s.start, b + s.start) for s in sentences for a, b in s.token_spans] == tokens

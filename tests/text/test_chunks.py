@@ -9,14 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.text import chunks as module
-from adaptner.text.chunks import CHUNK_CHARACTERS, LONGEST, blocks_of, split_into_chunks
+from adaptner.text.chunks import (
+    CHUNK_CHARACTERS,
+    MAX_CHUNK_CHARACTERS,
+    split_into_chunks,
+    text_blocks,
+)
 from adaptner.text.sentences import split_sentences
 
 
 def cut(text: str) -> list[str]:
-    found = list(split_into_chunks(blocks_of(text)))
+    found = list(split_into_chunks(text_blocks(text)))
     assert [last for _, last in found] == [False] * (len(found) - 1) + [True]
     return [stretch for stretch, _ in found]
 
@@ -32,7 +37,7 @@ def sentences_in(pieces: list[str]) -> list[tuple[int, int]]:
 def prose(characters: int, seed: int = 0) -> str:
     """Sentences of all kinds of corpora, with brackets, abbreviations, numbers and blank lines."""
     rng = random.Random(seed)
-    known = [s.text for n in ("disease", "drug", "gene") for s in own_corpus(n).split("train")]
+    known = [s.text for n in ("disease", "drug", "gene") for s in bundled_corpus(n).split("train")]
     odd = [
         "See Fig. 3 (cf. Smith et al. 2001. A note.) for it.",
         "1. Introduction",
@@ -74,7 +79,7 @@ def test_a_text_without_a_sentence_end_is_cut_between_words() -> None:
     text = "word " * 200_000
     pieces = cut(text)
     assert "".join(pieces) == text
-    assert all(len(piece) <= LONGEST + CHUNK_CHARACTERS for piece in pieces)
+    assert all(len(piece) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS for piece in pieces)
     assert all(piece.endswith("word ") for piece in pieces if piece)
 
 
@@ -83,7 +88,7 @@ def test_a_million_of_one_character(character: str) -> None:
     text = character * 1_000_000
     pieces = cut(text)
     assert "".join(pieces) == text
-    assert max(map(len, pieces)) <= LONGEST + CHUNK_CHARACTERS
+    assert max(map(len, pieces)) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
 
 
 def test_an_endless_stream_is_never_held() -> None:
@@ -91,7 +96,7 @@ def test_an_endless_stream_is_never_held() -> None:
     for block in ("A sentence. " * 100, "x" * 1000):
         endless = chain.from_iterable([block] for _ in iter(int, 1))
         for stretch, last in islice(split_into_chunks(endless), 20):
-            assert len(stretch) <= LONGEST + CHUNK_CHARACTERS
+            assert len(stretch) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
             assert not last
 
 
@@ -100,7 +105,7 @@ def test_an_endless_stream_is_never_held() -> None:
 def test_no_text_loses_a_character(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK_CHARACTERS", 60)
-        patch.setattr(module, "LONGEST", 150)
+        patch.setattr(module, "MAX_CHUNK_CHARACTERS", 150)
         patch.setattr(module, "_LOOKED_AT", 50)
         patch.setattr(module, "_SURE", 5)
         assert "".join(cut(text)) == text

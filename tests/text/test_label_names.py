@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptner.text.label_names import name_of, singular, words_of
+from adaptner.text.label_names import label_words, normalise_name, singular
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from adaptner.text.label_names import name_of, singular, words_of
     ],
 )
 def test_the_words_of_a_label(label: str, words: list[str]) -> None:
-    assert words_of(label) == words
+    assert label_words(label) == words
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_singular(many: str, one: str) -> None:
 
 
 def test_a_name_is_its_words_with_the_last_in_the_singular() -> None:
-    assert name_of(["Cell", "Lines"]) == "cell line"
-    assert name_of(["diseases"]) == name_of(["Disease"]) == "disease"
+    assert normalise_name(["Cell", "Lines"]) == "cell line"
+    assert normalise_name(["diseases"]) == normalise_name(["Disease"]) == "disease"

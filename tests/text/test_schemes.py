@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.errors import MixedSchemes, UnknownTag
-from adaptner.text.schemes import Scheme, TagRepair, detect, from_bio, repair, to_bio
+from adaptner.text.schemes import Scheme, TagRepair, detect_scheme, from_bio, repair_tags, to_bio
 
 
 @st.composite
@@ -41,7 +41,7 @@ def test_conversions(bio: str, iob1: str, bioes: str) -> None:
     for scheme, tags in ((Scheme.BIO, bio), (Scheme.IOB1, iob1), (Scheme.BIOES, bioes)):
         assert to_bio(tags.split(), scheme) == bio.split()
         assert from_bio(bio.split(), scheme) == tags.split()
-        assert repair(tags.split(), scheme) == (tags.split(), [])
+        assert repair_tags(tags.split(), scheme) == (tags.split(), [])
 
 
 @settings(max_examples=150, deadline=None)
@@ -55,18 +55,18 @@ def test_there_and_back(tags: list[str], scheme: Scheme) -> None:
 def test_detected_scheme_reads_the_same(sequences: list[list[str]], scheme: Scheme) -> None:
     """The name may be another where nothing tells, the mentions may not."""
     written = [from_bio(tags, scheme) for tags in sequences]
-    found = detect(written)
+    found = detect_scheme(written)
     assert [to_bio(tags, found) for tags in written] == sequences
 
 
 @settings(max_examples=200, deadline=None)
 @given(ANY_TAGS)
 def test_repair_is_well_formed_and_says_what_it_did(tags: list[str]) -> None:
-    fixed, repairs = repair(tags, Scheme.BIOES)
-    assert repair(fixed, Scheme.BIOES) == (fixed, [])
+    fixed, repairs = repair_tags(tags, Scheme.BIOES)
+    assert repair_tags(fixed, Scheme.BIOES) == (fixed, [])
     changed = [i for i, (a, b) in enumerate(zip(tags, fixed, strict=True)) if a != b]
     assert [r.position for r in repairs] == changed
-    assert all((r.was, r.now) == (tags[r.position], fixed[r.position]) for r in repairs)
+    assert all((r.found, r.corrected) == (tags[r.position], fixed[r.position]) for r in repairs)
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_repair_is_well_formed_and_says_what_it_did(tags: list[str]) -> None:
     ],
 )
 def test_detect(sequences: list[str], expected: Scheme) -> None:
-    assert detect(s.split() for s in sequences) is expected
+    assert detect_scheme(s.split() for s in sequences) is expected
 
 
 def test_mixed_schemes_name_their_evidence() -> None:
     with pytest.raises(MixedSchemes, match=r"S-X at sentence 1 .*I-Y at sentence 3"):
-        detect([["S-X"], ["O"], ["O", "B-Y", "I-Y"]])
+        detect_scheme([["S-X"], ["O"], ["O", "B-Y", "I-Y"]])
     with pytest.raises(MixedSchemes, match="E-X among BIO tags"):
         to_bio(["B-X", "E-X"], Scheme.BIO)
 
 
 def test_repairs_of_bio_follow_conlleval() -> None:
-    fixed, repairs = repair(["O", "I-X", "I-X", "B-Y", "I-X", "O", "I-Y"], Scheme.BIO)
+    fixed, repairs = repair_tags(["O", "I-X", "I-X", "B-Y", "I-X", "O", "I-Y"], Scheme.BIO)
     assert fixed == ["O", "B-X", "I-X", "B-Y", "B-X", "O", "B-Y"]
     assert repairs == [
         TagRepair(1, "I-X", "B-X", "I opens a mention"),
@@ -118,11 +118,11 @@ def test_repairs_of_bio_follow_conlleval() -> None:
     ],
 )
 def test_repairs_of_bioes(tags: str, fixed: str) -> None:
-    assert repair(tags.split(), Scheme.BIOES)[0] == fixed.split()
+    assert repair_tags(tags.split(), Scheme.BIOES)[0] == fixed.split()
 
 
 def test_plain_tags_get_a_label_without_being_repaired() -> None:
-    assert repair(["O", "B", "I"], Scheme.BIO) == (["O", "B-ENTITY", "I-ENTITY"], [])
+    assert repair_tags(["O", "B", "I"], Scheme.BIO) == (["O", "B-ENTITY", "I-ENTITY"], [])
     assert to_bio(["S", "B", "E"], Scheme.BIOES, default_label="Gene") == [
         "B-Gene",
         "B-Gene",
@@ -135,4 +135,4 @@ def test_unknown_tags_are_refused(tag: str) -> None:
     with pytest.raises(UnknownTag):
         to_bio([tag], Scheme.BIO)
     with pytest.raises(UnknownTag):
-        detect([["B-X"], ["O", tag]])
+        detect_scheme([["B-X"], ["O", tag]])

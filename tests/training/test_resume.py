@@ -100,7 +100,7 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.hgda import HGDA
 from adaptner.corpora.sources import source_domains
 from adaptner.nn.encoders.recurrent import EncoderConfig
@@ -113,7 +113,7 @@ def watch(done, total, remark=""):
         time.sleep(600)
 
 tiny = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
-sources = source_domains(group_by_domain([own_corpus(n) for n in ("disease", "drug", "gene")]))
+sources = source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug", "gene")]))
 method = HGDA(encoder=tiny, k=3, tasks=2, record_every=2)
 run = TrainingRun(Path(sys.argv[1]), "same", checkpoint_seconds=0, progress=watch)
 method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vectors_kit import lines, write_text
 
-from adaptner.errors import BadUsage, EmptyFile, EmptyVocabulary, ExtraMissing
+from adaptner.errors import EmptyFile, EmptyVocabulary, ExtraMissing, UsageError
 from adaptner.vectors import cooccurrence
 from adaptner.vectors.cooccurrence import contexts, count_cooccurrences
 from adaptner.vectors.counting import CountingSettings, train_count_vectors
@@ -145,7 +145,7 @@ def test_words_in_like_places_are_near(tmp_path: Path) -> None:
 
 
 def test_what_can_go_wrong(text: Path, tmp_path: Path, monkeypatch) -> None:
-    with pytest.raises(BadUsage, match="safetensors"):
+    with pytest.raises(UsageError, match="safetensors"):
         train_count_vectors([text], tmp_path / "v.npy", QUICK)
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(EmptyFile):

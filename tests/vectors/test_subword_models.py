@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import VectorsMissing
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
@@ -24,7 +24,11 @@ from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vecto
 QUICK = FineTuneConfig(
     steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
 )
-TEXTS = [" ".join(s.text for s in own_corpus("species").split("test")[:30]), "", "No name here."]
+TEXTS = [
+    " ".join(s.text for s in bundled_corpus("species").split("test")[:30]),
+    "",
+    "No name here.",
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +53,7 @@ def folder(base: Base, tmp_path: Path) -> Path:
 
 
 def adapted(base: Base) -> Tagger:
-    return fine_tune(base, own_corpus("species").split("train")[:30], QUICK)
+    return fine_tune(base, bundled_corpus("species").split("train")[:30], QUICK)
 
 
 def files(folder: Path) -> list[str]:

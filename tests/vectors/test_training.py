@@ -9,11 +9,11 @@ import pytest
 from vectors_kit import QUICK, lines, write_text
 
 from adaptner.errors import (
-    BadUsage,
     DiskFull,
     EmptyFile,
     EmptyVocabulary,
     ExtraMissing,
+    UsageError,
     VectorTrainingFailed,
 )
 from adaptner.vectors import training as word_vectors
@@ -208,7 +208,7 @@ def test_without_floret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("name", ["v", "v.npy", "folder.safetensors"])
 def test_other_outputs_are_refused(text: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.safetensors").mkdir()
-    with pytest.raises(BadUsage):
+    with pytest.raises(UsageError):
         train_skipgram_vectors([text], tmp_path / name, QUICK)
 
 

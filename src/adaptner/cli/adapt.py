@@ -116,7 +116,7 @@ def adapt(
     from adaptner import api
     from adaptner.cli.estimate import say_estimate, say_what_hurts
     from adaptner.corpora.annotation_checks import find_issues
-    from adaptner.errors import BadUsage, NoEntities
+    from adaptner.errors import NoEntities, UsageError
     from adaptner.methods.configuration import make_method, method_for_base
     from adaptner.methods.families.unadapted import UnadaptedMethod
     from adaptner.methods.pretrained_transformer import UNTRAINED_METHOD, transformer_base
@@ -125,20 +125,20 @@ def adapt(
     from adaptner.progress import progress_bar
 
     if base is not None and encoder is not None:
-        raise BadUsage(
+        raise UsageError(
             problem="--encoder and --base: a base has an encoder of its own",
             remedy="leave out one of them",
         )
     if encoder is not None:
         check_encoder(make_method(UNTRAINED_METHOD, None, encoder=encoder), download=download)
     elif download:
-        raise BadUsage(
+        raise UsageError(
             problem="--download: no transformer is named", remedy="name it with --encoder"
         )
     if method is not None and base is None:  # known before a base is loaded
         api.check_given(make_method(method, config), None, sources or (), unlabelled or (), augment)
     if sentences is None and not zero_shot:
-        raise BadUsage(
+        raise UsageError(
             problem="no labelled sentences", remedy="give a file of them, or --zero-shot"
         )
     if sentences is not None and zero_shot:

@@ -88,7 +88,7 @@ class Findings:
                 {"kind": type(e).__name__, "line": e.line, "message": str(e)} for e in self.errors
             ],
             "repairs": [
-                {"line": line, "was": r.was, "now": r.now, "reason": r.reason}
+                {"line": line, "was": r.found, "now": r.corrected, "reason": r.reason}
                 for line, r in self.repairs
             ],
             "remarks": self.remarks(),
@@ -98,24 +98,24 @@ class Findings:
 def examine(file: str, format: str | None = None) -> Findings:
     """Read all of ``file``, going on after each error."""
     from adaptner.errors import FileMissing, FileUnreadable
-    from adaptner.formats import find
-    from adaptner.text.alignment import problems_of, sentences_of
+    from adaptner.formats import find_format
+    from adaptner.text.alignment import find_problems, to_sentences
 
-    reader = find(file, format)
+    reader = find_format(file, format)
     findings = Findings(file, reader.name)
     try:
-        for placed in reader.placed(
+        for located in reader.read_with_lines(
             file,
             report=lambda line, repair: findings.repairs.append((line, repair)),
             problems=findings.errors.append,
         ):
             findings.documents += 1
-            if problems := problems_of(placed.document, file, placed.line):
+            if problems := find_problems(located.document, file, located.line):
                 findings.errors.extend(problems)
                 continue
-            for sentence in sentences_of(placed.document, file, placed.line):
+            for sentence in to_sentences(located.document, file, located.line):
                 findings.sentences.append(sentence)
-                findings.lines.append(placed.line)
+                findings.lines.append(located.line)
     except (FileMissing, FileUnreadable) as problem:
         findings.errors.append(problem)
     return findings
@@ -125,7 +125,7 @@ def _print(findings: Findings) -> None:
     for error in findings.errors:
         print_error(str(error))
     for line, repair in findings.repairs:
-        warn(f"{findings.file}:{line}: {repair.was} read as {repair.now} ({repair.reason})")
+        warn(f"{findings.file}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})")
     shown: Counter[str] = Counter()
     for remark in findings.remarks():
         shown[remark["kind"]] += 1

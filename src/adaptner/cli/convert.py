@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adaptner.cli.common import QuietFlag, info, warn
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.text.schemes import Scheme
 
 if TYPE_CHECKING:
@@ -44,21 +44,21 @@ def convert(
 
     Example: adaptner convert train.jsonl train.conll --scheme BIOES
     """
-    from adaptner.formats import find
+    from adaptner.formats import find_format
     from adaptner.formats.conll import ConllFormat
 
-    reader, writer = find(source, from_), find(target, to)
+    reader, writer = find_format(source, from_), find_format(target, to)
     if scheme is not None and not isinstance(writer, ConllFormat):
-        raise BadUsage(
+        raise UsageError(
             problem=f"--scheme is for CoNLL output, and {target} is {writer.name}",
             remedy="leave --scheme out, or write a .conll file",
         )
 
     def tell(line: int, repair: TagRepair) -> None:
-        warn(f"{source}:{line}: {repair.was} read as {repair.now} ({repair.reason})", quiet)
+        warn(f"{source}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})", quiet)
 
     passing = _Passing(source, writer)
-    documents = passing.through(reader.placed(source, tell))
+    documents = passing.through(reader.read_with_lines(source, tell))
     if isinstance(writer, ConllFormat):
         writer.write(documents, target, scheme or Scheme.BIO)
     else:
@@ -76,14 +76,14 @@ class _Passing:
         self._writer = writer
         self.documents = self.entities = self._ids = self._scores = self._bare = 0
 
-    def through(self, placed_documents: Iterator[LocatedDocument]) -> Iterator[Document]:
-        from adaptner.text.alignment import problems_of
+    def through(self, located_documents: Iterator[LocatedDocument]) -> Iterator[Document]:
+        from adaptner.text.alignment import find_problems
 
-        for placed in placed_documents:
-            document = placed.document
+        for located in located_documents:
+            document = located.document
             if self._writer.name == "conll":
                 # Here the line is still known; the writer would only know the document.
-                for problem in problems_of(document, self._source, placed.line):
+                for problem in find_problems(document, self._source, located.line):
                     raise problem
             self.documents += 1
             self.entities += len(document.entities)

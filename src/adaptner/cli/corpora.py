@@ -48,17 +48,17 @@ def list_(
     Example: adaptner corpora list --data data
     """
     from adaptner.cli.corpora_tables import facts, print_card, print_catalogue
-    from adaptner.corpora.catalogue import catalogue, find, state
+    from adaptner.corpora.catalogue import catalogue, describe_state, find_entry
     from adaptner.errors import FileMissing
     from adaptner.progress import progress_bar
 
     if data is not None and not data.is_dir():
         raise FileMissing(file=data, hint="--data takes a folder with GROUP/NAME/SPLIT.conll")
-    entries = [find(name) for name in names] if names else list(catalogue())
+    entries = [find_entry(name) for name in names] if names else list(catalogue())
     states: dict[str, str] = {}
     with progress_bar("comparing checksums", quiet=json or data is None) as progress:
         for number, entry in enumerate(entries, start=1):
-            states[entry.name] = state(entry, data)
+            states[entry.name] = describe_state(entry, data)
             progress(number, len(entries))
     if json:
         emit_json([facts(entry, states[entry.name]) for entry in entries])
@@ -102,13 +102,13 @@ def fetch(
     Example: adaptner corpora fetch bio8 news/conll03 -o data
     """
     from adaptner.cli.corpora_tables import download_bars
-    from adaptner.corpora.catalogue import select
+    from adaptner.corpora.catalogue import select_entries
     from adaptner.corpora.download import Downloader
-    from adaptner.corpora.fetch import Fetcher, origin_of
+    from adaptner.corpora.fetch import Fetcher, parse_origin
     from adaptner.errors import AdaptnerError
 
-    entries = select(names)
-    source = origin_of(origin)
+    entries = select_entries(names)
+    source = parse_origin(origin)
     web = Downloader(attempts=attempts, timeout=timeout)
     report: list[dict[str, Any]] = []
     for entry in entries:

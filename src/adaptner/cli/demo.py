@@ -31,7 +31,7 @@ def demo(
     from adaptner import api
     from adaptner.cli.show import terminal
     from adaptner.compute import prepare_process
-    from adaptner.corpora.own import own_corpus
+    from adaptner.corpora.bundled import bundled_corpus
     from adaptner.episodes import draw_sentences
     from adaptner.files import atomic_file
     from adaptner.formats.chunks import DocumentChunk
@@ -46,7 +46,7 @@ def demo(
     begun = time.perf_counter()
     base = default_base()
     prepared = time.perf_counter() - begun
-    corpus = own_corpus("cellline")
+    corpus = bundled_corpus("cellline")
     support, test = draw_sentences(corpus.split("train"), sentences, seed), corpus.split("test")
     label = corpus.labels.labels[0]
     mentions = sum(len(s.entities) for s in support)

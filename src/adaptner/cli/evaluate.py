@@ -145,7 +145,7 @@ def evaluate(
 
 
 def _sizes(text: str | None, shares: str | None) -> list[int]:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     if text is None:
         if shares is not None:
@@ -156,14 +156,14 @@ def _sizes(text: str | None, shares: str | None) -> list[int]:
     except ValueError:
         sizes = [0]
     if min(sizes) < 1 or len(set(sizes)) < len(sizes):
-        raise BadUsage(
+        raise UsageError(
             problem=f"--sizes {text}: not a list of different sizes", remedy="write e.g. 5,10,20"
         )
     return sizes
 
 
 def _shares(text: str | None) -> list[float]:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     if text is None:
         return []
@@ -172,7 +172,7 @@ def _shares(text: str | None) -> list[float]:
     except ValueError:
         shares = [0]
     if not all(0 < share <= 100 for share in shares) or len(set(shares)) < len(shares):
-        raise BadUsage(
+        raise UsageError(
             problem=f"--shares {text}: not a list of different shares, in percent",
             remedy="write e.g. 5,10,100",
         )
@@ -181,20 +181,20 @@ def _shares(text: str | None) -> list[float]:
 
 def _refuse(option: str, given: object) -> None:
     """What pretraining would need means nothing where the base is there already."""
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     if given is not None:
-        raise BadUsage(
+        raise UsageError(
             problem=f"{option} has no use with --base, which is trained already",
             remedy=f"leave out {option}, or give --method and --sources instead of --base",
         )
 
 
 def _named(method: str | None) -> str:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     if method is None:
-        raise BadUsage(problem="nothing to evaluate", remedy="give --base BASE or --method NAME")
+        raise UsageError(problem="nothing to evaluate", remedy="give --base BASE or --method NAME")
     return method
 
 
@@ -216,14 +216,14 @@ def _pretrained(
     """A base in memory from the sources, without the sentences of the target's test set."""
     from adaptner.corpora.corpus import group_by_domain, load_corpus
     from adaptner.corpora.sources import source_domains
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
     from adaptner.training.loop import TrainingRun
     from adaptner.vectors.word_vectors import read_vectors
 
     if not sources:
-        raise BadUsage(problem=f"{chosen.name} needs sources", remedy="add --sources DIR DIR ...")
+        raise UsageError(problem=f"{chosen.name} needs sources", remedy="add --sources DIR DIR ...")
     domains = source_domains(
         group_by_domain(load_corpus(spec) for spec in sources), corpus.split("test")
     )

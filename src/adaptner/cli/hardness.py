@@ -23,7 +23,7 @@ def hardness(
     """
     from rich.text import Text
 
-    from adaptner.errors import BadUsage, FileMissing, ModelUnreadable
+    from adaptner.errors import FileMissing, ModelUnreadable, UsageError
     from adaptner.training.loop import HARDNESS
     from adaptner.training.records import read_metrics
 
@@ -39,11 +39,13 @@ def hardness(
             file=run, kind="run", reason=reason, command="adaptner pretrain"
         ) from error
     if not tasks:
-        raise BadUsage(problem=f"{run}: no task recorded yet", remedy="let the run go on a little")
+        raise UsageError(
+            problem=f"{run}: no task recorded yet", remedy="let the run go on a little"
+        )
     chosen = max(tasks) if iteration is None else iteration
     if chosen not in tasks:
         near = min(tasks, key=lambda known: abs(known - chosen))
-        raise BadUsage(
+        raise UsageError(
             problem=f"iteration {chosen} is not among the {len(tasks)} recorded",
             remedy=f"the nearest is --iteration {near}",
         )

@@ -87,7 +87,7 @@ def pretrain(
     """
     from adaptner.compute import prepare_process
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.methods.configuration import make_method
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.models.installed import base_folder
@@ -96,9 +96,9 @@ def pretrain(
     from adaptner.training.budget import Budget
 
     if seconds is not None and not seconds > 0:  # not a number is not above zero either
-        raise BadUsage(problem=f"--seconds {seconds}: no time at all", remedy="give more seconds")
+        raise UsageError(problem=f"--seconds {seconds}: no time at all", remedy="give more seconds")
     if start is not None and vectors is not None:
-        raise BadUsage(
+        raise UsageError(
             problem="--start and --vectors: a base has vectors of its own",
             remedy="leave out --vectors",
         )

@@ -93,7 +93,7 @@ def reproduce(
 
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.reproduce.run.runner import RunRequest, prepared, raise_failures, run
     from adaptner.reproduce.tables.counts import PLACES
     from adaptner.reproduce.tables.protocol import find_table
@@ -103,7 +103,9 @@ def reproduce(
         _list(as_json)
         return
     if table is None:
-        raise BadUsage(problem="no table named", remedy="give one, for example hgda/3; see --list")
+        raise UsageError(
+            problem="no table named", remedy="give one, for example hgda/3; see --list"
+        )
     protocol, (_, published) = protocol_of(table), find_table(table)
     if protocol.table in PLACES:
         _count(protocol.table, published, data, as_json, quiet)
@@ -153,11 +155,11 @@ def reproduce(
 
 
 def _download(encoder: str | None) -> None:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.nn.encoders.transformer.pretrained import download_pretrained
 
     if encoder is None:
-        raise BadUsage(
+        raise UsageError(
             problem="--download: no transformer is named", remedy="name it with --encoder"
         )
     download_pretrained(encoder)

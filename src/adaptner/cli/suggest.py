@@ -52,10 +52,10 @@ def suggest(
 
     Example: adaptner suggest model abstracts/ --to terminal
     """
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     if to == "terminal" and output is not None:
-        raise BadUsage(problem="--to terminal writes no file", remedy="leave out -o, or --to")
+        raise UsageError(problem="--to terminal writes no file", remedy="leave out -o, or --to")
     from adaptner import api
     from adaptner.formats import write
     from adaptner.progress import progress_bar
@@ -84,11 +84,11 @@ def suggest(
 def _sentences(source: InputFiles) -> Iterator[Sentence]:
     from dataclasses import replace
 
-    from adaptner.text.alignment import sentences_of
+    from adaptner.text.alignment import to_sentences
 
     for part in source.parts(source.files()):
         # labels there may be are no concern here
-        yield from sentences_of(replace(part.document, entities=()))
+        yield from to_sentences(replace(part.document, entities=()))
 
 
 def _counted(sentences: Iterator[Sentence], progress) -> Iterator[Sentence]:  # type: ignore[no-untyped-def]

@@ -57,12 +57,12 @@ def tag(
 
     Example: adaptner tag model abstracts/ -o tagged/ --jobs 4
     """
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.tagging import tag_files
 
     in_terminal = to == "terminal"
     if in_terminal and output is not None:
-        raise BadUsage(problem="--to terminal writes no file", remedy="leave out -o, or --to")
+        raise UsageError(problem="--to terminal writes no file", remedy="leave out -o, or --to")
     done = tag_files(
         model,
         files or ["-"],

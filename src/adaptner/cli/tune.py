@@ -85,7 +85,7 @@ def tune(
     """
     from adaptner.compute import prepare_process
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.evaluation import tuning
     from adaptner.evaluation.tuning.choice import refuse_other_method
     from adaptner.files import atomic_file
@@ -95,7 +95,7 @@ def tune(
     from adaptner.vectors.word_vectors import read_vectors
 
     if resume and output is None:
-        raise BadUsage(problem="--resume: no rows to go on from", remedy="give the -o of the run")
+        raise UsageError(problem="--resume: no rows to go on from", remedy="give the -o of the run")
     if output is not None:
         _refuse_foreign(output)
     grid = tuning.SearchGrid(
@@ -106,7 +106,9 @@ def tune(
     )
     wanted = _numbers("--sizes", sizes, int)
     if min(wanted) < 1:
-        raise BadUsage(problem=f"--sizes {sizes}: no sentence at all", remedy="write e.g. 5,20,50")
+        raise UsageError(
+            problem=f"--sizes {sizes}: no sentence at all", remedy="write e.g. 5,20,50"
+        )
     prepare_process()
     if base is None:
         chosen = make_method(method or "hgda", config)
@@ -154,7 +156,7 @@ def tune(
 
 
 def _numbers(option: str, text: str, kind: Callable[[str], Any]) -> list[Any]:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     try:
         numbers = [kind(part) for part in text.split(",")]
@@ -162,7 +164,7 @@ def _numbers(option: str, text: str, kind: Callable[[str], Any]) -> list[Any]:
         numbers = []
     if not numbers or not all(map(math.isfinite, numbers)) or len(set(numbers)) < len(numbers):
         what = "whole numbers" if kind is int else "numbers"
-        raise BadUsage(
+        raise UsageError(
             problem=f"{option} {text}: not a list of different {what}",
             remedy=f"part them by commas, e.g. {option} {'5,20' if kind is int else '0.03,0.1'}",
         )

@@ -180,7 +180,7 @@ def context(
     Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
     """
     from adaptner.compute import prepare_process
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
     from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
@@ -191,7 +191,7 @@ def context(
     shape = default.encoder.model_copy(update={"hidden": hidden})
     if not (names or teacher or guesses):
         problem = "with --guesses 0, without --names and --teacher there is nothing to learn"
-        raise BadUsage(problem=problem, remedy="leave --guesses 0 out, or give --names")
+        raise UsageError(problem=problem, remedy="leave --guesses 0 out, or give --names")
     chosen = {"encoder": shape, "names": names, "teacher": teacher, "guesses": guesses}
     config = default.model_copy(update={**chosen, "forgotten": forgotten})
     begun = time.monotonic()
@@ -230,7 +230,7 @@ def senses(
     from dataclasses import replace
 
     from adaptner.corpora.raw_text import sentences_of_files
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
     from adaptner.progress import progress_bar
     from adaptner.text.hearst_patterns import InstanceCounts
     from adaptner.vectors.direction_training import train_label_directions
@@ -240,7 +240,7 @@ def senses(
     known = read_vectors(vectors)
     if known.grams is None or output.suffix != ENDING:
         problem = f"{vectors} or {output} is not a {ENDING} file of `adaptner vectors train`"
-        raise BadUsage(problem=problem, remedy="make the vectors with `adaptner vectors train`")
+        raise UsageError(problem=problem, remedy="make the vectors with `adaptner vectors train`")
     begun = time.monotonic()
     with progress_bar("reading what is called what", quiet or as_json) as progress:
         found = InstanceCounts.of(sentences_of_files(texts, progress))
@@ -306,18 +306,18 @@ def _tell(output: Path, made: dict[str, Any], seconds: float, as_json: bool, qui
 
 
 def _check_even(width: int) -> None:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     if width % 2:
         remedy = f"two numbers share a byte: give --width {width + 1}"
-        raise BadUsage(problem=f"--width {width} is odd", remedy=remedy)
+        raise UsageError(problem=f"--width {width} is odd", remedy=remedy)
 
 
 def _limits(grams: str) -> tuple[int, int]:
-    from adaptner.errors import BadUsage
+    from adaptner.errors import UsageError
 
     low, _, high = grams.partition("-")
     if low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 20:
         return int(low), int(high)
     remedy = "give the least and most characters, for example --grams 4-5"
-    raise BadUsage(problem=f"--grams {grams} is not a pair of lengths up to 20", remedy=remedy)
+    raise UsageError(problem=f"--grams {grams} is not a pair of lengths up to 20", remedy=remedy)

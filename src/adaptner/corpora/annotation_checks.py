@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from adaptner.types import Sentence
 
-FEW = 5  # sentences: with fewer it is chance that none is without an entity
+MIN_SENTENCES = 5  # sentences: with fewer it is chance that none is without an entity
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def find_issues(sentences: Sequence[Sentence]) -> list[AnnotationIssue]:
         found.append(
             AnnotationIssue("uneven annotation", one.first_marked, message, one.first_other)
         )
-    if len(sentences) >= FEW and all(s.entities for s in sentences):
+    if len(sentences) >= MIN_SENTENCES and all(s.entities for s in sentences):
         message = "every sentence has an entity: add some without, as they come"
         found.append(AnnotationIssue("no empty sentence", 0, message, is_placed=False))
     return found

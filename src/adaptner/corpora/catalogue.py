@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from adaptner.corpora.corpus import SPLITS
-from adaptner.errors import UnknownName, nearest
+from adaptner.errors import UnknownName, did_you_mean
 from adaptner.files import digest
 
 # How a corpus is come by, and what `corpora list` calls one that is not there.
@@ -84,7 +84,7 @@ class CatalogueEntry:
 
 
 @dataclass(frozen=True)
-class Presence:
+class CorpusFiles:
     """What a data folder has of a corpus: split by split, whether it is the catalogue's."""
 
     same: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def catalogue() -> tuple[CatalogueEntry, ...]:
     return _load()
 
 
-def find(name: str) -> CatalogueEntry:
+def find_entry(name: str) -> CatalogueEntry:
     """The corpus called ``name``: ``group/name``, or the name alone."""
     (entry,) = _named(name) or (None,)
     if entry is None:
@@ -111,7 +111,7 @@ def find(name: str) -> CatalogueEntry:
     return entry
 
 
-def select(names: Sequence[str]) -> list[CatalogueEntry]:
+def select_entries(names: Sequence[str]) -> list[CatalogueEntry]:
     """The corpora that ``names`` mean, each once. A group's name means those of the group that
     can be fetched."""
     chosen: dict[str, CatalogueEntry] = {}
@@ -125,13 +125,13 @@ def select(names: Sequence[str]) -> list[CatalogueEntry]:
     return list(chosen.values())
 
 
-def presence(entry: CatalogueEntry, data: Path) -> Presence:
+def check_files(entry: CatalogueEntry, data: Path) -> CorpusFiles:
     """Reads the files of ``entry`` that are in ``data`` and compares their checksums."""
     splits = tuple(entry.sha256) or SPLITS
     found = {s: digest(p) for s in splits if (p := entry.file(data, s)).is_file()}
     if not entry.sha256:
-        return Presence(unverified=tuple(found), found=found)
-    return Presence(
+        return CorpusFiles(unverified=tuple(found), found=found)
+    return CorpusFiles(
         same=tuple(s for s in found if found[s] == entry.sha256[s]),
         changed=tuple(s for s in found if found[s] != entry.sha256[s]),
         missing=tuple(s for s in splits if s not in found),
@@ -139,11 +139,11 @@ def presence(entry: CatalogueEntry, data: Path) -> Presence:
     )
 
 
-def state(entry: CatalogueEntry, data: Path | None) -> str:
+def describe_state(entry: CatalogueEntry, data: Path | None) -> str:
     """In a few words: there and unchanged, or else how to come by it."""
     if data is None:
         return ACCESS[entry.access]
-    seen = presence(entry, data)
+    seen = check_files(entry, data)
     if not seen.found:
         return ACCESS[entry.access]
     if seen.changed:
@@ -160,7 +160,7 @@ def _named(name: str) -> list[CatalogueEntry]:
 def _unknown(name: str) -> UnknownName:
     entries = catalogue()
     known = [e.name for e in entries] + [e.short for e in entries]
-    close = nearest(name, known + sorted({e.group for e in entries}))
+    close = did_you_mean(name, known + sorted({e.group for e in entries}))
     return UnknownName(
         kind="corpus", name=name, near=close, known="those of `adaptner corpora list`"
     )

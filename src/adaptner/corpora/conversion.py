@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from adaptner.corpora.catalogue import CatalogueEntry, find
-from adaptner.corpora.converters import FOLDERS, convert_files
+from adaptner.corpora.catalogue import CatalogueEntry, find_entry
+from adaptner.corpora.converters import FOLDER_CONVERTERS, convert_files
 from adaptner.corpora.converters.folders import ConversionProgress, no_conversion_progress
 from adaptner.corpora.fetch import Fetcher, FetchResult
-from adaptner.errors import CorpusNotToBeHad, FileMissing, RawFilesMissing
+from adaptner.errors import CorpusUnavailable, FileMissing, RawFilesMissing
 
 
 def convert_folder(
     name: str, folder: Path, fetcher: Fetcher, progress: ConversionProgress = no_conversion_progress
 ) -> tuple[list[FetchResult], Counter[str]]:
-    """``name`` is one of ``FOLDERS`` or a corpus of the catalogue. What became of each corpus, and
+    """``name`` is one of ``FOLDER_CONVERTERS`` or a corpus of the catalogue. What became of each corpus, and
     what was left out, counted by reason."""
     if not folder.is_dir():
         raise FileMissing(file=folder, hint="give the folder that the raw files are in")
-    entry = None if name in FOLDERS else find(name)
+    entry = None if name in FOLDER_CONVERTERS else find_entry(name)
     if entry is not None and not entry.conversion:
-        raise CorpusNotToBeHad(
+        raise CorpusUnavailable(
             name=entry.name,
             how="by conversion",
             reason="there is no converter for it",
             remedy=f"see `adaptner corpora list {entry.name}`",
         )
     layout = name if entry is None else str(entry.conversion["layout"])
-    if layout not in FOLDERS:
+    if layout not in FOLDER_CONVERTERS:
         assert entry is not None  # else its name, which is the layout, were in FOLDERS
         fetcher.wanted(entry)
         splits = convert_files(entry.conversion, _raw_files(entry, folder))
         return [fetcher.place(entry, splits)], Counter()
-    converted = FOLDERS[layout](folder, progress)
-    targets = [(find(corpus), splits) for corpus, splits in converted.corpora.items()]
+    converted = FOLDER_CONVERTERS[layout](folder, progress)
+    targets = [(find_entry(corpus), splits) for corpus, splits in converted.corpora.items()]
     for target, _ in targets:  # before the first is put in place
         fetcher.wanted(target)
     return [fetcher.place(target, splits) for target, splits in targets], converted.left_out

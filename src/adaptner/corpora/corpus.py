@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from adaptner.errors import AmbiguousSplit, CorpusIncomplete, FileMissing
 from adaptner.files import digest
-from adaptner.formats import FORMATS, find
-from adaptner.text.alignment import sentences_of
+from adaptner.formats import FORMATS, find_format
+from adaptner.text.alignment import to_sentences
 from adaptner.types import LabelSet, Sentence
 
 SPLITS = ("train", "dev", "test")
@@ -108,8 +108,8 @@ def split_files(folder: Path) -> dict[str, Path]:
 def _read(path: Path) -> tuple[Sentence, ...]:
     return tuple(
         sentence
-        for placed in find(path).placed(path)
-        for sentence in sentences_of(placed.document, path, placed.line)
+        for located in find_format(path).read_with_lines(path)
+        for sentence in to_sentences(located.document, path, located.line)
     )
 
 

@@ -31,7 +31,7 @@ from urllib.request import (
 )
 
 from adaptner.errors import DownloadFailed
-from adaptner.files import plain_errors
+from adaptner.files import translate_os_errors
 
 _PIECE = 1 << 16
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # answers that may be others in a moment
@@ -112,7 +112,7 @@ def _receive(response: Any, part: Path, have: int, progress: DownloadProgress) -
         raise _Passing("the server sent another part of the file than asked for")
     done = have if resumed else 0
     total = _range(response.headers)[1] if resumed else _number(response.headers["Content-Length"])
-    with plain_errors(part):
+    with translate_os_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
         with open(part, "ab" if resumed else "wb") as file:
             progress(done, total)

@@ -14,15 +14,15 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from adaptner.corpora.catalogue import CatalogueEntry, presence
-from adaptner.corpora.converters import FOLDERS, convert_files
-from adaptner.corpora.converters.sentences import Splits, rendered
+from adaptner.corpora.catalogue import CatalogueEntry, check_files
+from adaptner.corpora.converters import FOLDER_CONVERTERS, convert_files
+from adaptner.corpora.converters.sentences import Splits, to_conll_bytes
 from adaptner.corpora.corpus import SPLITS
 from adaptner.corpora.download import Downloader, DownloadProgress, no_download_progress
-from adaptner.errors import BadUsage, ChecksumMismatch, CorpusNotToBeHad, FileMissing
-from adaptner.files import atomic_file, digest, plain_errors
+from adaptner.errors import ChecksumMismatch, CorpusUnavailable, FileMissing, UsageError
+from adaptner.files import atomic_file, digest, translate_os_errors
 
-ASIDE = ".mismatch"  # the ending of a converted file that is not what it should be
+MISMATCH_ENDING = ".mismatch"  # the ending of a converted file that is not what it should be
 FetchProgress = Callable[
     [str], DownloadProgress
 ]  # the watch for the download of a file of that name
@@ -66,7 +66,7 @@ class Fetcher:
     def place(self, entry: CatalogueEntry, splits: Splits) -> FetchResult:
         """Put converted sentences in place, all of them or, if one is not right, none."""
         self.wanted(entry)
-        files = {split: rendered(sentences) for split, sentences in splits.items()}
+        files = {split: to_conll_bytes(sentences) for split, sentences in splits.items()}
         found = {split: sha256(content).hexdigest() for split, content in files.items()}
         wrong = [s for s in found if entry.sha256 and found[s] != entry.sha256.get(s)]
         if wrong and self.verify:
@@ -87,7 +87,7 @@ class Fetcher:
 
     def wanted(self, entry: CatalogueEntry) -> tuple[str, ...]:
         """The splits that are not here yet; refuses if other files stand in their place."""
-        seen = presence(entry, self.data)
+        seen = check_files(entry, self.data)
         if self.replace:
             return seen.missing + seen.changed
         if seen.changed:
@@ -98,7 +98,7 @@ class Fetcher:
             )
         if seen.unverified:
             there = entry.file(self.data, seen.unverified[0])
-            raise CorpusNotToBeHad(
+            raise CorpusUnavailable(
                 name=entry.name,
                 how=f"into {self.data}",
                 reason=f"{there} is there, and no checksum of it is known",
@@ -145,7 +145,7 @@ class Fetcher:
                         raise
                 else:
                     break
-            with plain_errors(target):
+            with translate_os_errors(target):
                 os.replace(part, target)
         return self._outcome(entry, "downloaded", tuple(entry.sha256))
 
@@ -160,7 +160,7 @@ class Fetcher:
                 self.web.download(
                     entry.url(part), kept, self.watching(f"{entry.short}/{path.name}")
                 )
-                with plain_errors(path):
+                with translate_os_errors(path):
                     os.replace(kept, path)
         splits = convert_files(entry.conversion, files)
         try:
@@ -188,15 +188,15 @@ class Fetcher:
 
     def _aside(self, entry: CatalogueEntry, split: str) -> Path:
         path = entry.file(self.data, split)
-        return path.with_name(path.name + ASIDE)
+        return path.with_name(path.name + MISMATCH_ENDING)
 
 
-def origin_of(given: str | None) -> Path | str | None:
+def parse_origin(given: str | None) -> Path | str | None:
     """The address of a mirror, a folder that is there, or None for where a corpus was published."""
     if given is None or given.lower().startswith(("http://", "https://")):
         return given
     if "://" in given:
-        raise BadUsage(
+        raise UsageError(
             problem=f"{given}: only http and https addresses can be downloaded from",
             remedy="give such an address, or a folder",
         )
@@ -214,7 +214,7 @@ def _mismatch(
     )
 
 
-def _not_to_be_had(entry: CatalogueEntry) -> CorpusNotToBeHad:
+def _not_to_be_had(entry: CatalogueEntry) -> CorpusUnavailable:
     reasons = {
         "public": ("", ""),
         "copy": (
@@ -228,11 +228,11 @@ def _not_to_be_had(entry: CatalogueEntry) -> CorpusNotToBeHad:
     reason, remedy = reasons[entry.access]
     if entry.conversion:
         remedy += f"; then: adaptner corpora convert {convert_name(entry)} FOLDER -o DATA"
-    return CorpusNotToBeHad(name=entry.name, how="by download", reason=reason, remedy=remedy)
+    return CorpusUnavailable(name=entry.name, how="by download", reason=reason, remedy=remedy)
 
 
-def _unverifiable(entry: CatalogueEntry) -> CorpusNotToBeHad:
-    return CorpusNotToBeHad(
+def _unverifiable(entry: CatalogueEntry) -> CorpusUnavailable:
+    return CorpusUnavailable(
         name=entry.name,
         how="with a checksum",
         reason="none is known, or the folder has no train, dev or test file of it",
@@ -243,4 +243,4 @@ def _unverifiable(entry: CatalogueEntry) -> CorpusNotToBeHad:
 def convert_name(entry: CatalogueEntry) -> str:
     """What `corpora convert` calls the corpus (or the set it is converted with)."""
     layout = str(entry.conversion["layout"])
-    return layout if layout in FOLDERS else entry.name
+    return layout if layout in FOLDER_CONVERTERS else entry.name

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from adaptner.types import Sentence
 
 # Shorter ones ("The results are shown in Table 1 .") recur without being taken from one another.
-SHORTEST = 40
+MIN_CHARACTERS = 40
 
 
 def fingerprint(sentence: Sentence) -> str | None:
     """What two copies of a sentence share whatever their case and spacing; None if too short."""
     bare = "".join(sentence.text.lower().split())
-    return bare if len(bare) >= SHORTEST else None
+    return bare if len(bare) >= MIN_CHARACTERS else None
 
 
 def remove_overlap(

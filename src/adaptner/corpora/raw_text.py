@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from adaptner.errors import DamagedArchive, EmptyFile, FileMissing, FileUnreadable, UnknownFormat
-from adaptner.formats.lines import decoded, opened
+from adaptner.formats.lines import decode_line, open_for_reading
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.text.tokenizer import tokenize
 
@@ -22,10 +22,10 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _TELL_EVERY = 10_000  # sentences
 _LONGEST_LINE = 1 << 24  # bytes; longer ones are cut at a space, so that memory is bounded
 
-SkippedLines = Callable[[int], None]  # told how many bytes of a file have been read
+BytesReadCallback = Callable[[int], None]  # told how many bytes of a file have been read
 
 
-def text_files(paths: Sequence[Path]) -> list[Path]:
+def find_text_files(paths: Sequence[Path]) -> list[Path]:
     """The files given and those in the folders given, in order; hidden ones are left alone."""
     found = []
     for path in paths:
@@ -43,13 +43,13 @@ def text_files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def sentences(
-    path: Path, *, tokenised: bool = True, passed: SkippedLines = lambda _: None
+def read_sentences(
+    path: Path, *, tokenised: bool = True, passed: BytesReadCallback = lambda _: None
 ) -> Iterator[str]:
     """The lines of a file with their words parted by one space; empty ones are left out.
 
     ``tokenised``: words are parted already; otherwise our tokenizer does it."""
-    for line in lines(path, passed):
+    for line in read_lines(path, passed):
         words = line.split() if tokenised else [line[a:b] for a, b in tokenize(line)]
         if words:
             yield " ".join(words)
@@ -59,7 +59,7 @@ def sentences_of_files(
     texts: Sequence[Path], progress: ProgressCallback = no_progress, *, tokenised: bool = True
 ) -> Iterator[str]:
     """The sentences of all the files, one file after another; ``watch`` is told the share read."""
-    files = text_files(texts)
+    files = find_text_files(texts)
     sizes = [path.stat().st_size for path in files]
     before = reached = count = 0
 
@@ -68,7 +68,7 @@ def sentences_of_files(
         reached = before + position
 
     for path, size in zip(files, sizes, strict=True):
-        for sentence in sentences(path, tokenised=tokenised, passed=passed):
+        for sentence in read_sentences(path, tokenised=tokenised, passed=passed):
             yield sentence
             count += 1
             if count % _TELL_EVERY == 1:
@@ -76,9 +76,9 @@ def sentences_of_files(
         before += size
 
 
-def lines(path: Path, passed: SkippedLines = lambda _: None) -> Iterator[str]:
+def read_lines(path: Path, passed: BytesReadCallback = lambda _: None) -> Iterator[str]:
     """The lines of a file, empty ones too."""
-    with opened(path) as raw, _unpacked(path, raw) as file:
+    with open_for_reading(path) as raw, _unpacked(path, raw) as file:
         rest, number = b"", 1
         while line := rest + file.readline(_LONGEST_LINE - len(rest)):
             rest = b""
@@ -89,7 +89,7 @@ def lines(path: Path, passed: SkippedLines = lambda _: None) -> Iterator[str]:
                     reason = f"line {number} holds {len(line):,} bytes without a space"
                     raise FileUnreadable(file=path, reason=reason)
                 line, rest = line[:cut], line[cut:]
-            yield decoded(line, path, number)
+            yield decode_line(line, path, number)
             number += whole
             passed(raw.tell())
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
-from adaptner.corpora.raw_text import lines
+from adaptner.corpora.raw_text import read_lines
 from adaptner.errors import TooFewSentences
-from adaptner.text.alignment import sentences_of
+from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Sentence
 
-POOL = 50  # so many batches of a text are read at a time and mixed
+BATCHES_IN_POOL = 50  # so many batches of a text are read at a time and mixed
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class RawTextFiles:
 
     def __iter__(self) -> Iterator[Sentence]:
         for path in self.paths:
-            for line in lines(path):
-                yield from sentences_of(Document(line))
+            for line in read_lines(path):
+                yield from to_sentences(Document(line))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def endless_batches(
 ) -> Iterator[list[Sentence]]:
     """Every sentence once before any comes again. A list is mixed whole, a stream with what stands
     near. Where there are fewer than ``size``, a batch has some more than once."""
-    pool = len(sentences) if isinstance(sentences, Sequence) else POOL * size
+    pool = len(sentences) if isinstance(sentences, Sequence) else BATCHES_IN_POOL * size
     queue: list[Sentence] = []
     while True:
         stream, nothing = iter(sentences), True

@@ -25,7 +25,7 @@ class SourceDomain:
     def sentences(self) -> list[Sentence]:
         return [s for sentences in self.corpora.values() for s in sentences]
 
-    def sampled(self, most: int, seed: int) -> SourceDomain:
+    def subsample(self, most: int, seed: int) -> SourceDomain:
         """At most so many sentences of each corpus, drawn by ``seed``."""
         rng = random.Random(seed)
         fewer = {name: rng.sample(s, min(most, len(s))) for name, s in self.corpora.items()}

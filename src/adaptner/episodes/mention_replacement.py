@@ -41,7 +41,7 @@ def mentions_by_label(sentences: Iterable[Sentence]) -> dict[str, list[MentionTe
     return {label: list(own) for label, own in found.items()}
 
 
-def replace_mentions(sentence: Sentence, entity: Entity, mention: MentionText) -> Sentence:
+def replace_mention(sentence: Sentence, entity: Entity, mention: MentionText) -> Sentence:
     """``mention`` in place of ``entity``, of its type; all that follows moves along."""
     start, by = entity.start, len(mention.text) - (entity.end - entity.start)
     before = [(a, b) for a, b in sentence.token_spans if b <= start]
@@ -57,7 +57,7 @@ def replace_mentions(sentence: Sentence, entity: Entity, mention: MentionText) -
     return Sentence(text, (*before, *inside, *after), tuple(entities), sentence.start)
 
 
-def with_replacements(
+def replace_some_mentions(
     sentences: Sequence[Sentence],
     known: dict[str, list[MentionText]],
     each: int,
@@ -68,7 +68,7 @@ def with_replacements(
 
     Where a sentence has fewer replacements than ``each`` (no mention at all, or no anchor), others
     are copied more often; there are fewer copies in all only where no replacement is left."""
-    possible = [list(replacements(sentence, known)) for sentence in sentences]
+    possible = [list(possible_replacements(sentence, known)) for sentence in sentences]
     take = [min(each, len(own)) for own in possible]
     missing = each * len(sentences) - sum(take)
     open_ = [i for i, own in enumerate(possible) if take[i] < len(own)]
@@ -78,7 +78,7 @@ def with_replacements(
         missing -= min(missing, len(open_))
         open_ = [i for i in open_ if take[i] < len(possible[i])]
     return [
-        replace_mentions(sentence, *chosen)
+        replace_mention(sentence, *chosen)
         for sentence, own, count in zip(sentences, possible, take, strict=True)
         for chosen in rng.sample(own, count)
     ]
@@ -89,10 +89,12 @@ def augment_sentences(
 ) -> list[Sentence]:
     """``each`` copies a sentence whose mentions are replaced by such of their type in the other
     sentences or in ``others``: the copies alone."""
-    return with_replacements(sentences, mentions_by_label([*sentences, *others]), each, rng)
+    return replace_some_mentions(sentences, mentions_by_label([*sentences, *others]), each, rng)
 
 
-def replacements(sentence: Sentence, known: dict[str, list[MentionText]]) -> Iterator[Replacement]:
+def possible_replacements(
+    sentence: Sentence, known: dict[str, list[MentionText]]
+) -> Iterator[Replacement]:
     """Every anchor pair of the sentence's mentions; a mention is no replacement of itself."""
     for entity in sentence.entities:
         for mention in known.get(entity.label, ()):

@@ -78,7 +78,7 @@ class TaskSource:
             tuple(sentences[i] for i in query),
         )
 
-    def sample_of(self, domain: int, rng: random.Random) -> tuple[Sentence, ...]:
+    def sample_sentences(self, domain: int, rng: random.Random) -> tuple[Sentence, ...]:
         """K sentences of one corpus of ``domain``: MetaNER's task, which has no query of its own."""
         _, sentences, _ = self._corpus(domain, rng)
         return tuple(rng.sample(sentences, self.k))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.metrics.significance import mean_sd
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     seconds are means. The sd of a single draw is None. ``method``, ``share`` and ``unlabelled``
     (target sentences used without labels) appear only if rows have them.
 
-    Raises ``BadUsage`` if a row lacks a field or if a draw occurs twice.
+    Raises ``UsageError`` if a row lacks a field or if a draw occurs twice.
     """
     groups: dict[tuple[Any, ...], dict[Any, Mapping[str, Any]]] = {}
     for number, row in enumerate(rows, start=1):
         missing = [name for name in _REQUIRED if name not in row]
         if missing:
-            raise BadUsage(
+            raise UsageError(
                 problem=f"result row {number} has no {', '.join(missing)}",
                 remedy=f"a row needs {', '.join(_REQUIRED)}",
             )
@@ -39,7 +39,7 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         draws = groups.setdefault(key, {})
         if row["seed"] in draws:
             amount = f"size {row['size']}" if share is None else f"share {share:g}"
-            raise BadUsage(
+            raise UsageError(
                 problem=f"result row {number} repeats {row['corpus']}, {amount}, seed {row['seed']}",
                 remedy="keep one row per draw",
             )

@@ -21,7 +21,7 @@ FORMATS: dict[str, Format] = {
     f.name: f for f in (ConllFormat(), JsonLinesFormat(), PlainTextFormat())
 }
 
-__all__ = ["FORMATS", "detect", "find", "read", "write"]
+__all__ = ["FORMATS", "detect_format", "find_format", "read", "write"]
 
 
 def read(
@@ -32,15 +32,15 @@ def read(
     ``format`` is a name from ``FORMATS``; without it the file's ending tells. ``report(line,
     repair)`` is called for each tag that had to be repaired.
     """
-    return find(path, format).read(path, report or ignore_repairs)
+    return find_format(path, format).read(path, report or ignore_repairs)
 
 
 def write(documents: Iterable[Document], path: str | Path, format: str | None = None) -> None:
     """Write a file ("-": standard output); it appears whole or, if anything fails, not at all."""
-    find(path, format).write(documents, path)
+    find_format(path, format).write(documents, path)
 
 
-def detect(path: str | Path) -> str:
+def detect_format(path: str | Path) -> str:
     """The name of the format that a file's ending tells."""
     ending = Path(path).suffix.lower()
     for known in FORMATS.values():
@@ -50,10 +50,10 @@ def detect(path: str | Path) -> str:
     raise UnknownFormat(file=path, given=given, known=_known())
 
 
-def find(path: str | Path, format: str | None = None) -> Format:
+def find_format(path: str | Path, format: str | None = None) -> Format:
     """The format called ``format``, or else the one that the ending of ``path`` tells."""
     if format is None:
-        return FORMATS[detect(path)]
+        return FORMATS[detect_format(path)]
     if format not in FORMATS:
         raise UnknownFormat(given=repr(format), known=_known())
     return FORMATS[format]

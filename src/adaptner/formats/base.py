@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adaptner.formats.lines import Problems, raise_problem
+from adaptner.formats.lines import ProblemCallback, raise_problem
 from adaptner.text.schemes import TagRepair
 from adaptner.types import Document
 
@@ -30,11 +30,11 @@ class Format(Protocol):
     name: str
     endings: tuple[str, ...]
 
-    def placed(
+    def read_with_lines(
         self,
         path: str | Path,
         report: RepairCallback = ignore_repairs,
-        problems: Problems = raise_problem,
+        problems: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
         """The documents with their lines. ``report`` hears of each repaired tag; ``problems``
         gets each error, and if it does not raise, what was at fault is left out."""
@@ -48,15 +48,15 @@ class Format(Protocol):
 
 
 class LocatingReader:
-    """``read`` for formats that have ``placed``."""
+    """``read`` for formats that have ``read_with_lines``."""
 
-    def placed(
+    def read_with_lines(
         self,
         path: str | Path,
         report: RepairCallback = ignore_repairs,
-        problems: Problems = raise_problem,
+        problems: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
         raise NotImplementedError
 
     def read(self, path: str | Path, report: RepairCallback = ignore_repairs) -> Iterator[Document]:
-        return (placed.document for placed in self.placed(path, report))
+        return (located.document for located in self.read_with_lines(path, report))

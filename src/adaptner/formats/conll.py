@@ -20,20 +20,20 @@ from adaptner.errors import (
 )
 from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
 from adaptner.formats.lines import (
-    LONGEST_LINE,
-    Problems,
+    MAX_LINE_BYTES,
+    ProblemCallback,
     bounded_lines,
-    decoded,
-    opened,
+    decode_line,
+    open_for_reading,
+    open_for_writing,
     raise_problem,
-    written,
 )
-from adaptner.text.alignment import sentences_of
-from adaptner.text.schemes import Scheme, SchemeDetector, from_bio, parse, repair, to_bio
+from adaptner.text.alignment import to_sentences
+from adaptner.text.schemes import Scheme, SchemeDetector, from_bio, parse_tag, repair_tags, to_bio
 from adaptner.types import OUTSIDE, Document, Sentence
 
 _DOCUMENT_START = "-DOCSTART-"
-LONGEST_SENTENCE = 200_000  # tokens; a file without blank lines must not fill the memory
+MAX_SENTENCE_TOKENS = 200_000  # tokens; a file without blank lines must not fill the memory
 
 
 class ConllFormat(LocatingReader):
@@ -47,13 +47,13 @@ class ConllFormat(LocatingReader):
     name = "conll"
     endings: tuple[str, ...] = (".conll", ".tsv", ".iob", ".iob2", ".bio")
 
-    def placed(
+    def read_with_lines(
         self,
         path: str | Path,
         report: RepairCallback = ignore_repairs,
-        problems: Problems = raise_problem,
+        problems: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             try:
                 scheme = _detected(file, path)
             except MixedSchemes as problem:
@@ -72,9 +72,9 @@ class ConllFormat(LocatingReader):
     def write(
         self, documents: Iterable[Document], path: str | Path, scheme: Scheme = Scheme.BIO
     ) -> None:
-        with written(path) as file:
+        with open_for_writing(path) as file:
             for number, document in enumerate(documents, start=1):
-                for sentence in sentences_of(document):
+                for sentence in to_sentences(document):
                     _refuse_unwritable(sentence, path, number)
                     for token, tag in zip(
                         sentence.tokens, from_bio(sentence.tags, scheme), strict=True
@@ -87,7 +87,7 @@ def _document(sentence: _TaggedLines, scheme: Scheme, report: RepairCallback) ->
     if sentence.all_outside():
         read = Sentence.from_tokens(sentence.tokens)
     else:
-        tags, repairs = repair(sentence.tags, scheme)
+        tags, repairs = repair_tags(sentence.tags, scheme)
         for one in repairs:
             report(sentence.lines[one.position], one)
         bio = tags if scheme is Scheme.BIO else to_bio(tags, scheme)
@@ -143,11 +143,13 @@ def _detected(file: BinaryIO, path: str | Path) -> Scheme:
         raise MixedSchemes(file=path, evidence=problem.facts["evidence"]) from None
 
 
-def _sentences(file: BinaryIO, path: str | Path, problems: Problems) -> Iterator[_TaggedLines]:
+def _sentences(
+    file: BinaryIO, path: str | Path, problems: ProblemCallback
+) -> Iterator[_TaggedLines]:
     columns = _Columns(path)
     for first_line, block in _blocks(file):
-        if len(block) > LONGEST_SENTENCE:
-            problems(SentenceTooLong(file=path, line=first_line, most=f"{LONGEST_SENTENCE:,}"))
+        if len(block) > MAX_SENTENCE_TOKENS:
+            problems(SentenceTooLong(file=path, line=first_line, most=f"{MAX_SENTENCE_TOKENS:,}"))
             yield _TaggedLines(spoiled=True)
             continue
         sound = columns.of_sound_block(block)
@@ -170,20 +172,24 @@ def _blocks(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
                 block = []
         elif not block:
             first, block = number, [raw]
-        elif len(block) <= LONGEST_SENTENCE:
+        elif len(block) <= MAX_SENTENCE_TOKENS:
             block.append(raw)
     if block:
         yield first, block
 
 
 def _line_by_line(
-    block: Sequence[bytes], first_line: int, path: str | Path, columns: _Columns, problems: Problems
+    block: Sequence[bytes],
+    first_line: int,
+    path: str | Path,
+    columns: _Columns,
+    problems: ProblemCallback,
 ) -> Iterator[_TaggedLines]:
     """Slow, but knows the place of every fault."""
     sentence = _TaggedLines()
     for number, raw in enumerate(block, start=first_line):
         try:
-            pair = columns.token_and_tag(decoded(raw, path, number), number)
+            pair = columns.token_and_tag(decode_line(raw, path, number), number)
         except AdaptnerError as problem:
             sentence.spoiled = True
             problems(problem)
@@ -211,7 +217,7 @@ class _Columns:
     def of_sound_block(self, block: Sequence[bytes]) -> tuple[list[str], list[str]] | None:
         """Tokens and tags of a block in which all is as in the lines before; None if unsure."""
         raw = b"".join(block)
-        if len(raw) > LONGEST_LINE:  # perhaps in one line
+        if len(raw) > MAX_LINE_BYTES:  # perhaps in one line
             return None
         try:
             text = raw.decode("utf-8")
@@ -260,7 +266,7 @@ class _Columns:
             raise TooFewColumns(file=self._path, line=number)
         if tag not in self._known_tags:
             try:
-                parse(tag)
+                parse_tag(tag)
             except UnknownTag:
                 raise UnknownTag(file=self._path, line=number, tag=tag) from None
             self._known_tags.add(tag)

@@ -13,7 +13,14 @@ from typing import IO, Any
 from adaptner.errors import AdaptnerError, BadEntity, BadJson, EmptyFile
 from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
 from adaptner.formats.chunks import DocumentChunk
-from adaptner.formats.lines import Problems, bounded_lines, decoded, opened, raise_problem, written
+from adaptner.formats.lines import (
+    ProblemCallback,
+    bounded_lines,
+    decode_line,
+    open_for_reading,
+    open_for_writing,
+    raise_problem,
+)
 from adaptner.types import Document, Entity, Span
 
 
@@ -28,17 +35,17 @@ class JsonLinesFormat(LocatingReader):
     name = "jsonl"
     endings: tuple[str, ...] = (".jsonl", ".ndjson")
 
-    def placed(
+    def read_with_lines(
         self,
         path: str | Path,
         report: RepairCallback = ignore_repairs,
-        problems: Problems = raise_problem,
+        problems: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
         empty = True
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             for number, raw in bounded_lines(file):
                 try:
-                    line = decoded(raw, path, number)
+                    line = decode_line(raw, path, number)
                     if not line.strip():
                         continue
                     empty = False
@@ -53,15 +60,15 @@ class JsonLinesFormat(LocatingReader):
             problems(EmptyFile(file=path, unit="line of JSON"))
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None:
-        self.write_parts(map(DocumentChunk, documents), path)
+        self.write_chunks(map(DocumentChunk, documents), path)
 
-    def write_parts(self, parts: Iterable[DocumentChunk], path: str | Path) -> None:
+    def write_chunks(self, parts: Iterable[DocumentChunk], path: str | Path) -> None:
         """The same for documents that come in parts: nothing is held but the part in hand."""
-        with written(path) as file:
-            write_lines(parts, file)
+        with open_for_writing(path) as file:
+            write_json_lines(parts, file)
 
 
-def write_lines(parts: Iterable[DocumentChunk], file: IO[str]) -> None:
+def write_json_lines(parts: Iterable[DocumentChunk], file: IO[str]) -> None:
     each = iter(parts)
     for first in each:
         if first.last:
@@ -115,7 +122,7 @@ def _json(value: object) -> str:
 class _Line:
     """One line on its way to a document."""
 
-    def __init__(self, path: str | Path, number: int, problems: Problems) -> None:
+    def __init__(self, path: str | Path, number: int, problems: ProblemCallback) -> None:
         self._path = path
         self._number = number
         self._problems = problems

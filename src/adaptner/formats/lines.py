@@ -27,10 +27,10 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _SPOOL_IN_MEMORY = 1 << 24
 # A document on one line is held whole, a few times over; more than this would not stay within 500 MB.
-LONGEST_LINE = 1 << 24
+MAX_LINE_BYTES = 1 << 24
 _PIECE = 1 << 16
 
-Problems = Callable[[AdaptnerError], None]
+ProblemCallback = Callable[[AdaptnerError], None]
 
 
 def raise_problem(problem: AdaptnerError) -> NoReturn:
@@ -39,7 +39,7 @@ def raise_problem(problem: AdaptnerError) -> NoReturn:
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[BinaryIO]:
+def open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
     """The file at ``path`` for reading, from its start and rewindable even if it is a pipe."""
     if str(path) == STANDARD:
         with _spooled(sys.stdin.buffer) as file:
@@ -68,7 +68,7 @@ def _spooled(source: BinaryIO) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def written(path: str | Path) -> Iterator[IO[str]]:
+def open_for_writing(path: str | Path) -> Iterator[IO[str]]:
     """A file to write to that is put in place, or sent to standard output, only when complete."""
     if str(path) != STANDARD:
         with atomic_file(path) as file:
@@ -88,9 +88,9 @@ def bounded_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """The lines and their numbers, from 1; of one that is too long (``decoded`` refuses it) the
     beginning."""
     number = 0
-    while raw := file.readline(LONGEST_LINE + 1):
+    while raw := file.readline(MAX_LINE_BYTES + 1):
         number += 1
-        rest = raw if len(raw) > LONGEST_LINE else b""
+        rest = raw if len(raw) > MAX_LINE_BYTES else b""
         while rest and not rest.endswith(b"\n"):
             rest = file.readline(_PIECE)
         yield number, raw
@@ -113,13 +113,13 @@ def line_pieces(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
             number, before = number + 1, 0
 
 
-def decoded(
+def decode_line(
     raw: bytes, file: str | Path, line: int, *, keep_end: bool = False, before: int = 0
 ) -> str:
     """The text of one line as read from the file, by default without its line end. ``before``: the
     bytes of the line that went before, if this is a piece of it."""
-    if len(raw) > LONGEST_LINE:
-        raise LineTooLong(file=file, line=line, most=f"{LONGEST_LINE >> 20} MB")
+    if len(raw) > MAX_LINE_BYTES:
+        raise LineTooLong(file=file, line=line, most=f"{MAX_LINE_BYTES >> 20} MB")
     if line == 1 and not before and raw.startswith(_BOM):
         raw = raw[len(_BOM) :]
     if not keep_end:

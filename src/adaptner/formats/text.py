@@ -9,7 +9,14 @@ from typing import BinaryIO
 from adaptner.errors import AdaptnerError, EmptyFile, EntityNotRepresentable
 from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
 from adaptner.formats.chunks import DocumentChunk
-from adaptner.formats.lines import Problems, decoded, line_pieces, opened, raise_problem, written
+from adaptner.formats.lines import (
+    ProblemCallback,
+    decode_line,
+    line_pieces,
+    open_for_reading,
+    open_for_writing,
+    raise_problem,
+)
 from adaptner.text.chunks import split_into_chunks
 from adaptner.types import Document
 
@@ -23,22 +30,22 @@ class PlainTextFormat(LocatingReader):
     name = "text"
     endings: tuple[str, ...] = (".txt",)
 
-    def placed(
+    def read_with_lines(
         self,
         path: str | Path,
         report: RepairCallback = ignore_repairs,
-        problems: Problems = raise_problem,
+        problems: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             if _is_sound(file, path, problems):
                 yield LocatedDocument(1, Document("".join(_pieces(file, path))))
 
-    def parts(
-        self, path: str | Path, problems: Problems = raise_problem
+    def read_chunks(
+        self, path: str | Path, problems: ProblemCallback = raise_problem
     ) -> Iterator[DocumentChunk]:
         """The document in parts, so that a file of any size can be read. All of it is looked at
         before the first one comes."""
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             if not _is_sound(file, path, problems):
                 return
             start = 0
@@ -47,7 +54,7 @@ class PlainTextFormat(LocatingReader):
                 start += len(text)
 
     def write(self, documents: Iterable[Document], path: str | Path) -> None:
-        with written(path) as file:
+        with open_for_writing(path) as file:
             for number, document in enumerate(documents, start=1):
                 if document.entities:
                     raise EntityNotRepresentable(
@@ -61,12 +68,12 @@ class PlainTextFormat(LocatingReader):
                 file.write(document.text)
 
 
-def _is_sound(file: BinaryIO, path: str | Path, problems: Problems) -> bool:
+def _is_sound(file: BinaryIO, path: str | Path, problems: ProblemCallback) -> bool:
     """Whether all of it is text; back to its beginning."""
     spoiled, empty = False, True
     for line, before, raw in line_pieces(file):
         try:
-            text = decoded(raw, path, line, keep_end=True, before=before)
+            text = decode_line(raw, path, line, keep_end=True, before=before)
             empty = empty and not text.strip()
         except AdaptnerError as problem:
             problems(problem)
@@ -79,4 +86,4 @@ def _is_sound(file: BinaryIO, path: str | Path, problems: Problems) -> bool:
 
 def _pieces(file: BinaryIO, path: str | Path) -> Iterator[str]:
     for line, before, raw in line_pieces(file):
-        yield decoded(raw, path, line, keep_end=True, before=before)
+        yield decode_line(raw, path, line, keep_end=True, before=before)

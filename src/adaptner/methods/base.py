@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.corpora.sources import SourceDomain
-from adaptner.errors import BadConfiguration, MethodDoesNotFit
+from adaptner.errors import BadConfiguration, IncompatibleMethod
 from adaptner.models.base import Base
 from adaptner.models.mentions import HeldOutPredictions
 from adaptner.models.tagger import Tagger
@@ -109,7 +109,7 @@ class Method(ABC):
             ("encoder", base.model.encoder.kind, self.encoders),
         ):
             if found not in fit:
-                raise MethodDoesNotFit(
+                raise IncompatibleMethod(
                     method=self.name,
                     base=base.method,
                     reason=f"its {what} is {found}, not {' or '.join(fit)}",

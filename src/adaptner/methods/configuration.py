@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML
+from adaptner.errors import BadConfiguration, FileMissing, InvalidToml, UsageError
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.base import Method
@@ -55,7 +55,7 @@ def without_labels(chosen: Method) -> Method:
     """The method as it learns with no labelled sentence of the target."""
     if not chosen.zero_shot:
         able = ", ".join(name for name, kind in methods().items() if kind.zero_shot)
-        raise BadUsage(
+        raise UsageError(
             problem=f"{chosen.name} needs labelled sentences of the target",
             remedy=f"give them instead of --zero-shot, or name one of these with --method: {able}",
         )
@@ -83,4 +83,4 @@ def read_settings(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise NotTOML(file=file, field="TOML", reason=str(error)) from error
+        raise InvalidToml(file=file, field="TOML", reason=str(error)) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 
 from adaptner.adaptation.fine_tune import fine_tune
-from adaptner.errors import MethodDoesNotFit
+from adaptner.errors import IncompatibleMethod
 from adaptner.methods.base import AdaptRequest
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
@@ -44,7 +44,7 @@ class InDomain(SupervisedMethod):
             what = "word vectors"
         if base.facts["iterations"]:
             know = "know" if what.endswith("s") else "knows"
-            raise MethodDoesNotFit(
+            raise IncompatibleMethod(
                 method=self.name, base=base.method, reason=f"its {what} {know} the sources"
             )
 

@@ -100,7 +100,7 @@ class MetaNER(SourcePretrainedMethod):
                     for _ in range(config.inner_steps)
                 ),
             ]
-            drawn = [([tasks.sample_of(d, rng) for d in own], own) for own in domains]
+            drawn = [([tasks.sample_sentences(d, rng) for d in own], own) for own in domains]
             batches, rows = scene.batches(*drawn)
             chosen = [
                 DomainBatch(

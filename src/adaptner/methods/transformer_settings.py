@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.methods.base import Method
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig
 from adaptner.nn.encoders.transformer.pretrained import download_pretrained, find_folder
@@ -25,7 +25,7 @@ ADAPTATION: dict[str, Any] = {
 def transformer_settings(kind: type[Method], name: str) -> dict[str, Any]:
     """As overrides of the method's configuration; what it has no use for is left out."""
     if "transformer" not in kind.encoders:
-        raise BadUsage(
+        raise UsageError(
             problem=f"--encoder: {kind.name} is made for a recurrent encoder and takes no transformer",
             remedy="leave out --encoder, or name another method",
         )
@@ -47,13 +47,13 @@ def check_encoder(
     encoder = getattr(method.config, "encoder", None)
     if not isinstance(encoder, TransformerConfig):
         if download:
-            raise BadUsage(
+            raise UsageError(
                 problem="--download: no transformer is named", remedy="name it with --encoder"
             )
         return
     for option, given in (("--vectors", vectors), ("--start", start)):
         if given is not None:
-            raise BadUsage(
+            raise UsageError(
                 problem=f"{option} has no use with a transformer, which has vectors of its own",
                 remedy=f"leave out {option}, or the transformer",
             )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from adaptner.errors import BadUsage, ExtraMissing
+from adaptner.errors import ExtraMissing, UsageError
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _differences(first: Sequence[float], second: Sequence[float], at_least: int)
 
 def _require(condition: bool, problem: str) -> None:
     if not condition:
-        raise BadUsage(problem=problem, remedy="give one value per draw for each method")
+        raise UsageError(problem=problem, remedy="give one value per draw for each method")
 
 
 def _scipy_stats() -> ModuleType:

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptner.errors import AdaptnerError, UnknownBase, nearest
+from adaptner.errors import AdaptnerError, UnknownBase, did_you_mean
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST, Manifest, read_manifest
 
@@ -69,7 +69,7 @@ def base_folder(base: str | Path) -> Path:
     if str(base) in known:
         return known[str(base)]
     raise UnknownBase(
-        name=str(base), near=nearest(str(base), list(known)), known=", ".join(known) or "none"
+        name=str(base), near=did_you_mean(str(base), list(known)), known=", ".join(known) or "none"
     )
 
 

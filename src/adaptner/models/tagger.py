@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.files import atomic_folder
-from adaptner.formats.chunks import chunks_of, chunks_of_document
+from adaptner.formats.chunks import group_chunks, split_document
 from adaptner.models.assessment import Assessment
 from adaptner.models.mentions import PredictedMention, mentions_of
 from adaptner.models.storage import (
@@ -29,7 +29,7 @@ from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.nn.model import DECODERS, Decoder, ModelShape, tag_scores
-from adaptner.text.alignment import sentences_of
+from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity, LabelSet, Sentence
 from adaptner.version import __version__
 
@@ -82,7 +82,9 @@ class Tagger(nn.Module):
         """Entities of each text, offsets into that text, each with a score: the probability that it is
         right, borders and label."""
         if isinstance(texts, str):
-            raise BadUsage(problem="predict takes a list of texts", remedy="write predict([text])")
+            raise UsageError(
+                problem="predict takes a list of texts", remedy="write predict([text])"
+            )
         return list(self.stream(Document(text) for text in texts))
 
     def predict_documents(self, documents: Sequence[Document]) -> list[list[Entity]]:
@@ -91,10 +93,10 @@ class Tagger(nn.Module):
     def stream(self, documents: Iterable[Document]) -> Iterator[list[Entity]]:
         """Entities of each document. Some are read ahead, never all: there may be any number."""
         found: list[Entity] = []
-        for chunk in chunks_of(
-            part for document in documents for part in chunks_of_document(document)
+        for chunk in group_chunks(
+            part for document in documents for part in split_document(document)
         ):
-            sentences = [sentences_of(part.document) for part in chunk]
+            sentences = [to_sentences(part.document) for part in chunk]
             tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
             for part, own in zip(chunk, sentences, strict=True):
                 for sentence, entities in zip(own, tagged, strict=False):  # other parts' follow

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.sources import source_domains
-from adaptner.errors import BadUsage, OutputExists, RunNotResumable
+from adaptner.errors import OutputExists, RunNotResumable, UsageError
 from adaptner.files import atomic_file, digest
 from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
@@ -98,11 +98,11 @@ def _check_beside(method: Method, begun: Base | None) -> None:
     """A second θ is used by ``named`` alone, and must look like the first."""
     if begun is None or begun.method != NAMED:
         problem = "--beside: there is no base of the method named to put it beside"
-        raise BadUsage(problem=problem, remedy="name one with --start, for example biomedical")
+        raise UsageError(problem=problem, remedy="name one with --start, for example biomedical")
     shape = method.config.shape() if isinstance(method, SourcePretrainedMethod) else None
     if method.name == NAMED or shape != begun.model.shape:
         problem = f"--beside: what {method.name} learns is no second encoder of such a base"
-        raise BadUsage(problem=problem, remedy="learn with --method finetuning")
+        raise UsageError(problem=problem, remedy="learn with --method finetuning")
 
 
 def finished(folder: Path, settings: Mapping[str, object]) -> Base:
@@ -120,7 +120,7 @@ def check_folder(folder: Path, resume: bool) -> None:
     if folder.is_dir() and not ours and any(folder.iterdir()):
         raise OutputExists(file=folder, kind="a run of ours")
     if (folder / checkpoint.FILE).exists() and not resume:
-        raise BadUsage(
+        raise UsageError(
             problem=f"{folder} holds an unfinished run",
             remedy="add --resume to go on with it, or remove the folder to start afresh",
         )

@@ -18,8 +18,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 
-from adaptner.corpora.raw_text import sentences_of_files, text_files
-from adaptner.errors import BadUsage
+from adaptner.corpora.raw_text import find_text_files, sentences_of_files
+from adaptner.errors import UsageError
 from adaptner.files import digest
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST
@@ -89,7 +89,7 @@ def pretrain_on_text(
 ) -> Base:
     """Train on ``texts`` (streamed; one tokenised sentence a line) and save the base in ``folder``."""
     check_folder(folder, resume)
-    files = text_files(texts)
+    files = find_text_files(texts)
     settings = {
         "version": __version__,
         "config": config.model_dump(mode="json"),
@@ -120,7 +120,7 @@ def pretrain_on_text(
         if not gazetteer.names:
             problem = f"no name in {files[0]} is said of {LEAST} different things"
             remedy = 'give more text with words such as "diseases such as asthma", or no --names'
-            raise BadUsage(problem=problem, remedy=remedy)
+            raise UsageError(problem=problem, remedy=remedy)
         lessons["naming"] = LabelNameObjective(encoder.width, gazetteer, generator)
     if teacher is not None:
         lessons["following"] = DistillationObjective(

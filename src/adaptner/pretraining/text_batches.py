@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from adaptner.corpora.raw_text import sentences
+from adaptner.corpora.raw_text import read_sentences
 from adaptner.errors import EmptyFile
 from adaptner.types import Sentence
 
@@ -40,7 +40,7 @@ def repeat_stream(files: Sequence[Path], longest: int, rng: random.Random) -> It
 def _endless(path: Path, longest: int) -> Iterator[Sentence]:
     while True:
         none = True
-        for line in sentences(path):
+        for line in read_sentences(path):
             sentence = _sentence(line.split(" ")[:longest])
             if len(sentence) > 1:  # a lone word has no context
                 none = False

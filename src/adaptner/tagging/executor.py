@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from adaptner.formats.chunks import DocumentChunk, chunks_of
+from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
 
 Chunk = Sequence[Document]
@@ -26,7 +26,7 @@ def with_entities(crew: TaggingExecutor, parts: Iterable[DocumentChunk]) -> Iter
     waiting: deque[list[DocumentChunk]] = deque()
 
     def chunks() -> Iterator[Chunk]:
-        for chunk in chunks_of(parts):
+        for chunk in group_chunks(parts):
             waiting.append(chunk)
             yield [part.document for part in chunk]
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from adaptner.errors import BadUsage, OutputExists, ResultsOfAnother
+from adaptner.errors import ForeignResults, OutputExists, UsageError
 from adaptner.files import atomic_file
 from adaptner.formats import FORMATS
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.lines import STANDARD
 from adaptner.tagging.input_files import File, InputFiles
-from adaptner.tagging.writers import PAGE, write_parts
+from adaptner.tagging.writers import PAGE, write_chunks
 
 NOTE = "tagged-by.json"
 
@@ -45,7 +45,7 @@ class OutputFolder:
         for path, own in groupby(parts, key=lambda part: part.file):
             try:
                 sound = _all_sound(own, path, source)
-                write_parts(sound, self._places[path], self._target, labels, note)
+                write_chunks(sound, self._places[path], self._target, labels, note)
             except _FileAtFault:
                 continue
 
@@ -54,7 +54,7 @@ class OutputFolder:
         owner: dict[str, str] = {}
         for file in files:
             if file.path == STANDARD:
-                raise BadUsage(
+                raise UsageError(
                     problem="standard input has no name for its result in a folder",
                     remedy="name files or folders, or a file with -o",
                 )
@@ -63,7 +63,7 @@ class OutputFolder:
                 self._folder, name if name.endswith(self._ending) else f"{name}{self._ending}"
             )
             if owner.setdefault(place, file.path) != file.path:
-                raise BadUsage(
+                raise UsageError(
                     problem=f"{owner[place]} and {file.path} would both be tagged into {place}",
                     remedy="tag them into two folders",
                 )
@@ -80,7 +80,7 @@ class OutputFolder:
         except ValueError:
             before = None
         if before != self._made_by:
-            raise ResultsOfAnother(file=self._folder)
+            raise ForeignResults(file=self._folder)
 
     def _is_done(self, file: File) -> bool:
         try:

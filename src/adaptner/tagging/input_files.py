@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptner.errors import AdaptnerError, EmptyFile
-from adaptner.formats import FORMATS, find
-from adaptner.formats.chunks import DocumentChunk, chunks_of_document
-from adaptner.formats.lines import STANDARD, Problems
+from adaptner.formats import FORMATS, find_format
+from adaptner.formats.chunks import DocumentChunk, split_document
+from adaptner.formats.lines import STANDARD, ProblemCallback
 from adaptner.formats.text import PlainTextFormat
 
 ENDINGS = tuple(sorted({ending for format in FORMATS.values() for ending in format.endings}))
@@ -28,7 +28,7 @@ class File:
 class InputFiles:
     """Files at fault are reported and counted, as are lines at fault; the rest goes on."""
 
-    def __init__(self, names: Sequence[str], format: str | None, report: Problems) -> None:
+    def __init__(self, names: Sequence[str], format: str | None, report: ProblemCallback) -> None:
         self._names, self._format, self._report = names, format, report
         self.documents = self.problems = 0
         self.faulty: set[str] = set()  # files with a problem
@@ -63,21 +63,21 @@ class InputFiles:
                 self._complain(problem, file.path)
 
     def _parts(self, path: str) -> Iterator[DocumentChunk]:
-        format = find(path, self._format or ("text" if path == STANDARD else None))
+        format = find_format(path, self._format or ("text" if path == STANDARD else None))
 
         def report(problem: AdaptnerError) -> None:
             self._complain(problem, path)
 
         if isinstance(format, PlainTextFormat):
             name = "" if path == STANDARD else path
-            for part in format.parts(path, report):
+            for part in format.read_chunks(path, report):
                 yield replace(part, document=replace(part.document, id=name), file=path)
             return
-        for placed in format.placed(path, problems=report):
-            document = placed.document
+        for located in format.read_with_lines(path, problems=report):
+            document = located.document
             if not document.id and path != STANDARD:
-                document = replace(document, id=f"{path}:{placed.line}")
-            for part in chunks_of_document(document):
+                document = replace(document, id=f"{path}:{located.line}")
+            for part in split_document(document):
                 yield replace(part, file=path)
 
     def _complain(self, problem: AdaptnerError, path: str) -> None:

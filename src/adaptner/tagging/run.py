@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.files import digest
-from adaptner.formats import find
+from adaptner.formats import find_format
 from adaptner.formats.chunks import DocumentChunk
-from adaptner.formats.lines import STANDARD, Problems, raise_problem
+from adaptner.formats.lines import STANDARD, ProblemCallback, raise_problem
 from adaptner.tagging.executor import TaggingExecutor, with_entities
 from adaptner.tagging.folder import OutputFolder
 from adaptner.tagging.input_files import InputFiles
-from adaptner.tagging.writers import PAGE, target_of, write_parts
+from adaptner.tagging.writers import PAGE, target_of, write_chunks
 
 Show = Callable[[Iterator[DocumentChunk], tuple[str, ...]], None]
 
@@ -40,7 +40,7 @@ def tag_files(
     to: str | None = None,
     jobs: int = 1,
     ray: str | None = None,
-    report: Problems = raise_problem,
+    report: ProblemCallback = raise_problem,
     show: Show | None = None,
 ) -> TaggingSummary:
     """Tag files and folders into one file, or, if ``output`` is a folder or ends in a slash, into a
@@ -60,11 +60,13 @@ def tag_files(
     target = to or ("jsonl" if into_folder else target_of(output))
     for format in (from_, None if target == PAGE or show is not None else target):
         if format is not None:
-            find(STANDARD, format)  # an unknown name is a wrong call, not a fault of some file
+            find_format(
+                STANDARD, format
+            )  # an unknown name is a wrong call, not a fault of some file
     if jobs < 1:
-        raise BadUsage(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
+        raise UsageError(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
     if ray is not None and jobs > 1:
-        raise BadUsage(problem="--jobs and --ray together", remedy="give one of the two")
+        raise UsageError(problem="--jobs and --ray together", remedy="give one of the two")
     crew, labels = _crew(Path(model), jobs, ray)
     note = f"{', '.join(labels)}, found by {model}"
     source = InputFiles([str(name) for name in named], from_, report)
@@ -82,7 +84,7 @@ def tag_files(
             if show is not None:
                 show(every_part, labels)
             else:
-                write_parts(every_part, output, target, labels, note)
+                write_chunks(every_part, output, target, labels, note)
     return TaggingSummary(source.documents, 0, source.problems)
 
 

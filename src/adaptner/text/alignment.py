@@ -12,7 +12,7 @@ from adaptner.text.tokenizer import tokenize
 from adaptner.types import Document, Entity, Sentence, Span
 
 
-def sentences_of(
+def to_sentences(
     document: Document, file: str | Path | None = None, line: int | None = None
 ) -> list[Sentence]:
     """The tokenised sentences of ``document``; a pre-tokenised document is one sentence.
@@ -45,7 +45,7 @@ def sentences_of(
     return sentences
 
 
-def problems_of(
+def find_problems(
     document: Document, file: str | Path | None = None, line: int | None = None
 ) -> list[AdaptnerError]:
     """All that keeps ``document`` from being cut into sentences, where sentences_of raises one."""

@@ -14,7 +14,7 @@ CHUNK_CHARACTERS = (
     100_000  # characters: some hundred sentences, enough to fill batches of like length
 )
 # A "sentence" longer than this is cut between two words: no prose has one, and memory is bounded.
-LONGEST = 250_000
+MAX_CHUNK_CHARACTERS = 250_000
 _LOOKED_AT = 10_000  # characters at the end of a stretch where a sentence's end is looked for
 _SURE = 1_000  # from either end of what is looked at; the widest parenthesis has 600
 
@@ -38,7 +38,7 @@ def split_into_chunks(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
     yield "".join(held), True
 
 
-def blocks_of(text: str) -> Iterator[str]:
+def text_blocks(text: str) -> Iterator[str]:
     for at in range(0, len(text), CHUNK_CHARACTERS):
         yield text[at : at + CHUNK_CHARACTERS]
 
@@ -53,7 +53,14 @@ def _cut(text: str) -> int:
                 break
             if start <= len(tail) - _SURE:
                 return first + start
-    if len(text) < LONGEST:
+    if len(text) < MAX_CHUNK_CHARACTERS:
         return 0
-    blank = next((at for at in range(LONGEST, LONGEST // 2, -1) if text[at - 1].isspace()), 0)
-    return blank or LONGEST
+    blank = next(
+        (
+            at
+            for at in range(MAX_CHUNK_CHARACTERS, MAX_CHUNK_CHARACTERS // 2, -1)
+            if text[at - 1].isspace()
+        ),
+        0,
+    )
+    return blank or MAX_CHUNK_CHARACTERS

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from adaptner.text.label_names import name_of, singular
+from adaptner.text.label_names import normalise_name, singular
 
 _END_WORDS = """
 the a an of in on for to with by from at as is are was were be been being which that this these
@@ -84,7 +84,7 @@ def _pairs(name: Sequence[str], instances: Sequence[Sequence[str]]) -> Iterator[
     """The name's last word ("line") and its last two ("cell line") are both names of the instances."""
     for length in (1, 2):
         if len(name) >= length:
-            called = name_of(name[-length:])
+            called = normalise_name(name[-length:])
             for instance in instances:
                 said = " ".join(instance)
                 if len(said) > 1 and any(c.isalpha() for c in said):

@@ -17,21 +17,21 @@ _KINDS = (
 )
 
 
-def words_of(label: str) -> list[str]:
+def label_words(label: str) -> list[str]:
     """
-    >>> words_of("CellLine"), words_of("Gene_or_gene_product"), words_of("DNAVariant")
+    >>> label_words("CellLine"), label_words("Gene_or_gene_product"), label_words("DNAVariant")
     (['cell', 'line'], ['gene', 'or', 'gene', 'product'], ['dna', 'variant'])
     """
     return [word.lower() for word in _WORD.findall(_CAPITAL.sub(" ", label))]
 
 
-def name_of(words: Sequence[str]) -> str:
+def normalise_name(words: Sequence[str]) -> str:
     """As it is looked up: lower case, the last word in the singular."""
     lower = [word.lower() for word in words]
     return " ".join([*lower[:-1], singular(lower[-1])])
 
 
-def same_kind(name: str) -> tuple[str, ...]:
+def equivalent_names(name: str) -> tuple[str, ...]:
     """The names under which corpora mark the same things, itself among them."""
     return next((names for names in _KINDS if name in names), (name,))
 

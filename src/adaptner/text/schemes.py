@@ -33,8 +33,8 @@ class TagRepair:
     """A tag that was not as its scheme wants it, and what it was taken for."""
 
     position: int
-    was: str
-    now: str
+    found: str
+    corrected: str
     reason: str
 
 
@@ -46,7 +46,7 @@ class _Mention:
 
 
 @lru_cache(maxsize=4096)  # a file has few different tags, each many times
-def parse(tag: str, default_label: str = DEFAULT_LABEL) -> tuple[str, str]:
+def parse_tag(tag: str, default_label: str = DEFAULT_LABEL) -> tuple[str, str]:
     """('B', 'Gene') for 'B-Gene', ('B', default_label) for a plain 'B', ('O', '') for 'O'."""
     if tag == OUTSIDE:
         return OUTSIDE, ""
@@ -70,7 +70,7 @@ def from_bio(
     return _written(_mentions(parsed), len(parsed), scheme)
 
 
-def repair(
+def repair_tags(
     tags: Sequence[str], scheme: Scheme, *, default_label: str = DEFAULT_LABEL
 ) -> tuple[list[str], list[TagRepair]]:
     """``tags`` as well-formed ``scheme``, and each change. A label for a plain tag is no change."""
@@ -84,7 +84,7 @@ def repair(
     return written, repairs
 
 
-def detect(sequences: Iterable[Sequence[str]]) -> Scheme:
+def detect_scheme(sequences: Iterable[Sequence[str]]) -> Scheme:
     """The scheme of a file's tags; BIO where nothing tells.
 
     B where no mention of the same type stands just before is BIO, as IOB1 has no use for it; a
@@ -115,7 +115,7 @@ class SchemeDetector:
         """One sentence; ``places`` says where each tag stands."""
         if self._learns_nothing_from(set(tags)):
             return
-        parsed = [parse(tag) for tag in tags]
+        parsed = [parse_tag(tag) for tag in tags]
         before: _Mention | None = None
         for mention in _mentions(parsed):
             adjacent = before is not None and before.last + 1 == mention.first
@@ -132,7 +132,7 @@ class SchemeDetector:
 
     def _learns_nothing_from(self, tags: set[str]) -> bool:
         """True for most sentences of a file, which makes detection cheap."""
-        prefixes = {parse(tag)[0] for tag in tags}
+        prefixes = {parse_tag(tag)[0] for tag in tags}
         settled_unless_closed = self._needless_b and self._left_open is not None
         return prefixes <= {OUTSIDE} or (settled_unless_closed and not prefixes & {"E", "S"})
 
@@ -149,7 +149,7 @@ class SchemeDetector:
 
 
 def _parsed(tags: Sequence[str], scheme: Scheme, default_label: str) -> list[tuple[str, str]]:
-    parsed = [parse(tag, default_label) for tag in tags]
+    parsed = [parse_tag(tag, default_label) for tag in tags]
     for (prefix, _), tag in zip(parsed, tags, strict=True):
         if prefix != OUTSIDE and prefix not in scheme.prefixes:
             raise MixedSchemes(evidence=f"{tag} among {scheme.value} tags")

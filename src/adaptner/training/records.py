@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptner.files import atomic_file, plain_errors
+from adaptner.files import atomic_file, translate_os_errors
 
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
@@ -31,13 +31,13 @@ class MetricsFile:
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115
 
     def add(self, **record: Any) -> None:
-        with plain_errors(self._path):
+        with translate_os_errors(self._path):
             self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     def flush(self) -> None:
-        with plain_errors(self._path):
+        with translate_os_errors(self._path):
             self._file.flush()
 
     def close(self) -> None:
-        with plain_errors(self._path):
+        with translate_os_errors(self._path):
             self._file.close()

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from adaptner.corpora.raw_text import sentences_of_files, text_files
-from adaptner.errors import BadUsage, EmptyFile, EmptyVocabulary, ExtraMissing
+from adaptner.corpora.raw_text import find_text_files, sentences_of_files
+from adaptner.errors import EmptyFile, EmptyVocabulary, ExtraMissing, UsageError
 from adaptner.progress import ProgressCallback, Shown, no_progress
 from adaptner.vectors.cooccurrence import contexts, count_cooccurrences
 from adaptner.vectors.factorisation import leading_eigenvectors, shifted_mutual_information
@@ -57,8 +57,8 @@ def train_count_vectors(
         raise ExtraMissing(what="vectors count", package="scipy", extra="vectors") from error
     if output.suffix != ENDING or output.is_dir():
         problem = f"-o {output}: the vectors go into a file ending in {ENDING}"
-        raise BadUsage(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
-    files = text_files(texts)
+        raise UsageError(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
+    files = find_text_files(texts)
     facts = {"tokens": 0, "sentences": 0}
     state = sha256()
 

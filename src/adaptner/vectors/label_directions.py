@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptner.text.label_names import name_of, words_of
+from adaptner.text.label_names import label_words, normalise_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,6 @@ class LabelDirections:
 
 def row_of(label: str, rows: Mapping[str, int]) -> int | None:
     """Of the longest end of the label that is a name in ``rows``."""
-    words = words_of(label)
-    found = (rows.get(name_of(words[start:])) for start in range(len(words)))
+    words = label_words(label)
+    found = (rows.get(normalise_name(words[start:])) for start in range(len(words)))
     return next((row for row in found if row is not None), None)

@@ -20,13 +20,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adaptner.corpora.raw_text import sentences_of_files, text_files
+from adaptner.corpora.raw_text import find_text_files, sentences_of_files
 from adaptner.errors import (
-    BadUsage,
     DiskFull,
     EmptyFile,
     EmptyVocabulary,
     ExtraMissing,
+    UsageError,
     VectorTrainingFailed,
 )
 from adaptner.files import atomic_file, scratch_folder
@@ -71,8 +71,8 @@ def train_skipgram_vectors(
         raise ExtraMissing(what="vectors train", package="floret", extra="vectors") from error
     if output.suffix != ENDING or output.is_dir():
         problem = f"-o {output}: the vectors go into a file ending in {ENDING}"
-        raise BadUsage(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
-    files = text_files(texts)
+        raise UsageError(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
+    files = find_text_files(texts)
     with scratch_folder(output) as folder:
         with shown("reading text") as progress:
             facts = _prepare(files, folder / TEXT, settings.lower, tokenised, progress)

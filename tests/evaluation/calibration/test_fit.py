@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from adaptner.adaptation.confidence.calibration import CalibrationConstants, sigmoid
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.evaluation.calibration.fit import (
     STEP,
     Observation,
@@ -105,7 +105,7 @@ def test_a_domain_is_judged_by_the_others() -> None:
 
 
 def test_a_draw_is_observed() -> None:
-    target = own_corpus("cellline")
+    target = bundled_corpus("cellline")
     generator = torch.Generator().manual_seed(0)
     tiny = EncoderConfig(word_width=8, char_embedding=4, char_cnn_filters=4, char_lstm=0, hidden=4)
     encoder, batcher = new_encoder(tiny, target.split("train"), None, 0, generator)

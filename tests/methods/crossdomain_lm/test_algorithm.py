@@ -15,8 +15,8 @@ import torch
 from torch.func import functional_call
 
 from adaptner.adaptation.target import TargetData
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import (
     BadConfiguration,
@@ -64,7 +64,7 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
-    return source_domains(group_by_domain([own_corpus("gene")]))
+    return source_domains(group_by_domain([bundled_corpus("gene")]))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def labelled(sources: list[SourceDomain]) -> dict[str, list[Sentence]]:
 
 
 def target() -> tuple[Sentence, ...]:
-    return own_corpus("cellline").split("train")[:20]
+    return bundled_corpus("cellline").split("train")[:20]
 
 
 def scene(
@@ -223,7 +223,7 @@ def test_mixed_text_is_the_text_of_both(base: Base, sources: list[SourceDomain])
 
 
 def test_several_sources_take_turns(base: Base) -> None:
-    both = source_domains(group_by_domain([own_corpus("gene"), own_corpus("drug")]))
+    both = source_domains(group_by_domain([bundled_corpus("gene"), bundled_corpus("drug")]))
     base = method("crossdomain-lm")(encoder=TINY).fit(both, Budget(0))
     ours = scene(base, both, CONFIG)
     assert [ours.turns(i)[0].domain for i in (1, 2, 3)] == [0, 1, 0]
@@ -412,7 +412,7 @@ def test_text_from_files_and_how_much_of_it(
     base: Base, sources: list[SourceDomain], tmp_path: Path
 ) -> None:
     for name in ("source", "target"):
-        lines = [s.text for s in own_corpus("drug").split("train")[:30]]
+        lines = [s.text for s in bundled_corpus("drug").split("train")[:30]]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     config = CONFIG.model_copy(
         update={

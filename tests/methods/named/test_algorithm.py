@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import LinearFitConfig
 from adaptner.models.installed import default_base
@@ -14,7 +14,7 @@ from adaptner.training.budget import Budget
 def test_theta_is_tuned_where_there_are_mentions_enough() -> None:
     torch.set_num_threads(1)
     base = default_base()
-    support = [s for s in own_corpus("cellline").split("train") if s.entities][:6]
+    support = [s for s in bundled_corpus("cellline").split("train") if s.entities][:6]
     mentions = sum(len(s.entities) for s in support)
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
     frozen = adapt_named(

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import NoEntities
 from adaptner.methods.named.decoder_fit import LinearFitConfig, decoder_prior, fit_linear_decoder
 from adaptner.models.base import Base
@@ -34,7 +34,7 @@ LABELS = LabelSet(("CellLine",))
 @pytest.fixture(scope="module")
 def base() -> Base:
     """Random vectors of the words of the package's cell lines; of a mention the direction is known."""
-    sentences = own_corpus("cellline").split("train")
+    sentences = bundled_corpus("cellline").split("train")
     words = sorted({w.lower() for s in sentences for w in s.tokens})
     table = np.random.default_rng(0).normal(size=(len(words), WIDTH)).astype(np.float32)
     table[:, 0] = 0
@@ -52,7 +52,7 @@ def base() -> Base:
 
 @pytest.fixture(scope="module")
 def support() -> list[Sentence]:
-    return list(own_corpus("cellline").split("train")[:6])
+    return list(bundled_corpus("cellline").split("train")[:6])
 
 
 def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearFitConfig) -> Tensor:

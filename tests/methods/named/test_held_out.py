@@ -16,7 +16,7 @@ from adaptner.adaptation.confidence.calibration import (
     sigmoid,
 )
 from adaptner.adaptation.confidence.estimate import assess, with_estimate
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import ModelUnreadable
 from adaptner.methods.named import NamedMethod
 from adaptner.methods.named import decoder_fit as linear_fit_module
@@ -30,7 +30,7 @@ from adaptner.models.tagger import Tagger
 from adaptner.types import LabelSet, Sentence
 
 LABELS = LabelSet(("CellLine",))
-SUPPORT = list(own_corpus("cellline").split("train")[:12])
+SUPPORT = list(bundled_corpus("cellline").split("train")[:12])
 
 
 def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> None:

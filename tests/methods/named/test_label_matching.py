@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import (
     EncodedSentences,
@@ -156,7 +156,7 @@ def test_by_name(base: Base, label: str, kind: str | None) -> None:
 )
 def test_by_what_is_marked(base: Base, corpus: str, kind: str | None) -> None:
     """The name says nothing."""
-    sentences = called(list(own_corpus(corpus).split("train")[:20]), "T1")
+    sentences = called(list(bundled_corpus(corpus).split("train")[:20]), "T1")
     found = match_labels(base, LabelSet(("T1",)), marked(base, sentences, LabelSet(("T1",))))
     assert (found["T1"].label if found else None) == kind
 
@@ -196,7 +196,7 @@ def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
 
 def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
     """The firmer, the nearer; at last it stays where it began."""
-    sentences = list(own_corpus("disease").split("train")[:10])
+    sentences = list(bundled_corpus("disease").split("train")[:10])
     labels = LabelSet(("Disease",))
     start = decoder_prior(base, labels, LinearFitConfig(), match_labels(base, labels, [])).weight
     gaps = []
@@ -211,7 +211,7 @@ def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
 
 def test_sentences_deny_a_name(base: Base) -> None:
     """A type called Disease that marks cell lines is none; with three mentions nobody can say."""
-    sentences = called(list(own_corpus("cellline").split("train")[:30]), "Disease")
+    sentences = called(list(bundled_corpus("cellline").split("train")[:30]), "Disease")
     labels = LabelSet(("Disease",))
     assert not match_labels(base, labels, marked(base, sentences, labels))
     few = [s for s in sentences if len(s.entities) == 1][:3]
@@ -221,8 +221,8 @@ def test_sentences_deny_a_name(base: Base) -> None:
 def test_kinds_that_differ_do_not_agree(base: Base) -> None:
     """What AGREES rests on, on the package's own corpora."""
     for corpus in ("disease", "drug", "gene", "species"):
-        labels = own_corpus(corpus).labels
-        sentences = list(own_corpus(corpus).split("train")[:40])
+        labels = bundled_corpus(corpus).labels
+        sentences = list(bundled_corpus(corpus).split("train")[:40])
         parts = marked(base, sentences, labels)
         for kin in match_labels(base, LabelSet(base.model.domains), []).values():
             if kin.label.lower() != corpus:
@@ -231,7 +231,7 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
                     (0, row, *m[:2])
                     for row, place in enumerate(parts[0].order)
                     for m in mentions_of(
-                        labels.numbers(sentences[place]),
+                        labels.tag_ids(sentences[place]),
                         [[0.0] * 3] * len(sentences[place]),
                         labels,
                     )
@@ -241,9 +241,9 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
 
 @pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
 def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
-    sentences = called(list(own_corpus("drug").split("train")[:6]), "Chemical")
+    sentences = called(list(bundled_corpus("drug").split("train")[:6]), "Chemical")
     config = LinearFitConfig(fine_tune_from=tune_from, steps=1, epochs=0)
     tagger = adapt_named(base, sentences, config)
     assert tagger.facts["known"] == {"Chemical": "Drug"}
-    cells = list(own_corpus("cellline").split("train")[:6])
+    cells = list(bundled_corpus("cellline").split("train")[:6])
     assert "known" not in adapt_named(base, cells, config).facts

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
 from adaptner.metrics.spans import score_tags
@@ -33,7 +33,7 @@ def learnt(start: Base) -> Base:
 
 
 def sources(*names: str) -> list:
-    return source_domains(group_by_domain([own_corpus(n) for n in names]))
+    return source_domains(group_by_domain([bundled_corpus(n) for n in names]))
 
 
 def test_the_encoder_stays_to_the_last_bit(start: Base, learnt: Base) -> None:
@@ -57,7 +57,7 @@ def test_a_source_is_learnt(learnt: Base) -> None:
     """With no sentence of the target at all it finds what the source has marked."""
     decoder = learnt.model.decoder_of(1)
     assert isinstance(decoder, CRF)
-    test = own_corpus("cellline").split("test")
+    test = bundled_corpus("cellline").split("test")
     guessed, gold = [], []
     for sentence in test:
         batch = learnt.batcher([[sentence]])

@@ -9,8 +9,8 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from adaptner.corpora.own import own_corpus
-from adaptner.errors import BadUsage, TooFewSentences
+from adaptner.corpora.bundled import bundled_corpus
+from adaptner.errors import TooFewSentences, UsageError
 from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.decoder_fit import LinearFitConfig, fit_linear_decoder
 from adaptner.methods.named.self_training import (
@@ -35,12 +35,12 @@ def base() -> Base:
 
 @pytest.fixture(scope="module")
 def support() -> list[Sentence]:
-    return [s for s in own_corpus("cellline").split("train") if s.entities][:5]
+    return [s for s in bundled_corpus("cellline").split("train") if s.entities][:5]
 
 
 @pytest.fixture(scope="module")
 def text() -> list[Sentence]:
-    return list(own_corpus("cellline").split("dev"))
+    return list(bundled_corpus("cellline").split("dev"))
 
 
 def decoder_of(base: Base, support: list[Sentence]) -> CRF:
@@ -161,6 +161,6 @@ def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sen
 
 def test_no_use_where_labels_are_many(base: Base, text: list[Sentence]) -> None:
     many = LinearFitConfig(fine_tune_from=3)
-    train = own_corpus("cellline").split("train")[:20]
-    with pytest.raises(BadUsage, match="--unlabelled has no use"):
+    train = bundled_corpus("cellline").split("train")[:20]
+    with pytest.raises(UsageError, match="--unlabelled has no use"):
         adapt_named(base, train, many, unlabelled=text)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import adaptner
 from adaptner.adaptation.confidence.calibration import CalibrationConstants
 from adaptner.cli.main import app
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
@@ -31,7 +31,7 @@ def base() -> Base:
 
 
 def f1(base: Base, corpus: str, size: int, seed: int, **options: object) -> float:
-    target = own_corpus(corpus)
+    target = bundled_corpus(corpus)
     support, test = draw_sentences(target.split("train"), size, seed), target.split("test")
     tagger = adaptner.adapt(support, base, labels=target.labels.labels, **options)
     found = tagger.predict_sentences([Sentence(s.text, s.token_spans) for s in test])
@@ -76,7 +76,7 @@ def test_the_second_encoder_is_worth_points(base: Base) -> None:
 
 def test_of_known_types_it_expects_more(base: Base) -> None:
     """By constants of their own (``trust-known.json``), from the same sentences."""
-    target = own_corpus("gene")
+    target = bundled_corpus("gene")
     support = draw_sentences(target.split("train"), 5, 0)
     known = adaptner.adapt(support, base, labels=target.labels.labels)
     without = adaptner.adapt(support, base.of_domains(()), labels=target.labels.labels)
@@ -102,14 +102,14 @@ def test_more_sentences_make_a_better_one(base: Base) -> None:
 def test_a_fit_takes_seconds(base: Base) -> None:
     """2 s at 5 sentences and 6 s at 50 are the limits on a quiet core; here others may work too."""
     for size, limit in ((5, 4.0), (50, 12.0)):
-        support = draw_sentences(own_corpus("disease").split("train"), size, 0)
+        support = draw_sentences(bundled_corpus("disease").split("train"), size, 0)
         begun = time.perf_counter()
         adaptner.adapt(support, base)
         assert time.perf_counter() - begun < limit
 
 
 def test_a_name_finds_something_before_the_first_example(base: Base) -> None:
-    blank = [Sentence(s.text, s.token_spans) for s in own_corpus("species").split("train")[:5]]
+    blank = [Sentence(s.text, s.token_spans) for s in bundled_corpus("species").split("train")[:5]]
     tagger = adaptner.adapt(blank, base, labels=["Disease"])
     text = "The patient had asthma and diabetes."
     (found,) = tagger.predict([text])

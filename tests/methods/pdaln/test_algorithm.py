@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.methods.pdaln import PDALN
 from adaptner.methods.pdaln import algorithm as module
@@ -31,7 +31,7 @@ TINY = {
     "hidden": 5,
     "dropout": 0.0,
 }
-TRAIN = own_corpus("gene").split("train")
+TRAIN = bundled_corpus("gene").split("train")
 SOURCE, ANNOTATED, TEXT = TRAIN[:20], TRAIN[40:48], [s.without_entities() for s in TRAIN[50:60]]
 
 
@@ -64,7 +64,7 @@ class Naive:
         decoder = self.made.decoder
         total = torch.zeros(())
         for s in sentences:
-            tags = torch.tensor([[decoder.labels.numbers(s)]])
+            tags = torch.tensor([[decoder.labels.tag_ids(s)]])
             mask = torch.ones(1, 1, len(s), dtype=torch.bool)
             total = total + decoder(self.states(s)[None, None], tags, mask).sum()
         return total / len(sentences)
@@ -308,7 +308,7 @@ def test_seconds_end_it(base):
 
 def test_a_target_with_labels_of_its_own(base):
     """No anchors: the rounds learn from the source's sentences as they are."""
-    lines = own_corpus("cellline").split("train")[:5]
+    lines = bundled_corpus("cellline").split("train")[:5]
     config = PDALNTuneConfig(batch=4)
     tagger = adapt_pdaln(base, lines, {"Gene": SOURCE}, config, budget=Budget(4))
     assert tagger.facts["augmented"] == 0

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import torch
 
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
-from adaptner.corpora.own import own_corpus
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import (
     BadConfiguration,
-    MethodDoesNotFit,
+    IncompatibleMethod,
     NoEntities,
     TooFewSentences,
     UnknownLabels,
@@ -39,7 +39,7 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
-    return source_domains(group_by_domain([own_corpus("gene")]))
+    return source_domains(group_by_domain([bundled_corpus("gene")]))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def base(sources: list[SourceDomain]) -> Base:
 
 
 def target() -> tuple[Sentence, ...]:
-    return own_corpus("cellline").split("train")[:20]
+    return bundled_corpus("cellline").split("train")[:20]
 
 
 def tuned(
@@ -97,7 +97,7 @@ def test_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
 
 
 def test_text_from_a_file(base: Base, sources: list[SourceDomain], tmp_path: Path) -> None:
-    lines = [s.text for s in own_corpus("drug").split("train")[:9]]
+    lines = [s.text for s in bundled_corpus("drug").split("train")[:9]]
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     told = {"target_text": (str(tmp_path / "t.txt"),), "target_sentences": 4}
     assert tuned(base, sources, CONFIG.model_copy(update=told)).facts["unlabelled"] == 4
@@ -142,7 +142,7 @@ def test_a_saved_tagger_says_the_same(
 ) -> None:
     config = CONFIG.model_copy(update={"lm_steps": 3})
     tagger = tuned(base, sources, config, budget=Budget(40))
-    test = own_corpus("cellline").split("test")[:20]
+    test = bundled_corpus("cellline").split("test")[:20]
     said = tagger.predict_sentences(test)
     assert any(said)
     tagger.save(tmp_path / "tagger")
@@ -158,5 +158,5 @@ def test_only_this_method_teaches_a_language_model(sources: list[SourceDomain]) 
     ):
         method("in-domain")(encoder={**TINY, "language_model_width": 8}).fit(sources, Budget(0))
     plain = method("in-domain")(encoder={**TINY, "char_lstm": 0}).fit(sources, Budget(0))
-    with pytest.raises(MethodDoesNotFit, match=r"encoder\.language_model_width"):
+    with pytest.raises(IncompatibleMethod, match=r"encoder\.language_model_width"):
         method("stm-elmo")().adapt(plain, target(), sources=sources)

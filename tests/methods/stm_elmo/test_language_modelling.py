@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sentence_stream import SentenceStream
 from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM
 from adaptner.methods.stm_elmo.language_modelling import learn_language_model
@@ -25,7 +25,7 @@ RATE = OptimiserConfig(name="adamw", rate=1e-2)
 @pytest.fixture(scope="module")
 def start() -> tuple[BidirectionalLM, WordBatcher, SentenceStream]:
     torch.set_num_threads(1)
-    sentences = [s.without_entities() for s in own_corpus("gene").split("train")]
+    sentences = [s.without_entities() for s in bundled_corpus("gene").split("train")]
     batcher = WordBatcher(WordVectors(("x",), torch.zeros(1, 2).numpy()), alphabet_of(sentences))
     model = BidirectionalLM(len(batcher.alphabet) + 2, 12, torch.Generator().manual_seed(0))
     return model, batcher, SentenceStream((sentences,))

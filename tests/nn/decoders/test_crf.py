@@ -14,7 +14,7 @@ from torch.func import functional_call
 
 from adaptner.nn.decoders import crf as crf_module
 from adaptner.nn.decoders.crf import CRF, FORBIDDEN, TagConstraints, log_partition, viterbi
-from adaptner.text.schemes import Scheme, repair
+from adaptner.text.schemes import Scheme, repair_tags
 from adaptner.types import LabelSet
 
 ONE, TWO, FIVE = LabelSet(("X",)), LabelSet(("A", "B")), LabelSet(tuple("PQRST"))  # 3, 5, 11 tags
@@ -29,7 +29,7 @@ def named(labels: LabelSet) -> str:
 
 
 def well_formed(path: tuple[str, ...], labels: LabelSet) -> bool:
-    return not repair(path, Scheme(labels.scheme.upper()))[1]
+    return not repair_tags(path, Scheme(labels.scheme.upper()))[1]
 
 
 @lru_cache

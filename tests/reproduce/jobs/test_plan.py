@@ -9,7 +9,7 @@ import pytest
 from reproduce_kit import OWN, TABLE, TINY, copied_data, planned, request
 
 from adaptner.corpora.corpus import load_corpus
-from adaptner.errors import BadConfiguration, BadUsage, FileMissing, NotTOML, UnknownName
+from adaptner.errors import BadConfiguration, FileMissing, InvalidToml, UnknownName, UsageError
 from adaptner.methods import methods
 from adaptner.reproduce.jobs.code_version import COMPUTES, _bare, code_version
 from adaptner.reproduce.jobs.costs import expected_seconds
@@ -207,9 +207,9 @@ def test_missing_vectors_are_named(everything: Path, tmp_path: Path) -> None:
         ({"methods": ("hgdaa",)}, UnknownName, "did you mean 'hgda'"),
         ({"targets": ("ncbi-diseas",)}, UnknownName, "did you mean 'ncbi-disease'"),
         ({"profile": "quik"}, UnknownName, "did you mean 'quick'"),
-        ({"sizes": ("many",)}, BadUsage, "--sizes 5 20 50"),
-        ({"sizes": ("0",)}, BadUsage, "neither"),
-        ({"sizes": ("120%",)}, BadUsage, "neither"),
+        ({"sizes": ("many",)}, UsageError, "--sizes 5 20 50"),
+        ({"sizes": ("0",)}, UsageError, "neither"),
+        ({"sizes": ("120%",)}, UsageError, "neither"),
     ],
 )
 def test_wrong_names_are_refused_before_any_work(
@@ -266,7 +266,7 @@ def test_settings_of_the_user_are_every_methods_and_rows_keep_their_own(
     assert str(raised.value).startswith(f"{file}: adaptation.step: ")
     assert "pretrain" not in str(raised.value)  # it is not the command that was called
     file.write_text("[adaptation\n")
-    with pytest.raises(NotTOML, match=r"\[adaptation\]") as raised:
+    with pytest.raises(InvalidToml, match=r"\[adaptation\]") as raised:
         planned("pdaln/2", everything, config=file)
     assert "pretrain" not in str(raised.value)
 

@@ -17,13 +17,13 @@ from adaptner.corpora.converters.folders import FolderConverter
 from adaptner.corpora.converters.ontonotes import convert_ontonotes
 from adaptner.corpora.converters.sentences import Splits
 
-LAYOUTS: dict[str, Callable[..., Splits]] = {
+FILE_CONVERTERS: dict[str, Callable[..., Splits]] = {
     "columns": convert_columns,
     "bond": convert_bond,
     "wikigold": convert_wikigold,
 }
 # These read a folder that the user has under licence, and may make several corpora of it.
-FOLDERS: dict[str, FolderConverter] = {
+FOLDER_CONVERTERS: dict[str, FolderConverter] = {
     "ontonotes": convert_ontonotes,
     "ace2005": convert_ace2005,
 }
@@ -32,4 +32,4 @@ FOLDERS: dict[str, FolderConverter] = {
 def convert_files(conversion: Mapping[str, Any], files: Mapping[str, Path]) -> Splits:
     """The splits of a corpus; ``conversion`` is its entry's, ``files`` the raw files by part."""
     settings = {key: value for key, value in conversion.items() if key != "layout"}
-    return LAYOUTS[conversion["layout"]](files, **settings)
+    return FILE_CONVERTERS[conversion["layout"]](files, **settings)

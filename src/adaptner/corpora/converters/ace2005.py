@@ -18,9 +18,9 @@ from adaptner.corpora.converters.folders import (
     ConversionResult,
     no_conversion_progress,
 )
-from adaptner.corpora.converters.sentences import TaggedTokens, drawn_80_10_10
+from adaptner.corpora.converters.sentences import TaggedTokens, split_80_10_10
 from adaptner.errors import RawFilesMissing, RawFileUnusable
-from adaptner.text.alignment import sentences_of
+from adaptner.text.alignment import to_sentences
 from adaptner.text.tokenizer import tokenize
 from adaptner.types import Document, Entity
 
@@ -55,7 +55,7 @@ def convert_ace2005(
         sentences.setdefault(domain, []).extend(_document(path, left_out))
         progress(number, len(files))
     return ConversionResult(
-        {f"general/ace2005-{d}": drawn_80_10_10(sentences[d]) for d in DOMAINS if d in sentences},
+        {f"general/ace2005-{d}": split_80_10_10(sentences[d]) for d in DOMAINS if d in sentences},
         left_out,
     )
 
@@ -150,6 +150,6 @@ def _tagged(
             left_out["mentions that begin or end inside a word"] += 1
     return [
         TaggedTokens(s.tokens, s.tags)
-        for s in sentences_of(Document(words, tuple(entities)))
+        for s in to_sentences(Document(words, tuple(entities)))
         if s.tokens
     ]

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from adaptner.errors import RawFileUnusable
-from adaptner.formats.lines import decoded, opened
+from adaptner.formats.lines import decode_line, open_for_reading
 
 # A tag or an escape. Attributes may hold anything but their quotation mark (QUOTE PREVIOUSPOST="..").
 _MARKUP = re.compile(
@@ -48,8 +48,8 @@ class AceText:
 def read_sgm(path: Path) -> list[AceText]:
     """The text in the two ways its characters can be counted: with an escape (``&amp;``) as many
     characters, as it is written, or as one. The annotations tell which is right."""
-    with opened(path) as file:
-        lines = [decoded(raw, path, n, keep_end=True) for n, raw in enumerate(file, start=1)]
+    with open_for_reading(path) as file:
+        lines = [decode_line(raw, path, n, keep_end=True) for n, raw in enumerate(file, start=1)]
     source = "".join(lines).replace("\r\n", "\n")
     texts = [_stripped(source, as_written) for as_written in (True, False)]
     if not texts[0].stretches:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.corpora.converters.columns import read_columns
-from adaptner.corpora.converters.sentences import Splits, TaggedTokens, in_bio
+from adaptner.corpora.converters.sentences import Splits, TaggedTokens, convert_to_bio
 from adaptner.errors import RawFileUnusable
-from adaptner.formats.lines import opened
+from adaptner.formats.lines import open_for_reading
 from adaptner.text.schemes import DEFAULT_LABEL
 
 
@@ -25,7 +25,7 @@ def convert_bond(files: Mapping[str, Path], /) -> Splits:
     for split, path in files.items():
         if split != "tags":
             sentences = [_tagged(item, names, path) for item in _items(path)]
-            splits[split] = in_bio(sentences, DEFAULT_LABEL)
+            splits[split] = convert_to_bio(sentences, DEFAULT_LABEL)
     return splits
 
 
@@ -43,7 +43,7 @@ def convert_wikigold(files: Mapping[str, Path], /) -> Splits:
             words = tuple(item["str_words"])
             places.setdefault(words, []).append((i / len(items), split))
     waiting = {words: deque(sorted(found)) for words, found in places.items()}
-    for sentence in in_bio(read_columns(files["gold"]), DEFAULT_LABEL):
+    for sentence in convert_to_bio(read_columns(files["gold"]), DEFAULT_LABEL):
         copies = waiting.get(sentence.tokens)
         splits[copies.popleft()[1] if copies else "train"].append(sentence)
     return splits
@@ -75,7 +75,7 @@ def _tagged(item: dict[str, Any], names: Mapping[object, str], path: Path) -> Ta
 
 
 def _json(path: Path) -> Any:
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         try:
             return json.loads(file.read())
         except ValueError as error:  # of JSON, or of UTF-8

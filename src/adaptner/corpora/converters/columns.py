@@ -9,13 +9,13 @@ from pathlib import Path
 from adaptner.corpora.converters.sentences import (
     Splits,
     TaggedTokens,
-    in_bio,
-    in_parts,
-    with_dev_drawn,
+    convert_to_bio,
+    split_60_20_20,
+    split_off_dev,
 )
 from adaptner.errors import RawFileUnusable, UnknownTag
-from adaptner.formats.lines import decoded, opened
-from adaptner.text.schemes import DEFAULT_LABEL, parse
+from adaptner.formats.lines import decode_line, open_for_reading
+from adaptner.text.schemes import DEFAULT_LABEL, parse_tag
 
 _PIECE = re.compile(r"[^\W_]+|\S")  # runs of letters and digits; other marks alone
 
@@ -39,16 +39,16 @@ def convert_columns(
     """
     splits: Splits = {}
     for split, path in files.items():
-        sentences = in_bio(read_columns(path, token, tag), label or DEFAULT_LABEL)
+        sentences = convert_to_bio(read_columns(path, token, tag), label or DEFAULT_LABEL)
         if label is not None:
             sentences = [_relabelled(s, _always(label)) for s in sentences]
         if types is not None:
             sentences = [_relabelled(s, _mapped(types, path)) for s in sentences]
         splits[split] = [_cut_at_marks(s) for s in sentences] if resplit else sentences
     if parts:
-        return in_parts(splits["all"])
+        return split_60_20_20(splits["all"])
     if draw:
-        return {**with_dev_drawn(splits["train"]), "test": splits["test"]}
+        return {**split_off_dev(splits["train"]), "test": splits["test"]}
     return splits
 
 
@@ -80,9 +80,9 @@ def read_columns(path: Path, token: int = 0, tag: int = -1) -> list[TaggedTokens
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The number and the columns of each line; none for a blank one."""
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         for number, raw in enumerate(file, start=1):
-            line = decoded(raw, path, number).strip(" \t")
+            line = decode_line(raw, path, number).strip(" \t")
             # Not str.split() without argument: it parts at characters that are tokens somewhere.
             separator = "\t" if "\t" in line else " "
             yield number, [c for c in line.split(separator) if c]
@@ -96,7 +96,7 @@ def _sound_token(token: str, path: Path, number: int) -> str:
 
 def _sound_tag(tag: str, path: Path, number: int) -> str:
     try:
-        parse(tag)
+        parse_tag(tag)
     except UnknownTag:
         raise _unusable(path, number, f"{tag!r} is no tag") from None
     return tag

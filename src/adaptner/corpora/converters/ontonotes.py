@@ -19,7 +19,7 @@ from adaptner.corpora.converters.folders import (
 from adaptner.corpora.converters.sentences import Splits, TaggedTokens
 from adaptner.corpora.corpus import SPLITS
 from adaptner.errors import RawFilesMissing, RawFileUnusable
-from adaptner.formats.lines import decoded, opened
+from adaptner.formats.lines import decode_line, open_for_reading
 
 NAME = "general/ontonotes5"
 
@@ -88,9 +88,9 @@ def _sentences(path: Path) -> Iterator[tuple[str, TaggedTokens]]:
     tags: list[str] = []
     genre = ""
     inside = ""  # the type of the name that is open
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         for number, raw in enumerate(file, start=1):
-            line = decoded(raw, path, number).strip()
+            line = decode_line(raw, path, number).strip()
             if line and not line.startswith("#"):
                 columns = line.split()
                 if len(columns) < _FEWEST_COLUMNS:

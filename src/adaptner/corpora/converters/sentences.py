@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from adaptner.text.schemes import Scheme, detect, repair, to_bio
+from adaptner.text.schemes import Scheme, detect_scheme, repair_tags, to_bio
 from adaptner.types import OUTSIDE
 
 SEED = 13  # of every draw that a corpus without splits needs
@@ -24,7 +24,7 @@ class TaggedTokens:
 Splits = dict[str, list[TaggedTokens]]
 
 
-def rendered(sentences: Iterable[TaggedTokens]) -> bytes:
+def to_conll_bytes(sentences: Iterable[TaggedTokens]) -> bytes:
     """A ``.conll`` file, byte for byte as the checksums of the catalogue want it."""
     pieces: list[str] = []
     for sentence in sentences:
@@ -34,14 +34,14 @@ def rendered(sentences: Iterable[TaggedTokens]) -> bytes:
     return "".join(pieces).encode("utf-8")
 
 
-def in_bio(sentences: Sequence[TaggedTokens], default_label: str) -> list[TaggedTokens]:
+def convert_to_bio(sentences: Sequence[TaggedTokens], default_label: str) -> list[TaggedTokens]:
     """The same sentences in BIO, whatever the scheme.
 
     More forgiving than ``formats.conll``, which refuses a mixture: published files are what they
     are. S is read as B and E as I, and an I that continues nothing as B.
     """
     plain = [[_without_ends(tag) for tag in s.tags] for s in sentences]
-    scheme = detect(plain)
+    scheme = detect_scheme(plain)
     return [
         TaggedTokens(sentence.tokens, tuple(_as_bio(tags, scheme, default_label)))
         for sentence, tags in zip(sentences, plain, strict=True)
@@ -58,10 +58,10 @@ def _as_bio(tags: list[str], scheme: Scheme, default_label: str) -> list[str]:
         return tags
     if scheme is Scheme.IOB1:
         return to_bio(tags, scheme, default_label=default_label)
-    return repair(tags, Scheme.BIO, default_label=default_label)[0]
+    return repair_tags(tags, Scheme.BIO, default_label=default_label)[0]
 
 
-def with_dev_drawn(train: Sequence[TaggedTokens]) -> Splits:
+def split_off_dev(train: Sequence[TaggedTokens]) -> Splits:
     """A tenth (rounded up) of ``train`` as dev; both stay in their order."""
     count = -(-len(train) // 10)
     chosen = set(Random(SEED).sample(range(len(train)), count))
@@ -71,7 +71,7 @@ def with_dev_drawn(train: Sequence[TaggedTokens]) -> Splits:
     }
 
 
-def in_parts(sentences: Sequence[TaggedTokens]) -> Splits:
+def split_60_20_20(sentences: Sequence[TaggedTokens]) -> Splits:
     """The first 60% as train, the next 20% as dev, the rest as test."""
     first, second = int(len(sentences) * 0.6), int(len(sentences) * 0.8)
     return {
@@ -81,7 +81,7 @@ def in_parts(sentences: Sequence[TaggedTokens]) -> Splits:
     }
 
 
-def drawn_80_10_10(sentences: Sequence[TaggedTokens]) -> Splits:
+def split_80_10_10(sentences: Sequence[TaggedTokens]) -> Splits:
     """A random 80% as train, 10% as dev, the rest as test; each stays in its order."""
     count = len(sentences)
     order = Random(SEED).sample(range(count), count)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.evaluation.tuning.plan import PROCEDURE, Setting, TuningPlan
 from adaptner.files import atomic_file
 from adaptner.models.base import Base
@@ -111,7 +111,7 @@ def store(choice: Choice, folder: Path) -> None:
 def refuse_other_method(base: Base, method: str) -> None:
     """Raise if the base is of another method: a choice holds for one method only."""
     if base.method != method:
-        raise BadUsage(
+        raise UsageError(
             problem=f"{base.folder} is a base of {base.method}, not of {method}",
             remedy=f"tune {base.method} (--method {base.method}), or give a base of {method}",
         )

@@ -17,7 +17,7 @@ from itertools import product
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
 from adaptner.corpora.overlap import remove_overlap
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.errors import BadUsage, TooFewDomains, TooFewSentences, UnknownName, nearest
+from adaptner.errors import TooFewDomains, TooFewSentences, UnknownName, UsageError, did_you_mean
 from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 from adaptner.methods.families.unadapted import UnadaptedMethod
@@ -123,7 +123,7 @@ class TuningPlan:
             raise TooFewDomains(found=len(found), method=self.method.name, needed=needed)
         for name in self.validate_on:
             if name not in found:
-                near, known = nearest(name, found), ", ".join(found)
+                near, known = did_you_mean(name, found), ", ".join(found)
                 raise UnknownName(kind="source domain", name=name, near=near, known=known)
         for setting in self.grid.settings():
             setting.of(self.method)  # raises on a value out of range
@@ -142,7 +142,7 @@ class TuningPlan:
             )
         scored = target.scored((), self.limit)
         if not any(s.entities for s in scored):
-            raise BadUsage(
+            raise UsageError(
                 problem=f"{folder}: none of the {len(scored)} sentences to score has an entity",
                 remedy="raise --limit, or validate on other domains (--validate-on)",
             )
@@ -204,7 +204,7 @@ def without_test(corpus: Corpus, held_out: Sequence[Sentence] = ()) -> Corpus:
 def _refuse_nothing_to_choose(method: Method) -> None:
     means_only = isinstance(method, WPZ) and not method.config.retrain
     if isinstance(method, UnadaptedMethod) or means_only:
-        raise BadUsage(
+        raise UsageError(
             problem=f"{method.name} takes no steps on the target"
             + (" (retrain = false)" if means_only else "")
             + ": there is nothing to choose",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import draw_sentences
-from adaptner.errors import BadUsage, OutputExists, RunNotResumable, TrainingDiverged
+from adaptner.errors import OutputExists, RunNotResumable, TrainingDiverged, UsageError
 from adaptner.evaluation.tuning.choice import Choice, TrialRecord, choose, summarise
 from adaptner.evaluation.tuning.plan import Trial, TuningPlan
 from adaptner.methods.base import Method
@@ -163,7 +163,7 @@ def _finished_trials(path: Path, run: str, resume: bool) -> list[TrialRecord]:
         raise OutputExists(file=path, kind="the records of an earlier run") from error
     if not resume:
         if unfinished:
-            raise BadUsage(
+            raise UsageError(
                 problem=f"{path} holds the records of an unfinished run",
                 remedy="add --resume to continue it, or remove the file to start again",
             )

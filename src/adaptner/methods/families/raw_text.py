@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adaptner.corpora.raw_text import text_files
+from adaptner.corpora.raw_text import find_text_files
 from adaptner.corpora.sentence_stream import RawTextFiles, SentenceStream
 from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
@@ -58,4 +58,4 @@ def has_sentences(text: Iterable[Sentence]) -> bool:
 
 
 def _files(names: Sequence[str]) -> tuple[RawTextFiles, ...]:
-    return (RawTextFiles(tuple(text_files([Path(name) for name in names]))),) if names else ()
+    return (RawTextFiles(tuple(find_text_files([Path(name) for name in names]))),) if names else ()

@@ -18,7 +18,7 @@ from adaptner.adaptation.source_target_steps import (
     train_on_source_and_target,
 )
 from adaptner.corpora.sources import SourceDomain
-from adaptner.errors import MethodDoesNotFit
+from adaptner.errors import IncompatibleMethod
 from adaptner.methods.base import AdaptRequest, MethodConfig
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
@@ -131,7 +131,7 @@ class MultiCell(SourceAndTargetMethod):
     def check(self, base: Base) -> None:
         super().check(base)
         if not isinstance(getattr(base.model.encoder, "recurrent", None), CompositionalLSTM):
-            raise MethodDoesNotFit(
+            raise IncompatibleMethod(
                 method=self.name, base=base.method, reason="it has no cells for entity types"
             )
 

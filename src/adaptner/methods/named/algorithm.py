@@ -10,7 +10,7 @@ from typing import Any
 
 from adaptner.adaptation.fine_tune import fine_tune
 from adaptner.adaptation.target import TargetData
-from adaptner.errors import BadUsage
+from adaptner.errors import UsageError
 from adaptner.methods.families.raw_text import has_sentences
 from adaptner.methods.named.decoder_fit import (
     EncodedSentences,
@@ -57,7 +57,7 @@ def adapt_named(
             return fit_with_unlabelled(base, sentences, unlabelled, config, **options)
         return fit_linear_decoder(base, sentences, config, **options)
     if has_sentences(unlabelled):
-        raise BadUsage(
+        raise UsageError(
             problem=f"--unlabelled has no use with {len(target.sentences)} sentences and {mentions} "
             f"mentions: from {MAX_FEW_SHOT} or {config.fine_tune_from} on, labels teach more",
             remedy="leave it out",

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
-from adaptner.text.label_names import name_of, same_kind, words_of
+from adaptner.text.label_names import equivalent_names, label_words, normalise_name
 from adaptner.types import OUTSIDE, LabelSet
 
 # By ``agreement``: drugs, genes, diseases and species have at most 0.4 with each other's φ, and mostly
@@ -98,8 +98,11 @@ def agreement(guessed: Mentions, meant: Mentions) -> float:
 
 def _is_name(label: str, known: str) -> bool:
     """Whether the label ends in what ``known`` is called: "HumanGenes" are genes."""
-    words, kinds = words_of(label), same_kind(name_of(words_of(known) or [known]))
-    return any(name_of(words[start:]) in kinds for start in range(len(words)))
+    words, kinds = (
+        label_words(label),
+        equivalent_names(normalise_name(label_words(known) or [known])),
+    )
+    return any(normalise_name(words[start:]) in kinds for start in range(len(words)))
 
 
 def _tags(labels: LabelSet, label: str) -> dict[str, int]:

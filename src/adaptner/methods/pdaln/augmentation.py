@@ -5,7 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from adaptner.episodes.mention_replacement import mentions_by_label, replacements, with_replacements
+from adaptner.episodes.mention_replacement import (
+    mentions_by_label,
+    possible_replacements,
+    replace_some_mentions,
+)
 from adaptner.types import Sentence
 
 
@@ -22,7 +26,7 @@ def mixed_domain_data(
     that have an anchor, ``each_source`` copies each, and ``each_target`` of every target sentence:
     100 · 4 + 500 · 2 = 1,400."""
     ours = mentions_by_label(target)
-    able = [s for s in source if any(replacements(s, ours))]
+    able = [s for s in source if any(possible_replacements(s, ours))]
     drawn = rng.sample(able, min(ratio * len(target), len(able)))
-    mixed = with_replacements(target, mentions_by_label(drawn), each_target, rng)
-    return mixed + with_replacements(drawn, ours, each_source, rng)
+    mixed = replace_some_mentions(target, mentions_by_label(drawn), each_target, rng)
+    return mixed + replace_some_mentions(drawn, ours, each_source, rng)

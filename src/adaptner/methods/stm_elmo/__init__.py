@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.errors import MethodDoesNotFit
+from adaptner.errors import IncompatibleMethod
 from adaptner.methods.base import AdaptRequest, MethodConfig
 from adaptner.methods.crossdomain_lm import ENCODER
 from adaptner.methods.families.joint import SourceAndTargetMethod
@@ -43,7 +43,7 @@ class STMElmo(SourceAndTargetMethod):
         super().check(base)
         if not getattr(base.model.encoder.config, "language_model_width", 0):
             reason = "its encoder has no place for a language model's states (encoder.language_model_width)"
-            raise MethodDoesNotFit(method=self.name, base=base.method, reason=reason)
+            raise IncompatibleMethod(method=self.name, base=base.method, reason=reason)
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         return adapt_stm_elmo(

@@ -55,7 +55,7 @@ class Batcher(ABC):
                 number
                 for task, known in zip(chosen, labels, strict=True)
                 for s in task
-                for number in known.numbers(s)
+                for number in known.tag_ids(s)
             ]
             tags = torch.from_numpy(numbers)
         return self._read(ArrangedSentences(chosen, lengths, mask, tags, tuple(map(tuple, orders))))

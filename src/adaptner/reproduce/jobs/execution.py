@@ -169,7 +169,7 @@ class JobExecutor:
             return [cut(domain) for domain in source_domains(group_by_domain(corpora), tests)]
 
         def cut(domain: SourceDomain) -> SourceDomain:
-            return domain if most is None else domain.sampled(most, spec["seed"])
+            return domain if most is None else domain.subsample(most, spec["seed"])
 
         most = spec.get("source_sentences")
         sample = None if most is None else (most, spec["seed"])

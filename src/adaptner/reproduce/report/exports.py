@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from adaptner.errors import BadUsage, ExtraMissing, UnknownName, nearest
+from adaptner.errors import ExtraMissing, UnknownName, UsageError, did_you_mean
 from adaptner.evaluation.tables import summarise
 from adaptner.files import atomic_file
 from adaptner.reproduce.jobs.result import StoredResult
@@ -115,7 +115,7 @@ def _size(text: str | None) -> int | str | None:
     try:
         return f"{float(text[:-1]):g}%" if text.endswith("%") else int(text)
     except ValueError as error:
-        raise BadUsage(
+        raise UsageError(
             problem=f"--size {text}: neither a number of sentences nor a share",
             remedy="write for example --size 20 or --size 20%",
         ) from error
@@ -127,6 +127,6 @@ def _refuse_unknown(kind: str, name: str | None, known: set[str]) -> None:
         raise UnknownName(
             kind=f"{kind} in these results",
             name=name,
-            near=nearest(name, names),
+            near=did_you_mean(name, names),
             known=", ".join(names),
         )

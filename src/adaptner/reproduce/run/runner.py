@@ -10,12 +10,12 @@ from typing import Any
 
 from adaptner.errors import (
     BadConfiguration,
-    BadUsage,
     FileMissing,
     JobsFailed,
     OutputExists,
     UnknownName,
-    nearest,
+    UsageError,
+    did_you_mean,
 )
 from adaptner.methods import method as find_method
 from adaptner.methods.configuration import read_settings
@@ -191,7 +191,7 @@ def _methods(request: RunRequest, protocol: Protocol, table: PublishedTable) -> 
     if protocol.reason:
         return []
     if encoder is not None and not protocol.transformers:
-        raise BadUsage(
+        raise UsageError(
             problem=f"--encoder: no row of {protocol.table} that we fill has a transformer",
             remedy="leave out --encoder; `adaptner reproduce --list` says what fills a table",
         )
@@ -214,7 +214,7 @@ def _targets(given: Sequence[str], protocol: Protocol) -> list[TargetCorpus]:
     for name in given:
         if name.lower() not in known:
             names = [t.name for t in protocol.targets]
-            near = nearest(name.lower(), list(known))
+            near = did_you_mean(name.lower(), list(known))
             raise UnknownName(
                 kind=f"corpus of {protocol.table}", name=name, near=near, known=", ".join(names)
             )
@@ -238,7 +238,7 @@ def _sizes(given: Sequence[str], protocol: Protocol) -> tuple[list[int], list[fl
             sizes.append(0)
         good = all(size >= 1 for size in sizes) and all(0 < share <= 100 for share in shares)
         if not good:
-            raise BadUsage(
+            raise UsageError(
                 problem=f"--sizes: {text!r} is neither a number of sentences nor a share of them",
                 remedy="write for example --sizes 5 20 50, or --sizes 10% 100%",
             )

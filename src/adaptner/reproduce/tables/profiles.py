@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adaptner.errors import UnknownName, nearest
+from adaptner.errors import UnknownName, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,6 @@ def profile_of(name: str) -> Profile:
     if name not in PROFILES:
         known = list(PROFILES)
         raise UnknownName(
-            kind="profile", name=name, near=nearest(name, known), known=", ".join(known)
+            kind="profile", name=name, near=did_you_mean(name, known), known=", ".join(known)
         )
     return PROFILES[name]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptner.errors import UnknownName, nearest
+from adaptner.errors import UnknownName, did_you_mean
 from adaptner.reproduce.tables.published import (
     UNSUPERVISED,
     Paper,
@@ -170,6 +170,6 @@ def find_table(name: str) -> tuple[Paper, PublishedTable]:
     )
     if spelled not in every:
         raise UnknownName(
-            kind="table", name=name, near=nearest(spelled, list(every)), known=", ".join(every)
+            kind="table", name=name, near=did_you_mean(spelled, list(every)), known=", ".join(every)
         )
     return every[spelled]

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from adaptner.errors import UnknownName, nearest
+from adaptner.errors import UnknownName, did_you_mean
 
 UNITS = ("fraction", "percent", "count", "thousand")
 
@@ -173,4 +173,4 @@ def _row(facts: dict[str, Any]) -> PublishedRow:
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     known = list(known)
-    return UnknownName(kind=kind, name=name, near=nearest(name, known), known=", ".join(known))
+    return UnknownName(kind=kind, name=name, near=did_you_mean(name, known), known=", ".join(known))

@@ -218,7 +218,7 @@ subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(disk)], 
 import torch
 torch.set_num_threads(1)
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.corpora.own import own_corpus
+from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import DiskFull
 from adaptner.files import atomic_file
 from adaptner.models.base import Base
@@ -239,7 +239,7 @@ def write_file():
         file.write(bytes(1 << 20))
 
 loaded = Base.load(base)
-tagger = fine_tune(loaded, own_corpus("cellline").split("train")[:5], FineTuneConfig(steps=1))
+tagger = fine_tune(loaded, bundled_corpus("cellline").split("train")[:5], FineTuneConfig(steps=1))
 refused("file", write_file)
 (disk / "ballast").write_bytes(bytes(100 << 10))
 (disk / "model").mkdir()

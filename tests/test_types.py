@@ -37,7 +37,7 @@ def test_numbers_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: Ta
     sentence = Sentence.from_tokens(["x"] * len(tags), tags)
     labels = LabelSet(("A", "I-Z", "S", "X", "Y"), scheme)
     written = from_bio(tags, Scheme(scheme.upper()))
-    assert [labels.tags[n] for n in labels.numbers(sentence)] == written
+    assert [labels.tags[n] for n in labels.tag_ids(sentence)] == written
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -45,7 +45,7 @@ def test_numbers_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: Ta
 def test_a_label_the_set_does_not_know_is_an_error(tags: str, scheme: TagScheme) -> None:
     sentence = Sentence.from_tokens(["x"] * len(tags.split()), tags.split())
     with pytest.raises(KeyError):
-        LabelSet(("X",), scheme).numbers(sentence)
+        LabelSet(("X",), scheme).tag_ids(sentence)
 
 
 def test_labels_of_sentences_are_bio() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from adaptner.corpora.annotation_checks import find_contradictions
-from adaptner.corpora.own import OWN, own_corpus
+from adaptner.corpora.bundled import BUNDLED, bundled_corpus
 from adaptner.errors import UnknownName
 
-LABELS = dict(zip(OWN, ("Disease", "Drug", "Gene", "Species", "CellLine"), strict=True))
+LABELS = dict(zip(BUNDLED, ("Disease", "Drug", "Gene", "Species", "CellLine"), strict=True))
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_size_and_labels(name: str) -> None:
-    corpus = own_corpus(name)
+    corpus = bundled_corpus(name)
     assert corpus.domain == LABELS[name]
     assert corpus.labels.labels == (LABELS[name],)
     assert [len(corpus.split(s)) for s in ("train", "dev", "test")] == [130, 30, 70]
@@ -25,9 +25,9 @@ def test_size_and_labels(name: str) -> None:
         assert 0.1 < len(bare) / len(corpus.split(split)) < 0.5
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_no_two_sentences_begin_alike(name: str) -> None:
-    corpus = own_corpus(name)
+    corpus = bundled_corpus(name)
     frames = [
         " ".join(s.text.lower().split()[:4]) for split in corpus.splits for s in corpus.split(split)
     ]
@@ -37,17 +37,17 @@ def test_no_two_sentences_begin_alike(name: str) -> None:
 def test_no_sentence_stands_twice() -> None:
     texts = [
         "".join(s.text.lower().split())
-        for name in OWN
+        for name in BUNDLED
         for split in ("train", "dev", "test")
-        for s in own_corpus(name).split(split)
+        for s in bundled_corpus(name).split(split)
     ]
     assert len(texts) == 5 * 230
     assert len(texts) == len(set(texts))
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_mentions_are_tidy(name: str) -> None:
-    corpus = own_corpus(name)
+    corpus = bundled_corpus(name)
     for split in corpus.splits:
         for sentence in corpus.split(split):
             for entity in sentence.entities:
@@ -57,14 +57,14 @@ def test_mentions_are_tidy(name: str) -> None:
                 assert mention[-1] not in ".,;:("
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", BUNDLED)
 def test_annotation_is_even(name: str) -> None:
     """What is marked in one sentence is marked in all."""
-    corpus = own_corpus(name)
+    corpus = bundled_corpus(name)
     sentences = [s for split in corpus.splits for s in corpus.split(split)]
     assert [c.mention for c in find_contradictions(sentences)] == []
 
 
 def test_other_names_are_refused() -> None:
     with pytest.raises(UnknownName, match=r"did you mean 'disease'"):
-        own_corpus("diseases")
+        bundled_corpus("diseases")

@@ -1,0 +1,24 @@
+"""The corpora that come with the package: small, written for it, one entity type each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adaptner.corpora.corpus import Corpus, load_corpus
+from adaptner.errors import UnknownName, did_you_mean
+
+BUNDLED = ("disease", "drug", "gene", "species", "cellline")
+
+BUNDLED_FOLDER = Path(__file__).parent / "bundled"
+
+
+def bundled_corpus(name: str) -> Corpus:
+    """One of ``BUNDLED``: 130 training, 30 development and 70 test sentences."""
+    if name not in BUNDLED:
+        raise UnknownName(
+            kind="corpus of the package",
+            name=name,
+            near=did_you_mean(name, list(BUNDLED)),
+            known=", ".join(BUNDLED),
+        )
+    return load_corpus(BUNDLED_FOLDER / name)
