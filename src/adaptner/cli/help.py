@@ -47,15 +47,22 @@ class GroupHelp(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _print_head([ctx.command_path, "COMMAND", "..."], self.help or "")
-        groups: dict[str, Rows] = {}
-        for name in self.list_commands(ctx):
-            command: Any = self.get_command(ctx, name)
-            first, *_ = _paragraphs(command.short_help or command.help or "")
-            panel = getattr(command, "rich_help_panel", None)
-            rows = groups.setdefault(panel if isinstance(panel, str) else "Commands", [])
-            rows.append((Text(name, style="bold cyan"), first))
+        groups = {
+            panel: [(Text(name, style="bold cyan"), summary) for name, summary in verbs.items()]
+            for panel, verbs in self.summaries(ctx).items()
+        }
         _print_groups(groups)
         out.print(f"\nOptions of a command: {ctx.command_path} COMMAND --help", markup=False)
+
+    def summaries(self, ctx: Any) -> dict[str, dict[str, str]]:
+        """The first paragraph of each command's help, by panel."""
+        panels: dict[str, dict[str, str]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            panel = getattr(command, "rich_help_panel", None)
+            first, *_ = _paragraphs(command.short_help or command.help or "")
+            panels.setdefault(panel if isinstance(panel, str) else "Commands", {})[name] = first
+        return panels
 
 
 def _print_head(usage: Iterable[str], help: str) -> None:

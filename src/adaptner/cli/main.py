@@ -1,6 +1,6 @@
-"""The command line: one file per verb, gathered here.
+"""The program `adaptner`: the names of its verbs, and what happens to an error.
 
-Nothing heavy is imported before a verb runs, so that ``--help`` answers at once.
+A verb is imported when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -10,70 +10,90 @@ import gc
 import os
 import sys
 import threading
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
 import typer
 
-from adaptner.cli import (
-    adapt,
-    bases,
-    check,
-    convert,
-    corpora,
-    demo,
-    evaluate,
-    hardness,
-    methods,
-    pretrain,
-    reproduce,
-    results,
-    score,
-    suggest,
-    tag,
-    tune,
-    vectors,
-)
 from adaptner.cli.help import GroupHelp, VerbHelp
 from adaptner.errors import AdaptnerError
 
 _INTERRUPTED = 130  # typer's exit code after Ctrl-C: it keeps the KeyboardInterrupt to itself
 
+# By group in `adaptner --help`: each verb, which is a module of this package, with the first
+# paragraph of its own help.
+VERBS = {
+    "Everyday": {
+        "demo": "Adapt to a new entity type (cell lines) from labelled sentences and tag unseen text.",
+        "adapt": "Make a tagger from five to fifty labelled sentences.",
+        "tag": "Tag text with a model.",
+        "suggest": "Propose the unlabelled sentences whose annotation would help most.",
+        "check": "Check an annotated file and say what it holds.",
+        "score": "Precision, recall and F1 of predicted entities, by type and overall.",
+        "methods": "List the methods: name, paper, what each needs and which targets it supports.",
+        "bases": "List the installed bases: those of the package and those in your own folder.",
+    },
+    "Data": {
+        "convert": "Convert a file to another format or tag scheme.",
+        "corpora": "Find, get and look at labelled corpora.",
+        "vectors": "Train word vectors from raw text, and look at them.",
+    },
+    "Research": {
+        "pretrain": "Learn a base from label-rich source corpora.",
+        "tune": "Choose steps and rates of fine-tuning on source domains.",
+        "evaluate": "Adapt to draws of the target's train split and score on its test split.",
+        "reproduce": "Fill a published table: learn the bases, adapt to every draw, score, and report.",
+        "results": "List, filter and export the results of `adaptner reproduce`.",
+        "hardness": "Show the tasks of an iteration, hardest first, with their sentences, entities in brackets.",
+    },
+}
+
+
+class Commands(Mapping[str, Any]):
+    """The commands by verb; looking one up imports its module."""
+
+    def __getitem__(self, verb: str) -> Any:
+        if verb not in set(self):
+            raise KeyError(verb)
+        module = import_module(f"adaptner.cli.{verb}")
+        group = getattr(module, "app", None)
+        single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        if group is None:
+            single.command(verb, cls=VerbHelp)(getattr(module, verb))
+        command = typer.main.get_command(group or single)
+        command.name = verb
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return (verb for panel in VERBS.values() for verb in panel)
+
+    def __len__(self) -> int:
+        return sum(map(len, VERBS.values()))
+
+
+class Program(GroupHelp):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = Commands()
+
+    def summaries(self, ctx: Any) -> dict[str, dict[str, str]]:
+        return VERBS
+
+
 app = typer.Typer(
     name="adaptner",
-    cls=GroupHelp,
+    cls=Program,
     help="Named-entity recognition from five to fifty labelled sentences.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
 )
 
-VERBS = {
-    "Everyday": (
-        demo.demo,
-        adapt.adapt,
-        tag.tag,
-        suggest.suggest,
-        check.check,
-        score.score,
-        methods.methods,
-        bases.bases,
-    ),
-    "Data": (convert.convert,),
-    "Research": (
-        pretrain.pretrain,
-        tune.tune,
-        evaluate.evaluate,
-        reproduce.reproduce,
-        results.results,
-        hardness.hardness,
-    ),
-}
 
-for panel, verbs in VERBS.items():
-    for verb in verbs:
-        app.command(verb.__name__, cls=VerbHelp, rich_help_panel=panel)(verb)
-app.add_typer(corpora.app, name="corpora", rich_help_panel="Data")
-app.add_typer(vectors.app, name="vectors", rich_help_panel="Data")
+@app.callback()
+def _program() -> None:
+    """Makes `app` a group although no command is registered: `Commands` has them."""
 
 
 def main() -> None:
