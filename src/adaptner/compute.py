@@ -6,10 +6,11 @@ import ctypes
 from collections.abc import Callable
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
 from adaptner.errors import DeviceMissing
 
+CPU = torch.device("cpu")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 # glibc's mallopt parameters (malloc.h)
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -46,7 +47,7 @@ def device(name: str = "auto") -> torch.device:
     if kind not in available or not available[kind]():
         raise DeviceMissing(name=name, known=", ".join(DEVICES))
     if kind == "cpu":
-        return torch.device("cpu")
+        return CPU
     found = torch.device(name)
     if found.index is None:
         found = torch.device(kind, torch.cuda.current_device() if kind == "cuda" else 0)
@@ -62,3 +63,8 @@ def noise_generator(generator: Generator, device: torch.device) -> Generator:
     if device.type not in ("cuda", "mps"):
         return generator
     return Generator(device).manual_seed(generator.initial_seed())
+
+
+def ready_for_double(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors; those on MPS are moved to the CPU, because MPS has no double precision."""
+    return tuple(t.cpu() if t.device.type == "mps" else t for t in tensors)

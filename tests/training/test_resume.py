@@ -107,7 +107,7 @@ from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
 
-def watch(done, total, remark=""):
+def report(done, total, remark=""):
     print(done, flush=True)
     if done == 7:  # and here it will be killed, however late that is
         time.sleep(600)
@@ -115,7 +115,7 @@ def watch(done, total, remark=""):
 tiny = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
 sources = source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug", "gene")]))
 method = HGDA(encoder=tiny, k=3, tasks=2, record_every=2)
-run = TrainingRun(Path(sys.argv[1]), "same", checkpoint_seconds=0, progress=watch)
+run = TrainingRun(Path(sys.argv[1]), "same", checkpoint_seconds=0, progress=report)
 method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)
 """
 

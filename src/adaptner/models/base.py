@@ -92,7 +92,8 @@ class Base:
         write_model(Path(folder), manifest, model, self.batcher, self.folder, beside)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Base:
+    def load(cls, folder: str | Path, device: torch.device | None = None) -> Base:
+        """The base saved in ``folder``, on ``device`` (default: the CPU)."""
         folder = Path(folder)
         with consistent_files(folder, "base"):
             manifest, tensors, batcher = read_model(folder, "base")
@@ -109,4 +110,12 @@ class Base:
                 content = (folder / taught.FILE).read_bytes()
                 second = taught.model_of(content, encoder, batcher, manifest.shape)
         own = (manifest.method, manifest.config, manifest.facts)
-        return cls(model, batcher, *own, folder, names, second)
+        base = cls(model, batcher, *own, folder, names, second)
+        return base if device is None else base.to(device)
+
+    def to(self, device: torch.device) -> Base:
+        """This base with its models on ``device``."""
+        self.model.to(device)
+        if self.taught is not None:
+            self.taught.to(device)
+        return self

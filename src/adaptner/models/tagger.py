@@ -147,7 +147,7 @@ class Tagger(nn.Module):
     @torch.no_grad()
     def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
         """Tags, and how sure they are where a sentence has a mention."""
-        batch = self.batcher([sentences])
+        batch = self.batcher([sentences]).to(self.encoder.device)
         scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
         best = self.decoder.best(scores, batch.mask)
         found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
@@ -155,7 +155,7 @@ class Tagger(nn.Module):
         sure = iter(())
         if len(chosen[0]):
             known = self.decoder.path_confidence(scores[:, found], batch.mask[:, found], chosen)
-            sure = iter(known[:, 0].permute(1, 2, 0).contiguous().numpy())
+            sure = iter(known[:, 0].permute(1, 2, 0).contiguous().cpu().numpy())
         rows: list[tuple[list[int], np.ndarray]] = [([], _NOTHING)] * len(sentences)
         every = best[0].tolist()
         for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
@@ -186,7 +186,8 @@ class Tagger(nn.Module):
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Tagger:
+    def load(cls, folder: str | Path, device: torch.device | None = None) -> Tagger:
+        """The tagger saved in ``folder``, on ``device`` (default: the CPU)."""
         folder = Path(folder)
         with consistent_files(folder, "tagger"):
             manifest, tensors, batcher = read_model(folder, "tagger")
@@ -204,7 +205,7 @@ class Tagger(nn.Module):
                 manifest.calibration,
             )
             tagger.load_state_dict(tensors)
-        return tagger
+        return tagger if device is None else tagger.to(device)
 
 
 def _windows(sentence: Sentence) -> Iterable[tuple[int, Sentence]]:

@@ -88,6 +88,7 @@ class TaggingModel(nn.Module):
         if shape.head != "none":
             head = DomainClassifier if shape.head == "mean" else AttentionDomainClassifier
             self.head = head(encoder.width, classes or len(domains), generator, shape.reversal)
+        self.to(encoder.device)
 
     def decoder_of(self, domain: int) -> Decoder:
         decoder = self.decoder[self._number(domain)]
@@ -182,7 +183,7 @@ class TaggingModel(nn.Module):
         label = negative.sum(1) / batch.mask.sum((1, 2)) if per_token else negative.mean(1)
         if self.head is None:
             return Losses(label, None, label)
-        wanted = torch.tensor(list(domains if classes is None else classes))
+        wanted = torch.tensor(list(domains if classes is None else classes), device=states.device)
         aux = functional_call(
             self.head, parameter_part(parameters, "head"), (states, batch.mask, wanted)
         )

@@ -65,6 +65,8 @@ def restore_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> 
             raise RunNotResumable(
                 file=path, reason="configuration or sources differ from the first run"
             )
+        if len(tensors["noise"]) != len(state.noise.get_state()):
+            raise RunNotResumable(file=path, reason="the first run used another kind of device")
         _put_back(state, facts, tensors)
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
         reason = f"the checkpoint is damaged ({type(error).__name__}: {error})"

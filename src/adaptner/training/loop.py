@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+import torch
+
+from adaptner.compute import CPU
 from adaptner.errors import TrainingDiverged
 from adaptner.files import atomic_file
 from adaptner.progress import ProgressCallback, no_progress
@@ -46,6 +49,7 @@ class TrainingRun:
     resume: bool = False
     checkpoint_seconds: float = 60.0
     progress: ProgressCallback = no_progress
+    device: torch.device = CPU  # where a method puts a model that it makes
 
 
 def run_training(

@@ -95,7 +95,10 @@ class Optimiser:
             owner = self._owner(p)
             # SparseAdam counts in plain numbers, and reckons otherwise with others.
             plain = isinstance(owner, torch.optim.SparseAdam) and value.ndim == 0
-            owner.state[p][key] = int(value) if plain else value.clone()
+            if not plain:  # step counts of kernels that are not fused stay on the CPU
+                place = p.device if value.ndim or self._fused else value.device
+                value = value.to(place, copy=True)
+            owner.state[p][key] = int(value) if plain else value
 
     def _owner(self, parameter: nn.Parameter) -> torch.optim.Optimizer:
         return next(

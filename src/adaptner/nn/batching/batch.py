@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -22,6 +23,20 @@ class Batch:
     mask: Tensor  # (G, B, L)
     tags: Tensor | None  # (G, B, L)
     order: tuple[tuple[int, ...], ...]
+
+    def to(self, device: torch.device) -> Self:
+        """The batch with its tensors on ``device``; itself if they are there."""
+        return self if self.mask.device == device else _on_device(self, device)
+
+
+def _on_device(value: Any, device: torch.device) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if not is_dataclass(value) or isinstance(value, type) or getattr(value, "stays_on_cpu", False):
+        return value
+    return replace(
+        value, **{f.name: _on_device(getattr(value, f.name), device) for f in fields(value)}
+    )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -29,6 +29,8 @@ REMEMBERED = 200_000  # words; bounded, whatever a user tags
 @dataclass(frozen=True)
 class NgramRows:
     """The n-grams of the words that have no row in the word vectors, one word after another."""
+
+    stays_on_cpu: ClassVar[bool] = True  # as the table of n-grams does, which numpy reads
 
     rows: Tensor  # (P,) in the table of n-grams
     starts: Tensor  # (U,) where each word's begin in ``rows``

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Generator, Tensor, nn
 
+from adaptner.compute import ready_for_double
 from adaptner.nn.decoders.forward_backward import log_marginals
 from adaptner.nn.decoders.span_confidence import (
     forward_backward_messages,
@@ -109,14 +110,19 @@ class CRF(nn.Module):
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """P(tag at token | sentence), (G, B, L, T)."""
-        found = tag_marginals(*forward_backward_messages(*self._scores(states, self.limits), mask))
-        return (found * mask[..., None]).to(states.dtype)
+        emissions, moves, start, end, mask = ready_for_double(
+            *self._scores(states, self.limits), mask
+        )
+        messages = forward_backward_messages(emissions, moves, start, end, mask)
+        return (tag_marginals(*messages) * mask[..., None]).to(states)
 
     @torch.no_grad()
     def path_confidence(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
         """How sure each token of the path ``tags`` is, (3, G, B, L), of what ``tag_scores`` gives: see
         ``nn/decoders/span_confidence.py``."""
-        moves, start, end = self._moves(scores, self.limits)
+        scores, moves, start, end, mask, tags = ready_for_double(
+            scores, *self._moves(scores, self.limits), mask, tags
+        )
         before, ahead = forward_backward_messages(scores, moves, start, end, mask)
         following = next_tag_probabilities(moves, ahead, tags)
         return span_confidence(tag_marginals(before, ahead), following, tags, mask, self.labels)
@@ -137,9 +143,8 @@ class CRF(nn.Module):
         return flat.view(len(flat), *states.shape[1:3], -1)
 
     def _moves(self, scores: Tensor, limits: TagConstraints) -> tuple[Tensor, Tensor, Tensor]:
-        dtype = scores.dtype
-        moves = self.transition + limits.moves.to(dtype)
-        return moves, self.start + limits.starts.to(dtype), self.end + limits.ends.to(dtype)
+        moves = self.transition + limits.moves.to(scores)
+        return moves, self.start + limits.starts.to(scores), self.end + limits.ends.to(scores)
 
     def _scores(
         self, states: Tensor, limits: TagConstraints
@@ -152,7 +157,7 @@ def path_score(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, tags: Tensor, mask: Tensor
 ) -> Tensor:
     kept = mask.to(emissions.dtype)
-    task = torch.arange(len(tags))[:, None]
+    task = torch.arange(len(tags), device=tags.device)[:, None]
     emitted = (emissions.gather(3, tags[..., None])[..., 0] * kept).sum(2)
     moved = moves[task[..., None], tags[..., :-1], tags[..., 1:]] * kept[..., 1:]
     final = tags.gather(2, mask.sum(2, keepdim=True) - 1)[..., 0]
@@ -164,7 +169,8 @@ def log_partition(
 ) -> Tensor:
     tags = emissions.shape[3]
     values = emissions.detach()
-    if tags > _TREE_UP_TO and float((values.amax(-1) - values.amin(-1)).max()) < _CALM:
+    precise = values.device.type != "mps"  # which has no double precision
+    if tags > _TREE_UP_TO and precise and float((values.amax(-1) - values.amin(-1)).max()) < _CALM:
         return _scaled_recursion(emissions, moves, start, end, mask)
     alpha = start[:, None] + emissions[:, :, 0]  # (G, B, T)
     if tags > _TREE_ELSE_UP_TO:
@@ -208,7 +214,7 @@ def _product(emissions: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
     The tag dimensions stand first, so that the inner loops run over tokens, of which there are many,
     and not over tags, of which there are three."""
     tags = moves.shape[-1]
-    unit = torch.full((tags, tags), FORBIDDEN, dtype=emissions.dtype)
+    unit = emissions.new_full((tags, tags), FORBIDDEN)
     unit.fill_diagonal_(0)
     by_tag = emissions.permute(3, 0, 1, 2).contiguous()
     steps = moves.permute(1, 2, 0)[..., None, None] + by_tag  # (from, to, G, B, L)
@@ -223,7 +229,7 @@ def _product(emissions: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
 def viterbi(emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
     tasks, batch, length, tags = emissions.shape
     best = start[:, None] + emissions[:, :, 0]
-    stay = torch.arange(tags).expand(tasks, batch, tags)
+    stay = torch.arange(tags, device=emissions.device).expand(tasks, batch, tags)
     came_from = []
     for t in range(1, length):
         value, source = (best[..., None] + moves[:, None]).max(2)

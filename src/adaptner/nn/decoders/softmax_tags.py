@@ -33,7 +33,7 @@ class SoftmaxDecoder(TokenwiseDecoder):
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
         scores = self.tag_scores(states)
         if limits is not None:  # a task with fewer tags than another has no use for the surplus
-            scores = scores + limits.surplus[:, None, None].to(scores.dtype)
+            scores = scores + limits.surplus[:, None, None].to(scores)
         chosen = F.log_softmax(scores, -1).gather(3, tags[..., None])[..., 0]
         return -(chosen * mask).sum(2)
 

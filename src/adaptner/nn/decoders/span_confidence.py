@@ -50,7 +50,7 @@ def tag_marginals(before: Tensor, ahead: Tensor) -> Tensor:
 
 def next_tag_probabilities(moves: Tensor, ahead: Tensor, tags: Tensor) -> Tensor:
     """P(tag of the next token | this token's is that of the path), (G, B, L - 1, T)."""
-    task = torch.arange(len(tags))[:, None, None]
+    task = torch.arange(len(tags), device=tags.device)[:, None, None]
     return _shared(moves.double().exp()[task, tags[..., :-1]] * ahead[:, :, 1:])
 
 
@@ -62,7 +62,8 @@ def span_confidence(
     kept = mask[..., 1:]
     right = marginals.gather(3, tags[..., None])[..., 0]
     on = torch.where(kept, following.gather(3, tags[..., 1:, None])[..., 0], 1.0)
-    ends = (following * ~_goes_on(labels)[tags[..., :-1]]).sum(-1)
+    goes_on = _goes_on(labels).to(tags.device)
+    ends = (following * ~goes_on[tags[..., :-1]]).sum(-1)
     stop = torch.where(kept, ends, 1.0)
     last = torch.ones_like(right[..., :1])
     three = torch.stack([right, torch.cat([on, last], -1), torch.cat([stop, last], -1)])

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from adaptner.compute import ready_for_double
 from adaptner.nn.decoders.span_confidence import span_confidence
 from adaptner.types import LabelSet
 
@@ -38,5 +39,6 @@ class TokenwiseDecoder(nn.Module, ABC):
     def path_confidence(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
         """How sure each token of ``tags`` is (``nn/decoders/span_confidence.py``), of what ``tag_scores`` gives: the
         tag of one tells nothing of the next one's."""
+        scores, mask, tags = ready_for_double(scores, mask, tags)
         every = scores.softmax(-1).double()
         return span_confidence(every, every[:, :, 1:], tags, mask, self.labels)

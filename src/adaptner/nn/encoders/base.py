@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
+import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.batching.batch import Batch
@@ -21,6 +22,10 @@ class Encoder(nn.Module, ABC):
     kind: ClassVar[Literal["recurrent", "transformer"]]
     config: Any  # each one's own
     width: int
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     @property
     @abstractmethod

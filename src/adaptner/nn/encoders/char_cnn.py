@@ -39,7 +39,10 @@ class CharCNN(nn.Module):
             tables = (alphabet[:, None] @ weight).reshape(-1, filters)  # (G x width x A, filters)
             left = (width - 1) // 2
             padded = F.pad(chars, (left, width - 1 - left))
-            padded = padded + (torch.arange(tasks) * (width * letters))[:, None, None]
+            padded = (
+                padded
+                + (torch.arange(tasks, device=chars.device) * (width * letters))[:, None, None]
+            )
             values: Tensor | None = None
             for k in range(width):
                 window = padded[..., k : k + chars.shape[2]].flatten(1).gather(1, slots)
@@ -58,13 +61,13 @@ def _largest(values: Tensor, packing: Packing) -> Tensor:
     lengths = packing.lengths
     first = packing.sizes[0]
     best = values[:, :first].clone()
-    where = torch.arange(first)[None, :, None].expand_as(best).clone()
+    where = torch.arange(first, device=values.device)[None, :, None].expand_as(best).clone()
     start = first
     for step, size in enumerate(packing.sizes[1:], 1):
         here = values[:, start : start + size]
         better = (here > best[:, :size]) & (lengths[:, :size, None] > step)
         best[:, :size] = torch.where(better, here, best[:, :size])
-        slot = torch.arange(start, start + size)[None, :, None]
+        slot = torch.arange(start, start + size, device=values.device)[None, :, None]
         where[:, :size] = torch.where(better, slot, where[:, :size])
         start += size
     return where

@@ -18,5 +18,5 @@ class CharLSTM(nn.Module):
     def forward(self, alphabet: Tensor, chars: Tensor, packing: Packing) -> Tensor:
         """(G, A, E) embedded alphabet, (G, W, C) characters, longest word first -> (G, W, width)."""
         states = self.lstm(alphabet, chars, packing)
-        task = torch.arange(len(states))[:, None]
+        task = torch.arange(len(states), device=states.device)[:, None]
         return torch.cat([states[task, d, packing.last] for d in (0, 1)], -1)

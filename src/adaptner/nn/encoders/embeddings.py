@@ -27,14 +27,14 @@ class FrozenEmbeddings(nn.Module):
 
     def forward(self, rows: Tensor, pieces: NgramRows | None = None) -> Tensor:
         """(G, W) -> (G, W, width)"""
-        numbers = rows.numpy()
+        numbers = rows.cpu().numpy()
         known = numbers < self._unknown
         found = np.zeros((*numbers.shape, self.width), dtype=np.float32)
         found[known] = self._table[numbers[known]]
         looked_up = torch.from_numpy(found)
         if pieces is not None:
             looked_up.view(-1, self.width)[pieces.places] = self._made_up(pieces)
-        return looked_up
+        return looked_up.to(rows.device)
 
     def _made_up(self, pieces: NgramRows) -> Tensor:
         """(words, width). Each n-gram is unpacked once, however many words share it, so that memory
@@ -60,5 +60,5 @@ class TrainableEmbeddings(nn.Module):
 
     def forward(self, rows: Tensor, pieces: NgramRows | None = None) -> Tensor:
         tasks, count, width = self.table.shape
-        offset = torch.arange(tasks)[:, None] * count
+        offset = torch.arange(tasks, device=rows.device)[:, None] * count
         return F.embedding(rows + offset, self.table.reshape(-1, width))

@@ -33,7 +33,7 @@ def add_lexical_features(
 ) -> Tensor:
     """(G, B, L, states) and the vectors (G, W, words) of the distinct words ->
     (G, B, L, wide_width), the states brought to ``length``. Zero beyond a sentence's end, as the states are."""
-    task = torch.arange(len(batch.index))[:, None, None]
+    task = torch.arange(len(batch.index), device=batch.index.device)[:, None, None]
     inside = batch.mask[..., None]
     here = F.normalize(words, dim=-1)[task, batch.index] * inside
     shapes = batch.shapes[task, batch.index] * inside
@@ -70,7 +70,7 @@ def read_out(
     both = batch.packing.unpack(torch.cat([states @ own.mT, squares], -1)).unflatten(-1, (2, -1))
     scores, square = both.sum(-2).split([weight.shape[1], 1], -1)
     scores = length * scores / square.sqrt().clamp(min=_LEAST)
-    task = torch.arange(len(batch.index))[:, None, None]
+    task = torch.arange(len(batch.index), device=batch.index.device)[:, None, None]
     of_word, of_next, of_last = (said[task, batch.index] * inside).chunk(3, -1)
     scores = scores + of_word
     scores[:, :, 1:] += of_next[:, :, :-1]

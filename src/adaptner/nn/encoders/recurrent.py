@@ -190,5 +190,5 @@ class RecurrentEncoder(Encoder):
         context = dropout(self.mix(layers), self.config.dropout, noise).flatten(1, 2)
         places = batch.index.flatten(1)[..., None].expand(-1, -1, symbols.shape[-1])
         tokens = torch.cat([symbols.gather(1, places), context], -1)
-        own = torch.arange(tokens.shape[1]).view(1, *batch.index.shape[1:])
+        own = torch.arange(tokens.shape[1], device=tokens.device).view(1, *batch.index.shape[1:])
         return tokens, own.expand_as(batch.index)

@@ -30,9 +30,9 @@ class _Kept:
     def add(self, numbers: np.ndarray, values: Sequence[Tensor]) -> None:
         with self._adding:
             if not self.tables:
-                self.tables = tuple(torch.zeros(MOST, v.shape[1], dtype=v.dtype) for v in values)
+                self.tables = tuple(v.new_zeros(MOST, v.shape[1]) for v in values)
             for table, part in zip(self.tables, values, strict=True):
-                table.index_copy_(0, torch.from_numpy(numbers), part)
+                table.index_copy_(0, _indices(numbers, table), part)
             self.filled[numbers] = True
 
 
@@ -55,12 +55,16 @@ class WordCache:
         if len(missing) == len(numbers):
             values = found = fresh(missing)
         else:
-            there = torch.from_numpy(numbers * have)
+            there = _indices(numbers * have, kept.tables[0])
             found = tuple(table.index_select(0, there) for table in kept.tables)
             values = fresh(missing) if len(missing) else ()
-            places = torch.from_numpy(missing)
+            places = _indices(missing, found[0])
             for whole, part in zip(found, values, strict=False):
                 whole.index_copy_(0, places, part)
         if len(new := np.flatnonzero(able[missing])):
-            kept.add(numbers[missing][new], [part[torch.from_numpy(new)] for part in values])
+            kept.add(numbers[missing][new], [part[_indices(new, part)] for part in values])
         return found
+
+
+def _indices(numbers: np.ndarray, table: Tensor) -> Tensor:
+    return torch.from_numpy(numbers).to(table.device)

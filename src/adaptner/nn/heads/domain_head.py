@@ -33,5 +33,7 @@ class DomainClassifier(nn.Module):
 
 def domain_classification_loss(scores: Tensor, classes: Tensor) -> Tensor:
     """Mean cross-entropy of (G, B, classes) scores where all sentences of a task are of one class."""
-    chosen = F.log_softmax(scores, -1)[torch.arange(len(classes)), :, classes]
+    chosen = F.log_softmax(scores, -1)[
+        torch.arange(len(classes), device=classes.device), :, classes
+    ]
     return -chosen.mean(1)

@@ -52,15 +52,17 @@ class LabelNameHead(nn.Module):
         if not count:
             return borders
         kept = min(count, others)
-        chosen = torch.randperm(others, generator=noise)[:kept]
+        chosen = torch.randperm(others, generator=noise, device=noise.device)[:kept].to(
+            states.device
+        )
         rows = torch.cat([inside.nonzero()[:, 0], (~inside).nonzero()[:, 0][chosen]])
-        place = torch.full((len(states),), -1)
-        place[rows] = torch.arange(len(rows))
+        place = torch.full((len(states),), -1, device=states.device)
+        place[rows] = torch.arange(len(rows), device=states.device)
         scores = F.linear(states[rows], self.weight, self.bias)
         wanted = torch.zeros_like(scores)
         wanted[place[labels.tokens], labels.names] = labels.shares
         costs = F.binary_cross_entropy_with_logits(scores, wanted, reduction="none").sum(1)
-        stands_for = torch.ones(len(rows))
+        stands_for = costs.new_ones(len(rows))
         stands_for[count:] = others / max(kept, 1)
         return borders + (costs * stands_for).sum() / stands_for.sum()
 

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from adaptner.compute import ready_for_double
+
 WIDTHS = 5
 _BLOCK = 256  # points at a time, against all others
 _CHUNK = 65536  # pairs of which powers are taken at a time: they stay in the processor's cache
@@ -65,7 +67,8 @@ def _by_tag(states: Tensor, tags: Tensor, wanted: list[int]) -> tuple[Tensor, ..
 
 def _mean_distance(centred: Tensor) -> float:
     """Mean of |a - b|² over all pairs of different points; their sum is zero."""
-    total = float(centred.square().sum(dtype=torch.float64))
+    (squares,) = ready_for_double(centred.square())
+    total = float(squares.sum(dtype=torch.float64))
     return 2 * total / (len(centred) - 1) or 1.0  # all alike: any width gives 0
 
 
@@ -104,11 +107,12 @@ class _QuadraticForm(torch.autograd.Function):
             if own < others:
                 pulls[at + own :].addmm_(block[:, own:].T, signed[here])
                 weights[at + own :].addmv_(block[:, own:].T, signs[here])
-        value = means.double() @ signs.double()
+        totals, weighted = ready_for_double(means, signs)
+        value = totals.double() @ weighted.double()
         # k' = -block / (widths · widest)
         gradient = (points * weights[:, None]).sub_(pulls)
         ctx.save_for_backward(gradient.mul_(signs[:, None] * (-4 / (widths * widest))))
-        return (value / widths).to(points.dtype)
+        return (value / widths).to(points)
 
     @staticmethod
     @once_differentiable

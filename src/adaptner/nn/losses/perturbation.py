@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.losses.distillation import kl_divergence
+from adaptner.nn.rnn.parameters import standard_normal
 
 ForwardPass = Callable[[], Tensor]  # runs the encoder on a batch of its own
 
@@ -57,7 +58,7 @@ def virtual_adversary(
     plain = log_marginals().detach()
 
     def noise(found: Tensor) -> Tensor:
-        drawn = torch.randn(found.shape, generator=generator, dtype=found.dtype)
+        drawn = standard_normal(found, generator)
         return probe * _length(found) * _unit(drawn)
 
     worst = _Worst(noise)

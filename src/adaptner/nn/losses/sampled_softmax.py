@@ -40,7 +40,8 @@ class NegativeSampler:
     """Draws words by their frequency, with replacement, many at a time."""
 
     def __init__(self, counts: Tensor) -> None:
-        self._up_to = counts.double().cumsum(0)
+        # on the CPU: MPS has no double precision, and the words drawn are few
+        self._up_to = counts.cpu().double().cumsum(0)
 
     def draw(self, count: int, generator: Generator) -> Tensor:
         """The *set* of the words drawn, in order: eq. 6 sums over a set."""

@@ -51,8 +51,8 @@ class BidirectionalLayer(nn.Module, ABC):
         tasks, directions, rows, _ = self.input_weight.shape
         count = projected.shape[1]
         here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
-        task = torch.arange(tasks)[:, None, None] * count
-        flat = 2 * (task + here) + torch.arange(directions)[:, None]
+        task = torch.arange(tasks, device=here.device)[:, None, None] * count
+        flat = 2 * (task + here) + torch.arange(directions, device=here.device)[:, None]
         chosen = projected.view(-1, rows).index_select(0, flat.flatten())
         return chosen.view(tasks * directions, -1, rows)
 

@@ -25,9 +25,10 @@ class Packing:
     @classmethod
     def of(cls, lengths: Tensor, width: int) -> Packing:
         """``lengths`` (G, B), each task's in decreasing order; ``width`` L of the padded grid."""
+        device = lengths.device
         longest = lengths.max(0).values
         steps, rows = torch.nonzero(
-            torch.arange(int(longest[0]))[:, None] < longest[None, :], as_tuple=True
+            torch.arange(int(longest[0]), device=device)[:, None] < longest[None, :], as_tuple=True
         )
         sizes = torch.bincount(steps)
         offsets = torch.cumsum(sizes, 0) - sizes
@@ -39,7 +40,7 @@ class Packing:
             sizes=tuple(sizes.tolist()),
             places=rows * width + torch.stack([steps.expand(tasks, -1), backwards], 1),
             previous=offsets[steps[later] - 1] + rows[later],
-            last=offsets[lengths - 1] + torch.arange(batch),
+            last=offsets[lengths - 1] + torch.arange(batch, device=device),
             lengths=lengths,
             shape=(tasks, batch, width),
         )
@@ -48,8 +49,9 @@ class Packing:
         """(G, 2, N, H) states of both directions -> (G, B, L, 2H)."""
         tasks, batch, width = self.shape
         hidden = packed.shape[-1]
-        task = torch.arange(tasks)[:, None, None] * (batch * width)
-        rows = 2 * (task + self.places) + torch.arange(2)[:, None]
+        device = self.places.device
+        task = torch.arange(tasks, device=device)[:, None, None] * (batch * width)
+        rows = 2 * (task + self.places) + torch.arange(2, device=device)[:, None]
         blank = packed.new_zeros(tasks * batch * width * 2, hidden)
         filled = blank.index_copy(0, rows.flatten(), packed.reshape(-1, hidden))
         return filled.view(tasks, batch, width, 2 * hidden)

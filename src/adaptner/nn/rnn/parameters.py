@@ -21,5 +21,11 @@ def dropout(values: Tensor, rate: float, noise: Generator | None) -> Tensor:
     """Inverted dropout; ``noise`` None means evaluation. There is no training mode to forget."""
     if noise is None or rate == 0:
         return values
-    keep = torch.rand(values.shape, generator=noise, dtype=values.dtype) >= rate
-    return values * keep / (1 - rate)
+    drawn = torch.rand(values.shape, generator=noise, dtype=values.dtype, device=noise.device)
+    return values * (drawn >= rate).to(values.device) / (1 - rate)
+
+
+def standard_normal(values: Tensor, noise: Generator) -> Tensor:
+    """Gaussian noise of the shape of ``values``, drawn where ``noise`` is."""
+    drawn = torch.randn(values.shape, generator=noise, dtype=values.dtype, device=noise.device)
+    return drawn.to(values.device)

@@ -155,10 +155,11 @@ class TransformerEncoder(Encoder):
         for first, end in together(batch.lengths[g]):
             lengths = batch.lengths[g][first:end]
             longest = lengths[0]
-            real = torch.arange(longest) < torch.tensor(lengths)[:, None]
+            steps = torch.arange(longest, device=batch.rows.device)
+            real = steps < torch.tensor(lengths, device=steps.device)[:, None]
             rows, owner = (part[g, first:end, :longest] for part in (batch.rows, batch.owner))
             if self._packed:
-                places = torch.arange(longest).expand(len(lengths), -1)[real][None]
+                places = steps.expand(len(lengths), -1)[real][None]
                 given = {"position_ids": places + self._first_position, "window_lengths": lengths}
                 rows, owner = rows[real][None], owner[real]
             else:
@@ -179,8 +180,9 @@ class TransformerEncoder(Encoder):
         noise: Generator | None,
     ) -> Tensor:
         """(N, S, width) of the sub-words ``rows`` (N, S); ``given``: what the network is told of them."""
-        dropping = noise is not None and self.config.network_dropout
-        seed = int(torch.randint(2**62, (), generator=noise)) if dropping else None
+        seed = None
+        if noise is not None and self.config.network_dropout:
+            seed = int(torch.randint(2**62, (), generator=noise, device=noise.device))
 
         def run() -> Tensor:
             table = parameters.get(self._words)
@@ -224,7 +226,8 @@ def _dropout_inside(network: nn.Module, seed: int | None) -> Iterator[None]:
     if seed is None:
         yield
         return
-    with torch.random.fork_rng(devices=[]):
+    device = next(network.parameters()).device
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         network.train()
         try:
@@ -239,7 +242,7 @@ def _read(
     """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient.
     ``told``: what the network wants to know of two sub-words."""
     parameters = dict(network.named_parameters())
-    embedded = words(torch.tensor([[0, 1]]))
+    embedded = words(torch.tensor([[0, 1]], device=words.weight.device))
     states = network(inputs_embeds=embedded, **told).last_hidden_state
     wanted = [parameters[name] for name in learned]
     found = torch.autograd.grad(states.square().sum(), wanted, allow_unused=True)

@@ -8,14 +8,15 @@ import torch
 from torch import Tensor, nn
 
 
-def dropout_factors(shape: tuple[int, ...], rate: float, dtype: torch.dtype) -> Tensor:
+def dropout_factors(shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor:
     """0 with probability ``rate``, 1 / (1 - rate) else, from PyTorch's global generator.
 
     Sixteen random bits a value, which make the probability exact to 1 / 131,072; PyTorch draws 64."""
     count = math.prod(shape)
-    words = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(2**63), None)
+    words = torch.empty(-(-count // 4), dtype=torch.int64, device=like.device)
+    words.random_(-(2**63), None)
     kept = words.view(torch.int16)[:count] >= round(rate * 2**16) - 2**15
-    return kept.view(shape).to(dtype).mul_(1 / (1 - rate))
+    return kept.view(shape).to(like.dtype).mul_(1 / (1 - rate))
 
 
 class FastDropout(nn.Module):
@@ -26,7 +27,7 @@ class FastDropout(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         if not self.training or self.p == 0:
             return values
-        return values * dropout_factors(tuple(values.shape), self.p, values.dtype)
+        return values * dropout_factors(tuple(values.shape), self.p, values)
 
 
 def replace_dropout(network: nn.Module) -> None:

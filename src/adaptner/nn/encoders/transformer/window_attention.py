@@ -46,7 +46,7 @@ def window_attention(
     weights = [torch.softmax(q @ k.mT, -1) for q, k in zip(queries, keys, strict=True)]
     if dropout and module.training:
         sizes = [w.numel() for w in weights]
-        factors = dropout_factors((sum(sizes),), dropout, scaled.dtype).split(sizes)
+        factors = dropout_factors((sum(sizes),), dropout, scaled).split(sizes)
         weights = [w * f.view_as(w) for w, f in zip(weights, factors, strict=True)]
     found = [(w @ v).transpose(0, 1) for w, v in zip(weights, values, strict=True)]
     return torch.cat(found)[None], None
