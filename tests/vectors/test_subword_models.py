@@ -15,7 +15,7 @@ from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import VectorsMissing
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.reproduce.jobs.base_files import place_base, read_base
+from adaptner.reproduce.jobs.base_files import read_base, write_base
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.vectors.four_bit import FourBitTable
 from adaptner.vectors.ngrams import NgramVectors
@@ -137,6 +137,6 @@ def test_missing_or_damaged_vectors(folder: Path, cut: bool) -> None:
 def test_a_base_travels_without_its_vectors(folder: Path, tmp_path: Path) -> None:
     sent = read_base(folder)
     assert set(sent) == {"manifest.json", "weights.safetensors"}
-    place_base(tmp_path / "there", sent, folder)
+    write_base(tmp_path / "there", sent, folder)
     shutil.rmtree(folder)
     assert len(Base.load(tmp_path / "there").batcher.vectors.words) > 50

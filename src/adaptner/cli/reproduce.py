@@ -67,10 +67,6 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Results, bases, logs and reports of all tables.")
     ] = Path("reproduced"),
-    as_code: Annotated[
-        str | None,
-        typer.Option(help="Go on with results of this version of the code; they will say so."),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the grid and the expected hours, and stop.")
     ] = False,
@@ -128,7 +124,6 @@ def reproduce(
         ray=ray,
         encoder=encoder,
         config=config,
-        code=as_code,
         command=shlex.join(["adaptner", *sys.argv[1:]]),
     )
     if dry_run:

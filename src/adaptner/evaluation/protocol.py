@@ -22,6 +22,9 @@ from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
 PROTOCOL = "few-shot/strict-micro-f1"
+# To be raised when the same method gets other results: by another draw of sentences, another
+# preparation of corpora or another score. Stored results are identified by it.
+PROTOCOL_VERSION = 1
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from reproduce_kit import OWN, TABLE, TINY, copied_data, planned, request
 from adaptner.corpora.corpus import load_corpus
 from adaptner.errors import BadConfiguration, FileMissing, InvalidToml, UnknownName, UsageError
 from adaptner.methods import methods
-from adaptner.reproduce.jobs.code_version import COMPUTES, _bare, code_version
+from adaptner.reproduce.jobs import plan as plan_module
 from adaptner.reproduce.jobs.costs import expected_seconds
 from adaptner.reproduce.jobs.data import as_source, as_target, checksum
 from adaptner.reproduce.jobs.plan import JobPlan
@@ -133,10 +133,34 @@ def test_what_changes_a_key_and_what_does_not(everything: Path) -> None:
     assert first < keys(sizes=("5,10",))
     assert keys(draws=3) < first
     assert first == keys(output=Path("elsewhere"), jobs=7)
-    for changes in ({"iterations": 7}, {"code": "other"}, {"seed": 100}):
+    for changes in ({"iterations": 7}, {"seed": 100}):
         assert not first & keys(**changes)
     (base,) = first & keys(limit=9)  # scoring less does not change the base
     assert base
+
+
+def test_a_new_version_of_a_method_changes_the_keys_of_its_jobs(
+    everything: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("finetuning", "dann")
+    before = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
+    monkeypatch.setattr(methods()["dann"], "version", 99)
+    after = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
+    kept = {job.key for job in before.jobs} & {job.key for job in after.jobs}
+    # both methods adapt the base that fine-tuning trains
+    assert {job.key for job in after.jobs if job.spec.get("method") != "dann"} == kept
+    monkeypatch.setattr(methods()["finetuning"], "version", 99)
+    renewed = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
+    assert not kept & {job.key for job in renewed.jobs}
+
+
+def test_a_new_version_of_the_protocol_changes_all_keys(
+    everything: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = planned("hgda/3", everything, methods=("hgda",), draws=1)
+    monkeypatch.setattr(plan_module, "PROTOCOL_VERSION", 99)
+    after = planned("hgda/3", everything, methods=("hgda",), draws=1)
+    assert not {job.key for job in before.jobs} & {job.key for job in after.jobs}
 
 
 def test_one_changed_file_changes_just_the_jobs_that_read_it(tmp_path: Path) -> None:
@@ -291,16 +315,6 @@ def test_a_transformer_costs_what_was_measured(everything: Path) -> None:
     base, longer = (expected_seconds(plan.bases[0]) for plan in (short, long))
     assert (longer - base) / 100 == pytest.approx(2.7, rel=0.1)
     assert expected_seconds(short.draws[0]) == pytest.approx(30, rel=0.1)  # 100 steps of 10
-
-
-def test_only_what_computes_is_part_of_the_version() -> None:
-    assert _bare("x = 1  # one\n") == _bare('"""Said."""\n\nx = (\n    1\n)')
-    assert _bare("def f():\n    'why'\n    return 1") == _bare("def f(): return 1")
-    assert _bare("x = 1") != _bare("x = 2")
-    assert _bare("x = 'a'") != _bare("x = 'b'")
-    root = OWN.parent.parent
-    assert all((root / place).exists() for place in COMPUTES)
-    assert code_version() == code_version()
 
 
 def test_scitech_and_webpage_are_split_as_the_rulings_say(tmp_path: Path) -> None:

@@ -160,8 +160,8 @@ def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path
     assert (ended.done, ended.failures) == (3, [])
     executor = JobExecutor(places, tmp_path / "whole")  # undisturbed, and without workers
     (base,) = ended.plan.bases
-    outcome = executor.learn(base.key, base.spec)
-    whole = {j.key: executor.draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
+    outcome = executor.train_base(base.key, base.spec)
+    whole = {j.key: executor.run_draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
     assert lasting(stored(tmp_path / "cut")) == lasting(whole)
     weights = [
         tmp_path / run / "bases" / base.key / "weights.safetensors" for run in ("cut", "whole")

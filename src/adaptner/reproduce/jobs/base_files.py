@@ -1,5 +1,7 @@
-"""A base as bytes, to be sent from one machine to another. The vectors stay behind: who can adapt
-the base has them, by their checksum."""
+"""Sends a base from one machine to another as bytes, without its word vectors.
+
+Every machine that may adapt the base has the vectors; it finds them by their checksum.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ def read_base(folder: Path) -> Files:
     }
 
 
-def place_base(folder: Path, files: Files, vectors: Path | None) -> None:
-    """Write the files, the manifest last: without it, it is no base. ``vectors``: the folder that
-    has the vector files, for a base that names them."""
+def write_base(folder: Path, files: Files, vectors: Path | None) -> None:
+    """``vectors`` is the folder of the vector files, for a base whose manifest names them. The
+    manifest is written last, because a folder with a manifest counts as a complete base."""
     folder.mkdir(parents=True, exist_ok=True)
     named = json.loads(files[MANIFEST])["files"]
     for name in VECTOR_FILES:

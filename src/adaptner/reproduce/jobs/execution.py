@@ -1,7 +1,4 @@
-"""Computing one job: a base from its sources, or one draw from its base.
-
-What is expensive to read (corpora, sources, a base) stays in the worker's memory for the next job.
-"""
+"""Computes one job: trains a base on its sources, or adapts a base to one draw and scores it."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import math
 import resource
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -19,16 +17,17 @@ from safetensors import safe_open
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import RunNotResumable
-from adaptner.evaluation.protocol import evaluate_few_shot
+from adaptner.evaluation.protocol import DrawScore, evaluate_few_shot
 from adaptner.files import atomic_file
 from adaptner.methods import method
+from adaptner.methods.base import Method
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST
 from adaptner.models.vocabulary_files import vector_files
 from adaptner.pretraining.from_sources import CARD, model_card
 from adaptner.progress import ProgressCallback, no_progress
-from adaptner.reproduce.jobs.code_version import code_version
-from adaptner.reproduce.jobs.data import Known, as_source, as_target
+from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
+from adaptner.reproduce.jobs.data import as_source, as_target
 from adaptner.reproduce.jobs.job import DataPaths, Spec
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.training import checkpoint
@@ -37,182 +36,169 @@ from adaptner.training.loop import TrainingRun
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 BaseFacts = dict[str, Any]
-COST = (
-    "cost.json"  # beside a base: what it took; not in it, since the same run gives the same bytes
-)
-
+# Seconds and memory that a base took. Not part of the base: two runs write the same bytes there.
+COST = "cost.json"
 CHECKPOINT_SECONDS = 30.0
 
 Value = TypeVar("Value")
 
 
 class JobExecutor:
-    """A worker's memory and its folders: ``output/bases/KEY`` holds the run and the base."""
+    """Computes jobs one after the other and keeps what the next may need (corpora, sources, base,
+    vectors) in memory. ``output/bases/KEY`` holds a base and the records of its training."""
 
     def __init__(self, places: DataPaths, output: Path) -> None:
         self.places = places
         self.output = output
-        self._code = code_version()
-        self._targets = _Last[Corpus](2)
-        self._sources = _Last[list[SourceDomain]](1)
-        self._bases = _Last[Base](1)
-        self._vectors = _Last[WordVectors](1)
+        self._targets = RecentItems[Corpus](2)
+        self._sources = RecentItems[list[SourceDomain]](1)
+        self._bases = RecentItems[Base](1)
+        self._vectors = RecentItems[WordVectors](1)
 
     def base_folder(self, key: str) -> Path:
         return self.output / "bases" / key
 
     @property
-    def at_hand(self) -> str | None:
+    def base_in_memory(self) -> str | None:
         """The key of the base in memory."""
-        return next(iter(self._bases.held), None)
+        return next(iter(self._bases.items), None)
 
-    def learn(self, key: str, spec: Spec, progress: ProgressCallback = no_progress) -> BaseFacts:
-        """Train, or go on from the last checkpoint, and save."""
+    def train_base(
+        self, key: str, spec: Spec, progress: ProgressCallback = no_progress
+    ) -> BaseFacts:
+        """Trains and saves a base, from the last checkpoint if there is one."""
         folder = self.base_folder(key)
-        if (folder / MANIFEST).is_file():  # a worker saved it and died before it said so
+        if (folder / MANIFEST).is_file():  # saved by a worker that died before it reported
             base = self._base(key)
         else:
-            base = self._fitted(key, spec, progress)
+            base = self._fit(key, spec, progress)
             with atomic_file(folder / COST) as file:
-                json.dump({"seconds": _seconds_of(folder), "peak_mb": _peak_mb()}, file)
+                json.dump({"seconds": _training_seconds(folder), "peak_mb": _peak_mb()}, file)
             base.folder = self.vector_folder(spec["vectors"])
             base.save(folder)
             with atomic_file(folder / CARD) as file:
                 file.write(model_card(base, method(base.method)()))
             (folder / checkpoint.FILE).unlink(missing_ok=True)
             base.folder = folder
-            self._bases.keep(key, base)
+            self._bases.add(key, base)
         return {
             **json.loads((folder / COST).read_text()),
             "iterations": base.facts["iterations"],
             "removed": sum(s["removed"] for s in base.facts["sources"]),
         }
 
-    def _fitted(self, key: str, spec: Spec, progress: ProgressCallback) -> Base:
+    def _fit(self, key: str, spec: Spec, progress: ProgressCallback) -> Base:
         learner = method(spec["learner"])(**spec["settings"])
         run = TrainingRun(self.base_folder(key), key, spec, True, CHECKPOINT_SECONDS, progress)
-        given = {"vectors": self._word_vectors(spec["vectors"]), "seed": spec["seed"], "run": run}
+        options = {"vectors": self._word_vectors(spec["vectors"]), "seed": spec["seed"], "run": run}
         sources, budget = self._source_domains(spec), Budget(spec["iterations"])
         try:
-            return learner.fit(sources, budget, **given)
+            return learner.fit(sources, budget, **options)
         except RunNotResumable:  # a damaged checkpoint: start afresh
             (self.base_folder(key) / checkpoint.FILE).unlink(missing_ok=True)
-            return learner.fit(sources, budget, **given)
+            return learner.fit(sources, budget, **options)
 
-    def draw(self, key: str, spec: Spec, profile: str, base_outcome: BaseFacts) -> StoredResult:
-        """Adapt, tag, score."""
+    def run_draw(self, key: str, spec: Spec, profile: str, base_outcome: BaseFacts) -> StoredResult:
+        """Adapts the base to the draw, tags the test sentences and scores them."""
         base = self._base(spec["base"])
-        chosen = method(spec["method"])(**spec["settings"])
+        adapter = method(spec["method"])(**spec["settings"])
         target = self._target(spec["target"])
-        sources = self._source_domains(spec) if chosen.joint else ()
-        sizes = [] if spec["size"] is None else [spec["size"]]
-        shares = [] if spec["share"] is None else [spec["share"]]
-        (row,) = evaluate_few_shot(
-            chosen,
-            base,
-            target,
-            sizes,
-            [spec["seed"]],
-            shares=shares,
-            sources=sources,
-            limit=spec["limit"],
-        )
+        score = self._score(adapter, base, target, spec)
+        values = {k: v for k, v in asdict(score).items() if k not in ("corpus", "base", "data")}
         data = {spec["target"][0]: spec["target"][1]}
         data |= {name: sha for s in base.facts["sources"] for name, sha in s["sha256"].items()}
         return StoredResult(
+            **values,
             key=key,
-            method=spec["method"],
             variant=spec["variant"],
             target=target.name,
-            size=row.size,
-            share=row.share,
-            seed=row.seed,
-            f1=row.f1,
-            precision=row.precision,
-            recall=row.recall,
-            steps=row.steps,
-            seconds=row.seconds,
             iterations=base.facts["iterations"],
             base_key=spec["base"],
             base_seconds=base_outcome["seconds"],
             peak_mb=_peak_mb(),
-            sentences=row.sentences,
             limited=(spec["limit"] or math.inf) < len(target.split("test")),
-            entities=row.entities,
-            unlabelled=row.unlabelled,
-            protocol=row.protocol,
             profile=profile,
             data=data,
             settings=spec["settings"],
-            code=self._told_code(spec["code"]),
+            code=code_fingerprint(),
             finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            by_type=row.by_type,
+            method_version=adapter.version,
+            protocol_version=spec["protocol_version"],
         )
 
-    def _told_code(self, planned: str) -> str:
-        """The code may have changed since the plan was made, or be another on purpose (--as-code)."""
-        return planned if planned == self._code else f"{planned}, run by {self._code}"
+    def _score(self, adapter: Method, base: Base, target: Corpus, spec: Spec) -> DrawScore:
+        (score,) = evaluate_few_shot(
+            adapter,
+            base,
+            target,
+            [] if spec["size"] is None else [spec["size"]],
+            [spec["seed"]],
+            shares=[] if spec["share"] is None else [spec["share"]],
+            sources=self._source_domains(spec) if adapter.joint else (),
+            limit=spec["limit"],
+        )
+        return score
 
     def _base(self, key: str) -> Base:
         return self._bases.get(key, lambda: Base.load(self.base_folder(key)))
 
-    def _target(self, known: Sequence[str]) -> Corpus:
-        place: Known = (known[0], known[1])
-        return self._targets.get(place, lambda: as_target(self.places.data, place))
+    def _target(self, planned: Sequence[str]) -> Corpus:
+        place, sha = planned
+        return self._targets.get((place, sha), lambda: as_target(self.places.data, (place, sha)))
 
     def _source_domains(self, spec: Spec) -> list[SourceDomain]:
+        limit = spec.get("source_sentences")
+
         def read() -> list[SourceDomain]:
-            root = self.places.data
-            held_out = [self._target(known) for known in spec["held_out"]]
-            corpora = [as_source(root, (place, sha)) for place, sha in spec["sources"]]
+            held_out = [self._target(planned) for planned in spec["held_out"]]
+            corpora = [as_source(self.places.data, (place, sha)) for place, sha in spec["sources"]]
             tests = [s for corpus in held_out for s in corpus.split("test")]
-            return [cut(domain) for domain in source_domains(group_by_domain(corpora), tests)]
+            domains = source_domains(group_by_domain(corpora), tests)
+            if limit is None:
+                return domains
+            return [domain.subsample(limit, spec["seed"]) for domain in domains]
 
-        def cut(domain: SourceDomain) -> SourceDomain:
-            return domain if most is None else domain.subsample(most, spec["seed"])
-
-        most = spec.get("source_sentences")
-        sample = None if most is None else (most, spec["seed"])
+        sample = None if limit is None else (limit, spec["seed"])
         return self._sources.get(repr((spec["sources"], spec["held_out"], sample)), read)
 
-    def _word_vectors(self, known: str | None) -> WordVectors | None:
-        if known is None:
+    def _word_vectors(self, sha: str | None) -> WordVectors | None:
+        if sha is None:
             return None
         assert self.places.vectors is not None  # the plan had its checksum from there
-        return self._vectors.get(known, lambda: read_vectors(self.places.vectors or ""))
+        return self._vectors.get(sha, lambda: read_vectors(self.places.vectors or ""))
 
-    def vector_folder(self, known: str | None) -> Path | None:
-        """One copy of the vectors for all bases, which link to it."""
-        vectors = self._word_vectors(known)
+    def vector_folder(self, sha: str | None) -> Path | None:
+        """The folder of the one copy of the vectors that all bases link to; written if missing."""
+        vectors = self._word_vectors(sha)
         if vectors is None:
             return None
-        folder = self.output / "vectors" / str(known)
+        folder = self.output / "vectors" / str(sha)
         names = vector_files(vectors)
-        if not (folder / names[-1]).is_file():  # it is written last
+        if not (folder / names[-1]).is_file():  # the last file to be written
             write_vectors(vectors, folder / names[0])
         return folder
 
 
-class _Last(Generic[Value]):
-    """The last few things read, by name."""
+class RecentItems(Generic[Value]):
+    """Keeps the items that were added last."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.held: dict[Any, Value] = {}
+        self.items: dict[Any, Value] = {}
 
-    def get(self, name: Any, read: Callable[[], Value]) -> Value:
-        if name not in self.held:
-            self.keep(name, read())
-        return self.held[name]
+    def get(self, key: Any, read: Callable[[], Value]) -> Value:
+        if key not in self.items:
+            self.add(key, read())
+        return self.items[key]
 
-    def keep(self, name: Any, value: Value) -> None:
-        self.held[name] = value
-        while len(self.held) > self.size:
-            del self.held[next(iter(self.held))]
+    def add(self, key: Any, value: Value) -> None:
+        self.items[key] = value
+        while len(self.items) > self.size:
+            del self.items[next(iter(self.items))]
 
 
-def _seconds_of(folder: Path) -> float:
-    """Of learning, all attempts together: the last checkpoint knows."""
+def _training_seconds(folder: Path) -> float:
+    """Over all attempts; the last checkpoint holds the sum."""
     with safe_open(folder / checkpoint.FILE, framework="pt") as file:
         return round(float(json.loads((file.metadata() or {})["state"])["seconds"]), 3)
 

@@ -1,7 +1,8 @@
-"""A job: one base to learn, or one draw to adapt it to and score.
+"""A job: one base to train, or one draw of target sentences to adapt it to and score.
 
-A job is addressed by its content: the SHA-256 of its specification, which holds the settings, the
-version of the code and the checksums of the data. Equal jobs of two tables are one job.
+The key of a job is the SHA-256 of its specification: the method and its version, the protocol and its
+version, settings, checksums of the data, seed and PyTorch's version. The same job in two tables is
+therefore computed once, and results stay valid when code changes without a new version.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 Spec = dict[str, Any]
+Kind = Literal["base", "draw"]
 
 
 @dataclass(frozen=True)
 class Job:
     """``base`` is the key of the base that a draw adapts."""
 
-    kind: Literal["base", "draw"]
+    kind: Kind
     spec: Spec
     base: str | None = None
 
@@ -32,7 +34,7 @@ class Job:
 
 @dataclass(frozen=True)
 class DataPaths:
-    """Where this machine keeps what the jobs name by checksum."""
+    """Where this machine keeps the corpora and vectors that jobs name by checksum."""
 
     data: Path
     vectors: Path | None = None

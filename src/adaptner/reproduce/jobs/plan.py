@@ -1,8 +1,8 @@
-"""A table as a grid of jobs: bases, and draws that adapt them."""
+"""From a table's protocol to jobs: which bases to train, which draws to adapt them to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
@@ -10,21 +10,25 @@ from itertools import product
 from pathlib import Path
 
 from adaptner.errors import AdaptnerError, FileMissing
+from adaptner.evaluation.protocol import PROTOCOL, PROTOCOL_VERSION
 from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.base import Method
 from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.nn.encoders.transformer.pretrained import find_folder, weight_files
-from adaptner.reproduce.jobs.data import Known, checksum
+from adaptner.reproduce.jobs.code_fingerprint import torch_release
+from adaptner.reproduce.jobs.data import PlannedCorpus, checksum
 from adaptner.reproduce.jobs.job import DataPaths, Job, Spec
 from adaptner.reproduce.tables.profiles import Profile
 from adaptner.reproduce.tables.protocol import BERT, Protocol, TargetCorpus, TargetGroup, folder_of
 from adaptner.reproduce.tables.settings import learner_of, method_for_cell
 
+Cell = tuple[int | None, float | None]  # number of labelled sentences, or share in percent
+
 
 @dataclass(frozen=True)
 class Selection:
-    """What part of a table is asked for."""
+    """The part of a table to run."""
 
     methods: Sequence[str]
     targets: Sequence[TargetCorpus]
@@ -39,8 +43,8 @@ class JobPlan:
     profile: Profile
     selection: Selection
     jobs: tuple[Job, ...]
-    checksums: dict[str, str]  # corpus -> of its files
-    skipped: dict[str, str] = field(default_factory=dict)  # what is asked for and cannot run: why
+    checksums: dict[str, str]  # by corpus
+    skipped: dict[str, str] = field(default_factory=dict)  # method or target -> why it cannot run
 
     @property
     def bases(self) -> tuple[Job, ...]:
@@ -52,141 +56,176 @@ class JobPlan:
 
 
 def plan_jobs(
-    protocol: Protocol, profile: Profile, selection: Selection, places: DataPaths, code: str
+    protocol: Protocol, profile: Profile, selection: Selection, places: DataPaths
 ) -> JobPlan:
-    """Jobs in the order in which they are best done. A target whose data is missing is skipped with
-    the reason; if that leaves none, it is an error."""
-    encoder = selection.encoder
-    vectors = _vectors_checksum(protocol, places) if encoder is None else None
-    weights = {} if encoder is None else {"encoder": weights_checksum(encoder)}
+    """Returns the jobs in a good order. Targets with missing data are skipped with the reason.
+
+    Raises ``FileMissing`` if no target is left, or if the protocol's vectors are missing."""
+    shared: Spec = {
+        "protocol": PROTOCOL,
+        "protocol_version": PROTOCOL_VERSION,
+        "torch": torch_release(),
+        "vectors": _vectors_checksum(protocol, places) if selection.encoder is None else None,
+    }
+    if selection.encoder is not None:
+        shared["encoder"] = weights_checksum(selection.encoder)
     sums = _Checksums(places.data)
     jobs: dict[str, Job] = {}
     skipped: dict[str, str] = {}
     missing: AdaptnerError | None = None
-    wanted = set(selection.targets)
+    chosen = set(selection.targets)
     for group in protocol.groups:
-        if not (targets := [t for t in group.targets if t in wanted]):
+        if not (targets := [t for t in group.targets if t in chosen]):
             continue
         try:
-            sources = [sums.known(place) for place in group.sources]
-            held_out = [sums.known(t.corpus) for t in group.held_out or group.targets]
+            sources = [sums.planned(place) for place in group.sources]
+            held_out = [sums.planned(t.corpus) for t in group.held_out or group.targets]
         except AdaptnerError as error:
             missing = error
             skipped |= {t.name: str(error).splitlines()[0] for t in targets}
             continue
-        common = {"sources": sources, "held_out": held_out, "code": code, **weights}
+        inputs = {**shared, "sources": sources, "held_out": held_out}
+        planner = _GroupPlanner(protocol, profile, selection, group, targets, inputs)
         for name in selection.methods:
-            if reason := _unfit(name, protocol):
+            if reason := _why_not(name, protocol):
                 skipped[name] = reason
                 continue
-            for job in _method_jobs(
-                name, protocol, profile, selection, group, targets, {**common, "vectors": vectors}
-            ):
+            for job in planner.jobs(name):
                 jobs.setdefault(job.key, job)
     if missing is not None and not jobs:
         raise missing
     return JobPlan(protocol, profile, selection, tuple(jobs.values()), sums.found, skipped)
 
 
-def _method_jobs(
-    name: str,
-    protocol: Protocol,
-    profile: Profile,
-    selection: Selection,
-    group: TargetGroup,
-    targets: Sequence[TargetCorpus],
-    common: Spec,
-) -> list[Job]:
-    jobs: list[Job] = []
-    # A corpus may be too small for the table's sizes; who names sizes has those.
-    usual = tuple(selection.sizes) == protocol.sizes
-    sizes = group.sizes if group.sizes and usual else selection.sizes
-    cells: list[tuple[int | None, float | None]] = [
-        *((size, None) for size in sizes),
-        *((None, share) for share in selection.shares),
-    ]
-    if protocol.hardness:
-        cells = [(None, None)]
-    variants = ("", *protocol.variants.get(name, ()))
-    encoder = "" if selection.encoder is None else BERT
-    cut: Spec = {}
-    if protocol.source_sentences is not None and not profile.recipes:
-        cut = {"source_sentences": protocol.source_sentences}
-    for variant, (size, share) in product(variants, cells):
-        if not _has_cell(name, variant, size, sizes):
-            continue
-        own = group.own.get(name)
-        chosen = method_for_cell(name, protocol, profile, size, variant, own, selection.encoder)
-        learner = learner_of(chosen)
+@dataclass(frozen=True)
+class _GroupPlanner:
+    """Plans the jobs of one group of targets. ``inputs`` are the parts of a specification that all
+    jobs of the group share."""
 
-        def base_of(seed: int, learner: Method = learner) -> Job:
-            told = learner.config.model_dump(mode="json", exclude={"adaptation"})
-            iterations = profile.iterations if getattr(learner, "learns", True) else 0
-            made = {"learner": learner.name, "settings": told, "iterations": iterations}
-            return Job("base", {**common, **cut, **made, "seed": seed})
+    protocol: Protocol
+    profile: Profile
+    selection: Selection
+    group: TargetGroup
+    targets: Sequence[TargetCorpus]
+    inputs: Spec
 
-        if protocol.hardness:
-            jobs.append(base_of(profile.seed))
-            continue
-        held = dict(common["held_out"])
-        # What a draw depends on beside its base; joint methods read the sources again.
-        again = {n: common[n] for n in ("sources", "held_out")} | cut if chosen.joint else {}
-        seeds = _seeds(chosen, profile, bool(cut))
-        bases = {seed: base_of(seed if cut else profile.seed) for seed in seeds}
-        jobs += bases.values()
-        for target in targets:
+    def jobs(self, name: str) -> Iterator[Job]:
+        variants = ("", *self.protocol.variants.get(name, ()))
+        cells = [(None, None)] if self.protocol.hardness else self._cells()
+        for variant, (size, share) in product(variants, cells):
+            if not self._has_cell(name, variant, size):
+                continue
+            method = method_for_cell(
+                name,
+                self.protocol,
+                self.profile,
+                size,
+                variant,
+                self.group.own.get(name),
+                self.selection.encoder,
+            )
+            if self.protocol.hardness:
+                yield self._base(method, self.profile.seed)
+            else:
+                yield from self._jobs_of_cell(method, variant, (size, share))
+
+    def _jobs_of_cell(self, method: Method, variant: str, cell: Cell) -> Iterator[Job]:
+        seeds = self._seeds(method)
+        own_base = bool(self._source_cut)
+        bases = {
+            seed: self._base(method, seed if own_base else self.profile.seed) for seed in seeds
+        }
+        yield from bases.values()
+        for target in self.targets:
             for seed, base in bases.items():
-                spec = {
-                    **again,
-                    "base": base.key,
-                    "vectors": common["vectors"],
-                    "method": name,
-                    "variant": f"{encoder} {variant}".strip(),
-                    "settings": chosen.config.model_dump(mode="json"),
-                    "target": (target.corpus, held[target.corpus]),
-                    "size": size,
-                    "share": share,
-                    "seed": seed,
-                    "limit": profile.limit,
-                    "code": common["code"],
-                }
-                jobs.append(Job("draw", spec, base.key))
-    return jobs
+                yield self._draw(method, variant, target, cell, seed, base.key)
+
+    def _base(self, method: Method, seed: int) -> Job:
+        learner = learner_of(method)
+        spec = {
+            **self.inputs,
+            **self._source_cut,
+            "learner": learner.name,
+            "method_version": learner.version,
+            "settings": learner.config.model_dump(mode="json", exclude={"adaptation"}),
+            "iterations": self.profile.iterations if getattr(learner, "learns", True) else 0,
+            "seed": seed,
+        }
+        return Job("base", spec)
+
+    def _draw(
+        self, method: Method, variant: str, target: TargetCorpus, cell: Cell, seed: int, base: str
+    ) -> Job:
+        names = ["protocol", "protocol_version", "torch", "vectors"]
+        if method.joint:  # it reads the sources again
+            names += ["sources", "held_out"]
+        encoder = "" if self.selection.encoder is None else BERT
+        spec = {
+            **{name: self.inputs[name] for name in names},
+            **(self._source_cut if method.joint else {}),
+            "base": base,
+            "method": method.name,
+            "method_version": method.version,
+            "variant": f"{encoder} {variant}".strip(),
+            "settings": method.config.model_dump(mode="json"),
+            "target": (target.corpus, dict(self.inputs["held_out"])[target.corpus]),
+            "size": cell[0],
+            "share": cell[1],
+            "seed": seed,
+            "limit": self.profile.limit,
+        }
+        return Job("draw", spec, base)
+
+    @property
+    def _source_cut(self) -> Spec:
+        """The sample of the sources that each draw has for itself, if the protocol asks for one."""
+        if self.protocol.source_sentences is None or self.profile.recipes:
+            return {}
+        return {"source_sentences": self.protocol.source_sentences}
+
+    @property
+    def _sizes(self) -> Sequence[int]:
+        """A group may have other sizes than its table, unless the user named sizes."""
+        if self.group.sizes and tuple(self.selection.sizes) == self.protocol.sizes:
+            return self.group.sizes
+        return self.selection.sizes
+
+    def _cells(self) -> list[Cell]:
+        sizes: list[Cell] = [(size, None) for size in self._sizes]
+        return sizes + [(None, share) for share in self.selection.shares]
+
+    def _has_cell(self, name: str, variant: str, size: int | None) -> bool:
+        """Variants are about learning from labels, so that zero-shot cells (size 0) have none where
+        the table has other sizes. A method that never reads target sentences has zero-shot cells only,
+        where there are any."""
+        kind = methods()[name]
+        if size == 0:
+            return kind.zero_shot and not (variant and any(self._sizes))
+        return not (0 in self._sizes and issubclass(kind, UnadaptedMethod))
+
+    def _seeds(self, method: Method) -> range:
+        """A method that reads no target sentence has one draw for each base."""
+        once = isinstance(method, UnadaptedMethod) and not self._source_cut
+        return range(self.profile.seed, self.profile.seed + (1 if once else self.profile.draws))
 
 
-def _has_cell(name: str, variant: str, size: int | None, sizes: Sequence[int]) -> bool:
-    """Whether a method is run at a size in a table with and without labels. Without them, it is run if
-    it can, and as it is: variants are of learning with them. One that never learns from the target is
-    run without."""
-    kind = methods()[name]
-    if size == 0:
-        return kind.zero_shot and not (variant and any(sizes))
-    return not (0 in sizes and issubclass(kind, UnadaptedMethod))
-
-
-def _seeds(chosen: object, profile: Profile, base_a_draw: bool) -> range:
-    # A method that uses no sentence of the target gives the same for every draw from one base.
-    draws = 1 if isinstance(chosen, UnadaptedMethod) and not base_a_draw else profile.draws
-    return range(profile.seed, profile.seed + draws)
-
-
-def _unfit(name: str, protocol: Protocol) -> str:
+def _why_not(name: str, protocol: Protocol) -> str:
     shared = protocol.settings.get("decoders") == "shared"
     if methods()[name].supports == UnadaptedMethod.supports and not shared:
-        return "it uses the base as it is, and the sources have other labels than the targets"
+        return "it uses the base unchanged, and the sources have other labels than the targets"
     if protocol.sizes == (0,) and not methods()[name].zero_shot:
         return "it needs labelled sentences of the target, and this table has none"
     return ""
 
 
 class _Checksums:
-    """Each corpus is read once."""
+    """Checksums of corpora, each computed once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self.found: dict[str, str] = {}
 
-    def known(self, place: str) -> Known:
+    def planned(self, place: str) -> PlannedCorpus:
         if place not in self.found:
             folder = self._root / folder_of(place)
             if not folder.is_dir():
@@ -199,7 +238,7 @@ class _Checksums:
 
 
 def weights_checksum(encoder: str) -> str:
-    """Of the network and of the library that runs it."""
+    """Identifies a transformer's weights and the version of the library that runs it."""
     sums = "".join(map(digest, weight_files(find_folder(encoder))))
     return f"{sha256(sums.encode()).hexdigest()} transformers-{version('transformers')}"
 

@@ -1,4 +1,4 @@
-"""One measured cell of a table: what the runner stores and the report reads."""
+"""The result of one draw, which the runner stores and the report reads."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class StoredResult:
-    """One draw of one method on one target. ``key`` addresses it by content: configuration, code and
-    data; equal keys are the same computation, whichever table asked for it."""
+    """One draw of one method on one target. Results with the same ``key`` are the same computation,
+    whichever table asked for it."""
 
     key: str
-    method: str  # our name, as in ``adaptner methods``
-    variant: str  # options that tell two runs of a method apart, "" for none
+    method: str  # as in ``adaptner methods``
+    variant: str  # options that distinguish two runs of a method, "" for none
     target: str  # our name of the corpus
     size: int  # labelled target sentences
-    share: float | None  # percent of the train split, where the draw was asked for so
+    share: float | None  # percent of the train split, if the draw was requested as a share
     seed: int
     f1: float
     precision: float
@@ -27,17 +27,19 @@ class StoredResult:
     base_key: str
     base_seconds: float
     peak_mb: float  # largest resident memory of the worker
-    sentences: int  # of the test split that were scored
-    limited: bool  # not the whole test split
+    sentences: int  # test sentences that were scored
+    limited: bool  # True if that is not the whole test split
     entities: int  # in the draw
     unlabelled: int
     protocol: str
     profile: str  # quick, paper, or custom
     data: dict[str, str] = field(default_factory=dict)  # corpus -> checksum, target and sources
     settings: dict[str, Any] = field(default_factory=dict)  # of the method
-    code: str = ""  # version and checksum of the package's source
+    code: str = ""  # fingerprint of the package's source, for information
     finished: str = ""  # UTC, ISO 8601
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)  # see evaluation/protocol.py
+    method_version: int = 1
+    protocol_version: int = 1
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

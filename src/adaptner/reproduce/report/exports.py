@@ -39,7 +39,7 @@ def as_rows(results: Iterable[StoredResult]) -> list[ExportRow]:
 
 
 def summarise_results(results: Sequence[StoredResult]) -> list[ExportRow]:
-    """Mean and sd over draws. Results of other variants, profiles, budgets or code, or on more of
+    """Mean and sd over draws. Results of other variants, profiles, budgets or versions, or on more of
     the test split, stand apart; of two draws that differ in anything else the newer counts."""
     told = [_told(r) for r in results]
     differ = {name for name in _APART if len({facts[name] for facts in told}) > 1}
@@ -92,7 +92,7 @@ def _flat(result: StoredResult) -> ExportRow:
     }
 
 
-_APART = ("variant", "profile", "budget", "code")
+_APART = ("variant", "profile", "budget", "version")
 
 
 def _told(result: StoredResult) -> dict[str, str]:
@@ -101,7 +101,7 @@ def _told(result: StoredResult) -> dict[str, str]:
         "variant": result.variant,
         "profile": result.profile,
         "budget": budget,
-        "code": result.code,
+        "version": f"version {result.method_version}",
     }
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.compute import prepare_process
-from adaptner.reproduce.jobs.base_files import Files, place_base, read_base
-from adaptner.reproduce.jobs.code_version import code_version
+from adaptner.reproduce.jobs.base_files import Files, read_base, write_base
+from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths, Spec
 from adaptner.reproduce.run.worker import summary
@@ -30,16 +30,16 @@ class Node:
         prepare_process()
         self._scratch = Path(tempfile.mkdtemp(prefix="adaptner-ray-"))
         places = DataPaths(Path(data), None if vectors is None else Path(vectors))
-        self._shop = JobExecutor(places, self._scratch)
+        self._executor = JobExecutor(places, self._scratch)
 
     def code(self) -> str:
-        return code_version()
+        return code_fingerprint()
 
     def learn(self, key: str, spec: Spec) -> Answer:
         try:
             self._forget_bases()
-            outcome = self._shop.learn(key, spec)
-            return {"outcome": outcome, "files": read_base(self._shop.base_folder(key))}
+            outcome = self._executor.train_base(key, spec)
+            return {"outcome": outcome, "files": read_base(self._executor.base_folder(key))}
         except Exception as error:
             return _failed(error)
 
@@ -50,9 +50,9 @@ class Node:
         try:
             if files is not None:
                 self._forget_bases()
-                vectors = self._shop.vector_folder(spec["vectors"])
-                place_base(self._shop.base_folder(spec["base"]), files, vectors)
-            return {"result": self._shop.draw(key, spec, profile, outcome).as_dict()}
+                vectors = self._executor.vector_folder(spec["vectors"])
+                write_base(self._executor.base_folder(spec["base"]), files, vectors)
+            return {"result": self._executor.run_draw(key, spec, profile, outcome).as_dict()}
         except Exception as error:
             return _failed(error)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from adaptner.cluster import connected
 from adaptner.errors import ClusterUnusable
-from adaptner.reproduce.jobs.base_files import place_base, read_base
-from adaptner.reproduce.jobs.code_version import code_version
+from adaptner.reproduce.jobs.base_files import read_base, write_base
+from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.result import StoredResult
@@ -70,7 +70,7 @@ class RayDriver:
         self._address = address
         self._places = places
         self._me = WorkerIdentity.mine()
-        self._shop = JobExecutor(places, output)
+        self._executor = JobExecutor(places, output)
         self._actors: list[Actor] = []
         self._stillborn = 0
         self._peopled = time.monotonic()
@@ -143,7 +143,7 @@ class RayDriver:
     def _base_files(self, key: str) -> Any:
         """One copy in Ray's object store serves all draws of a base."""
         if self._sent is None or self._sent[0] != key:
-            self._sent = key, self._ray.put(read_base(self._shop.base_folder(key)))
+            self._sent = key, self._ray.put(read_base(self._executor.base_folder(key)))
         return self._sent[1]
 
     def _answered(self, actor: Actor) -> None:
@@ -176,17 +176,17 @@ class RayDriver:
             raise ClusterUnusable(address=self._address, reason=lines[-1]) from error
 
     def _compare_code(self, found: str) -> None:
-        if found != code_version():
-            reason = f"a node has version {found}, this is {code_version()}"
+        if found != code_fingerprint():
+            reason = f"a node has version {found}, this is {code_fingerprint()}"
             raise ClusterUnusable(address=self._address, reason=reason)
 
     def _keep(self, claim: Claim, answer: Answer, seconds: float) -> None:
         if "error" in answer:
-            log = write_log(self._shop.output, claim.kind, claim.key, claim.spec, answer["log"])
+            log = write_log(self._executor.output, claim.kind, claim.key, claim.spec, answer["log"])
             self._store.fail(claim.key, self._me, answer["error"], log)
         elif claim.kind == "base":
-            vectors = self._shop.vector_folder(claim.spec["vectors"])
-            place_base(self._shop.base_folder(claim.key), answer["files"], vectors)
+            vectors = self._executor.vector_folder(claim.spec["vectors"])
+            write_base(self._executor.base_folder(claim.key), answer["files"], vectors)
             self._store.finish(claim.key, self._me, seconds, answer["outcome"])
         else:
             self._store.finish(claim.key, self._me, seconds, {}, StoredResult(**answer["result"]))

@@ -20,7 +20,6 @@ from adaptner.errors import (
 from adaptner.methods import method as find_method
 from adaptner.methods.configuration import read_settings
 from adaptner.models.storage import MANIFEST
-from adaptner.reproduce.jobs.code_version import code_version
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.plan import JobPlan, Selection, plan_jobs
 from adaptner.reproduce.run.display import ProgressDisplay
@@ -52,7 +51,6 @@ class RunRequest:
     ray: str | None = None
     encoder: str | None = None
     config: Path | None = None  # settings of every method, on top of the table's
-    code: str | None = None  # in the keys, in place of that of this code
     command: str = ""
 
 
@@ -80,7 +78,7 @@ def prepared(protocol: Protocol, table: PublishedTable, request: RunRequest) -> 
         _encoder(request.encoder),
     )
     try:
-        return plan_jobs(protocol, profile, selection, places, request.code or code_version())
+        return plan_jobs(protocol, profile, selection, places)
     except BadConfiguration as error:  # by a setting of the user's file, or by one of ours
         if str(error.facts["field"]).partition(".")[0] in profile.settings:
             raise BadConfiguration(file=request.config, line=None, **error.facts) from error

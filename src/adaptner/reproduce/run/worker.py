@@ -39,7 +39,7 @@ def work(output: Path, run_id: str, places: DataPaths) -> None:
     heartbeat = Heartbeat(output / STORE, me)
     try:
         while True:
-            claim = store.claim(run_id, me, executor.at_hand)
+            claim = store.claim(run_id, me, executor.base_in_memory)
             if claim is None:
                 if store.progress(run_id).over:
                     return
@@ -60,10 +60,10 @@ def compute(
     begun = time.perf_counter()
     try:
         if claim.kind == "base":
-            outcome = executor.learn(claim.key, claim.spec, heartbeat.progress)
+            outcome = executor.train_base(claim.key, claim.spec, heartbeat.progress)
             store.finish(claim.key, me, time.perf_counter() - begun, outcome)
         else:
-            result = executor.draw(claim.key, claim.spec, claim.profile, claim.base_outcome)
+            result = executor.run_draw(claim.key, claim.spec, claim.profile, claim.base_outcome)
             store.finish(claim.key, me, time.perf_counter() - begun, {}, result)
     except ClaimLost:
         return
