@@ -439,7 +439,7 @@ def test_without_target_labels_every_method_is_zero_shot(everything: Path) -> No
     told = {job.spec["method"]: job.spec["settings"]["adaptation"] for job in plan.draws}
     assert set(told) == {"d-shift", "self-train", "dann", "stm-elmo", "crossdomain-lm"}
     texts = {
-        job.spec["variant"]: job.spec["settings"]["adaptation"]["text"]
+        job.spec["variant"]: job.spec["settings"]["adaptation"]["lm_text"]
         for job in plan.draws
         if job.spec["method"] == "stm-elmo"
     }

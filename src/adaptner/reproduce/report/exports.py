@@ -101,7 +101,7 @@ def _told(result: StoredResult) -> dict[str, str]:
         "variant": result.variant,
         "profile": result.profile,
         "budget": budget,
-        "version": f"version {result.method_version}",
+        "version": f"version {result.method_version}" if result.method_version > 1 else "",
     }
 
 
