@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -74,9 +75,22 @@ class _PretendMode(TorchDispatchMode):
         return _run(func, args, kwargs or {})
 
 
+class _TensorsWithNumbers(TorchFunctionMode):
+    """Fills what ``torch.tensor(numbers, device=...)`` makes: on ``meta`` PyTorch leaves them out."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        if func is torch.tensor and kwargs.get("device") == PRETEND:
+            del kwargs["device"]
+            return func(*args, **kwargs).to(PRETEND)
+        return func(*args, **kwargs)
+
+
 @contextmanager
 def pretend_device() -> Iterator[torch.device]:
-    with _PretendMode():
+    with _PretendMode(), _TensorsWithNumbers():
         yield PRETEND
 
 

@@ -26,16 +26,16 @@ class Batch:
 
     def to(self, device: torch.device) -> Self:
         """The batch with its tensors on ``device``; itself if they are there."""
-        return self if self.mask.device == device else _on_device(self, device)
+        return self if self.mask.device == device else on_device(self, device)
 
 
-def _on_device(value: Any, device: torch.device) -> Any:
+def on_device(value: Any, device: torch.device) -> Any:
     if isinstance(value, Tensor):
         return value.to(device)
     if not is_dataclass(value) or isinstance(value, type) or getattr(value, "stays_on_cpu", False):
         return value
     return replace(
-        value, **{f.name: _on_device(getattr(value, f.name), device) for f in fields(value)}
+        value, **{f.name: on_device(getattr(value, f.name), device) for f in fields(value)}
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adaptner.nn.batching.batch import ArrangedSentences, Batch, Batcher
+from adaptner.nn.batching.batch import ArrangedSentences, Batch, Batcher, on_device
 from adaptner.nn.batching.word_shapes import KINDS, shape_of
 from adaptner.nn.rnn.packing import Packing
 from adaptner.types import LabelSet, Sentence
@@ -56,7 +56,10 @@ class WordBatch(Batch):
         assert self.known is not None
         assert self.numbers is not None
         numbers = self.numbers[:, places]
-        return replace(self, **self.known.spelled(numbers), numbers=numbers)
+        spelled = {
+            n: on_device(v, self.mask.device) for n, v in self.known.spelled(numbers).items()
+        }
+        return replace(self, **spelled, numbers=numbers)
 
 
 class WordIndex:

@@ -50,7 +50,8 @@ class ActiveVocabulary:
         self._full: Tensor | None = None
         if encoder.table is None or (fewer := batcher.narrowed(sentences, words)) is None:
             return
-        self._rows, self.batcher = fewer
+        rows, self.batcher = fewer
+        self._rows = rows.to(encoder.device)
         self._full = encoder.get_parameter(encoder.table).detach()
         _put(encoder, self._full[:, self._rows])
 
