@@ -82,7 +82,7 @@ FULL = Setting(
 def configured(name: str, setting: Setting, more: dict[str, Any] | None = None) -> Any:
     settings = {**setting.learning, **(more or {})}
     adaptation = setting.adaptation
-    if method(name).joint and setting.table == "full":
+    if method(name).capabilities.reads_sources and setting.table == "full":
         adaptation = {**adaptation, "source_tasks": 1}  # batches are three times as large here
     if name.startswith("metaner") and setting.table == "few-shot":
         # one encoder, one outer optimiser and one tag scheme for all
@@ -206,8 +206,8 @@ def measure(
             support = draw_share(train, share, seed)
         else:
             support = draw_sentences(train, cell["size"] or len(train), seed)
-        given = {"sources": sources} if chosen.joint else {}
-        if chosen.unlabelled:
+        given = {"sources": sources} if chosen.capabilities.reads_sources else {}
+        if chosen.capabilities.reads_text:
             given["unlabelled"] = [Sentence(s.text, s.token_spans) for s in train]
         begun = time.perf_counter()
         tagger = chosen.adapt(base, support, labels=target.labels, seed=seed, **given)

@@ -163,8 +163,10 @@ def main() -> None:
                 base,
                 [] if zero else support,
                 labels=labels,
-                sources=[source] if chosen.joint else (),
-                unlabelled=[s.without_entities() for s in train] if chosen.unlabelled else (),
+                sources=[source] if chosen.capabilities.reads_sources else (),
+                unlabelled=[s.without_entities() for s in train]
+                if chosen.capabilities.reads_text
+                else (),
                 seed=seed,
             )
             spent = time.process_time() - begun

@@ -25,7 +25,6 @@ from adaptner.methods import methods
 from adaptner.methods.base import Method
 from adaptner.methods.configuration import method_for_base, without_labels
 from adaptner.methods.families.joint import domain_names
-from adaptner.methods.named.algorithm import MAX_FEW_SHOT
 from adaptner.methods.pretrained_transformer import transformer_base
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base, default_domains, load_base
@@ -145,7 +144,7 @@ def adapt(
     check_given(chosen, base, specs, texts, augment)
     chosen.check(base)
     wanted = LabelSet(tuple(labels))
-    if len(given) >= EARLY_STOPPING_FROM and chosen.tunes:
+    if len(given) >= EARLY_STOPPING_FROM and chosen.capabilities.early_stopping:
         if augment:
             raise UsageError(
                 problem=f"--augment has no use with {len(given):,} sentences: from {EARLY_STOPPING_FROM:,} on, some are "
@@ -169,8 +168,8 @@ def adapt(
         base,
         [*given, *copies],
         labels=wanted,
-        sources=domains if chosen.joint else (),
-        unlabelled=_streamed(texts) if chosen.streams else _held(texts),
+        sources=domains if chosen.capabilities.reads_sources else (),
+        unlabelled=_streamed(texts) if chosen.capabilities.text == "streamed" else _held(texts),
         seed=seed,
         progress=progress,
     )
@@ -220,11 +219,11 @@ def assess(
     """Calibrate a tagger's scores and tell, from the ``sentences`` it was made from, how good it will
     be. Left as it is: what another method made, or many sentences, of which the constants of trust
     know nothing."""
-    if not method.calibrated or len(sentences) > MAX_FEW_SHOT:
+    if not method.can_estimate(sentences):
         return tagger
     left_out = None
     if estimate:
-        left_out = method.left_out(
+        left_out = method.held_out(
             base, sentences, labels=tagger.labels, seed=seed, progress=progress
         )
     known = tagger.facts.get("known", {}).keys() >= set(tagger.labels.labels)
@@ -245,21 +244,24 @@ def check_given(
 ) -> None:
     """Refuse a method that lacks its sources, and what a method would make no use of, before any
     work. Without ``base`` it is the package's. Augmentation makes use of any sources."""
-    if augment and (method.augments or not method.learns_labels):
+    if augment and (method.capabilities.augments or not method.capabilities.reads_labels):
         raise UsageError(
             problem=f"--augment has no use where {method.name} adapts a base"
-            + (": it makes copies of its own" if method.augments else ""),
+            + (": it makes copies of its own" if method.capabilities.augments else ""),
             remedy="leave out --augment, or name another method with --method",
         )
-    if method.joint and not len(sources) and not (method.alone and (base is None or base.raw)):
+    alone = method.capabilities.sources == "optional" and (base is None or base.raw)
+    if method.capabilities.reads_sources and not len(sources) and not alone:
         domains = base.model.domains if base else default_domains()
         raise SourcesNeeded(method=method.name, given="none", domains=domain_names(domains))
     for option, given, use in (
-        ("--sources", sources, "joint"),
-        ("--unlabelled", unlabelled, "unlabelled"),
+        ("--sources", sources, "reads_sources"),
+        ("--unlabelled", unlabelled, "reads_text"),
     ):
-        if len(given) and not (getattr(method, use) or (augment and use == "joint")):
-            users = ", ".join(m.name for m in methods().values() if getattr(m, use))
+        if len(given) and not (
+            getattr(method.capabilities, use) or (augment and use == "reads_sources")
+        ):
+            users = ", ".join(m.name for m in methods().values() if getattr(m.capabilities, use))
             raise UsageError(
                 problem=f"{option} has no use where {method.name} adapts a base",
                 remedy=f"leave out {option}, or name a method that uses it with --method: {users}",

@@ -16,7 +16,7 @@ from adaptner.episodes import draw_sentences, draw_share
 from adaptner.evaluation.protocol import PROTOCOL, evaluate_few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
-from adaptner.methods.base import Method
+from adaptner.methods.base import Capabilities, Method
 from adaptner.methods.configuration import without_labels
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
@@ -31,10 +31,9 @@ class Recorder:
     """Stands for a method and for the tagger it makes, which finds all and nothing else."""
 
     name = "recorder"
-    text_is_extra = False
 
     def __init__(self, unlabelled: bool = False) -> None:
-        self.unlabelled = unlabelled
+        self.capabilities = Capabilities(text="in memory" if unlabelled else "unused")
         self.facts = {"steps": 7}
         self.calls: list[dict[str, Any]] = []
 
@@ -123,7 +122,7 @@ def test_what_a_row_says() -> None:
 
 def test_where_text_is_an_extra_the_protocol_gives_none() -> None:
     recorder = Recorder(unlabelled=True)
-    recorder.text_is_extra = True
+    recorder.capabilities = Capabilities(text="streamed", text_in_protocol=False)
     rows_of(recorder, [5], [0])
     assert list(recorder.calls[0]["unlabelled"]) == []
 

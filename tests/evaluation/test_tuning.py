@@ -113,7 +113,6 @@ class Fake(Method):
     name = "fake"
     title = "Fake"
     paper = "none"
-    supports = "any target"
     Config = MethodConfig
     find: Find
     fits: list[Any]
@@ -462,8 +461,8 @@ def test_every_method_that_adapts_is_tuned_by_the_same_procedure(
     assert timeless(first.rows) == timeless(again.rows)
     assert [r["steps"] for r in first.rows] == [3, 6]
     assert all(r["sentences"] == 10 and 0 <= r["f1"] <= 1 for r in first.rows)
-    domains = ["Disease", "Drug"] if kind.joint else []
-    text = 130 if kind.unlabelled and not kind.text_is_extra else 0
+    domains = ["Disease", "Drug"] if kind.capabilities.reads_sources else []
+    text = 130 if kind.capabilities.reads_text and kind.capabilities.text_in_protocol else 0
     for given in seen:
         assert [d.name for d in given["sources"]] == domains
         assert len(given["unlabelled"]) == text

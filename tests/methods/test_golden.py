@@ -20,7 +20,6 @@ from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.sources import source_domains
 from adaptner.files import atomic_file
 from adaptner.methods import method, methods
-from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.training.budget import Budget
 from adaptner.training.loop import METRICS, TrainingRun
 
@@ -83,7 +82,7 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     metrics = folder / METRICS
     lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.is_file() else []
     # Methods that use a base unchanged need a target with labels of the sources.
-    target = bundled_corpus("gene" if learner.supports == UnadaptedMethod.supports else "cellline")
+    target = bundled_corpus("cellline" if learner.capabilities.new_labels else "gene")
     tagger = learner.adapt(
         base, target.split("train")[:12], sources=sources, budget=Budget(3), seed=5
     )

@@ -101,14 +101,14 @@ def sources() -> list[SourceDomain]:
 
 def target_of(chosen: Method) -> Corpus:
     """A target that the method takes: one of the sources' labels where it must be."""
-    return bundled_corpus("gene" if chosen.supports == UnadaptedMethod.supports else "cellline")
+    return bundled_corpus("gene" if not chosen.capabilities.new_labels else "cellline")
 
 
 def adapted(
     chosen: Method, base: Base, sources: list[SourceDomain], seed: int = 1, size: int = 5
 ) -> Tagger:
     target = target_of(chosen)
-    given = sources if chosen.joint else ()
+    given = sources if chosen.capabilities.reads_sources else ()
     support = target.split("train")[:size]
     return chosen.adapt(base, support, labels=target.labels, sources=given, seed=seed)
 
@@ -133,7 +133,6 @@ def test_a_method_says_what_it_is(name):
     assert found.title
     assert found.paper
     assert found.needs
-    assert found.supports
     assert found.__module__ == f"adaptner.methods.{name.replace('-', '_')}"
 
 
@@ -321,13 +320,13 @@ def test_fits_and_adapts(name, sources):
     assert tagger.method == name
     labels = target_of(chosen).labels.labels
     # one decoder over the labels of all
-    if chosen.supports == UnadaptedMethod.supports or name == "agg":
+    if not chosen.capabilities.new_labels or name == "agg":
         assert set(tagger.labels.labels) == {"Disease", "Drug", "Gene", *labels}
     else:
         assert tagger.labels.labels == labels
     assert tagger.labels.scheme == chosen.config.scheme
     if not isinstance(chosen, NamedMethod):  # five sentences: φ alone, by steps of its own
-        assert tagger.facts["steps"] == (0 if isinstance(chosen, UnadaptedMethod) else 3)
+        assert tagger.facts["steps"] == (3 if chosen.capabilities.adapts else 0)
     assert same(tagger.encoder, base.model.encoder) == isinstance(
         chosen, (UnadaptedMethod, NamedMethod)
     )
@@ -458,8 +457,11 @@ def test_too_few_sentences(name, sources):
 def test_a_target_without_a_sentence(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
-    given = {"labels": bundled_corpus("gene").labels, "sources": sources if chosen.joint else ()}
-    if isinstance(chosen, UnadaptedMethod):
+    given = {
+        "labels": bundled_corpus("gene").labels,
+        "sources": sources if chosen.capabilities.reads_sources else (),
+    }
+    if not chosen.capabilities.adapts:
         assert chosen.adapt(base, [], **given).facts["sentences"] == 0
         return
     with pytest.raises(TooFewSentences):
@@ -583,20 +585,27 @@ def test_jias_methods_need_their_sources(name, sources):
         chosen.adapt(base, bundled_corpus("gene").split("train")[:5])
 
 
-@pytest.mark.parametrize("name", sorted(n for n, m in methods().items() if m.zero_shot))
+@pytest.mark.parametrize(
+    "name", sorted(n for n, m in methods().items() if m.capabilities.zero_shot)
+)
 def test_zero_shot_needs_no_label_and_reads_none(name, sources):
     """The labels of the text may be any, also such as the sources do not have."""
     chosen = without_labels(method(name)(**QUICK, decoders="shared"))
     base = chosen.fit(sources, Budget(1))
     text = bundled_corpus("cellline").split("train")[:20]
-    given = {"labels": bundled_corpus("gene").labels, "sources": sources if chosen.joint else ()}
+    given = {
+        "labels": bundled_corpus("gene").labels,
+        "sources": sources if chosen.capabilities.reads_sources else (),
+    }
     labelled, bare = (
-        chosen.adapt(base, [], unlabelled=own if chosen.unlabelled else (), **given, seed=1)
+        chosen.adapt(
+            base, [], unlabelled=own if chosen.capabilities.reads_text else (), **given, seed=1
+        )
         for own in (text, [s.without_entities() for s in text])
     )
     assert same(labelled, bare)
     assert set(labelled.labels.labels) == {"Disease", "Drug", "Gene"}
-    assert same(labelled.encoder, base.model.encoder) == isinstance(chosen, UnadaptedMethod)
+    assert same(labelled.encoder, base.model.encoder) == (not chosen.capabilities.adapts)
 
 
 def test_methods_that_need_labels_say_so():

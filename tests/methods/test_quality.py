@@ -17,7 +17,6 @@ from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods import method, methods
-from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.metrics.spans import score_entities
 from adaptner.models.installed import default_base
 from adaptner.training.budget import Budget
@@ -54,7 +53,7 @@ def _one_thread() -> None:
 def f1(name: str) -> float:
     target = bundled_corpus("cellline")
     support = target.split("train")
-    if method(name).supports == UnadaptedMethod.supports:
+    if not method(name).capabilities.new_labels:
         own = {"pdaln": {"adaptation": {"batch": 16, "steps": 24, "epochs": 0}}}
         chosen, iterations = method(name)(**SOURCES_ALONE, **own.get(name, {})), 80
         sources = [
@@ -89,5 +88,5 @@ def test_it_makes_a_useful_tagger(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(methods()) - {"in-domain"}))
 def test_it_comes_near_the_target_alone(name: str) -> None:
-    near = NEAR if "crf" in method(name).decoders else NEAR_WITHOUT_A_CRF
+    near = NEAR if "crf" in method(name).capabilities.decoders else NEAR_WITHOUT_A_CRF
     assert f1(name) > f1("in-domain") - near

@@ -172,12 +172,14 @@ def test_methods_that_read_the_sources_learn_with_it(
     base = chosen.fit(sources, Budget(1))
     own, text = sources[0].sentences[:6], [s.without_entities() for s in sources[0].sentences[6:12]]
     without = {"adaptation": {"zero_shot": True}}
-    for told in (chosen, kind(chosen.config, **without)) if chosen.zero_shot else (chosen,):
+    for told in (
+        (chosen, kind(chosen.config, **without)) if chosen.capabilities.zero_shot else (chosen,)
+    ):
         tagger = told.adapt(
             base,
             own,
             sources=sources,
-            unlabelled=text if chosen.unlabelled else (),
+            unlabelled=text if chosen.capabilities.reads_text else (),
             budget=Budget(4),
         )
         assert len(tagger.predict(TEXTS)) == 2

@@ -118,7 +118,6 @@ def adapt(
     from adaptner.corpora.annotation_checks import find_issues
     from adaptner.errors import NoEntities, UsageError
     from adaptner.methods.configuration import make_method, method_for_base
-    from adaptner.methods.families.unadapted import UnadaptedMethod
     from adaptner.methods.pretrained_transformer import UNTRAINED_METHOD, transformer_base
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.models.installed import default_base, load_base
@@ -152,7 +151,7 @@ def adapt(
     else:
         start = default_base() if base is None else load_base(base)
     chosen = method_for_base(method, start, config)
-    learns = not isinstance(chosen, UnadaptedMethod)
+    learns = chosen.capabilities.adapts
     if learns:
         say_what_hurts(given, quiet)
     for name in label or ():
@@ -164,7 +163,7 @@ def adapt(
             )
     if learns and len(given) == 1:
         warn("one sentence only: the tagger will know little more than its words", quiet)
-    if chosen.alone and start.raw and not (sources or zero_shot):
+    if chosen.capabilities.sources == "optional" and start.raw and not (sources or zero_shot):
         info(
             f"no --sources: {chosen.name} learns from the sentences and the text of the target alone",
             quiet,

@@ -244,10 +244,9 @@ def _pretrained(
 def _refuse_foreign_labels(chosen: Method, domains: Sequence[SourceDomain], corpus: Corpus) -> None:
     """A base that could not be used as it is need not be pretrained first."""
     from adaptner.errors import HeterogeneousTarget
-    from adaptner.methods.families.unadapted import UnadaptedMethod
 
     known = sorted({label for d in domains for label in d.labels.labels})
-    if isinstance(chosen, UnadaptedMethod) and not set(corpus.labels.labels) <= set(known):
+    if not chosen.capabilities.adapts and not set(corpus.labels.labels) <= set(known):
         raise HeterogeneousTarget(
             method=chosen.name,
             known=", ".join(known),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from adaptner.cli.common import JsonFlag, emit_json, out
+
+if TYPE_CHECKING:
+    from adaptner.methods.base import Method
 
 
 def methods(as_json: JsonFlag = False) -> None:
@@ -19,10 +24,7 @@ def methods(as_json: JsonFlag = False) -> None:
     from adaptner.methods import methods as known
 
     shown = ("name", "title", "paper", "needs", "supports")
-    rows = [
-        {field: getattr(m, field) for field in (*shown, "joint", "unlabelled", "zero_shot")}
-        for m in known().values()
-    ]
+    rows = [_described(kind) for kind in known().values()]
     if as_json:
         emit_json(rows)
         return
@@ -30,5 +32,19 @@ def methods(as_json: JsonFlag = False) -> None:
     for field in shown:
         table.add_column(field, no_wrap=field in ("name", "paper"))
     for row in rows:
-        table.add_row(*(row[field] for field in shown))
+        table.add_row(*(str(row[field]) for field in shown))
     out.print(table, soft_wrap=False)  # in narrow windows cells are folded, not lines
+
+
+def _described(kind: type[Method]) -> dict[str, str | bool]:
+    capabilities = kind.capabilities
+    return {
+        "name": kind.name,
+        "title": kind.title,
+        "paper": kind.paper,
+        "needs": kind.needs,
+        "supports": "any target" if capabilities.new_labels else "targets with the sources' labels",
+        "joint": capabilities.reads_sources,
+        "unlabelled": capabilities.reads_text,
+        "zero_shot": capabilities.zero_shot,
+    }

@@ -16,5 +16,6 @@ class AGG(JointMethod):
     name = "agg"
     title = "AGG"
     paper = "MetaNER"
+    base_method = "finetuning"
     one_decoder = True
     Config: ClassVar[type[MethodConfig]] = AGGConfig

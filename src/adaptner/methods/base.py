@@ -1,11 +1,11 @@
-"""What every method answers to, and what it is told of its sources."""
+"""What a method is: its capabilities, its settings, `fit` and `adapt`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -24,27 +24,68 @@ from adaptner.vectors.word_vectors import WordVectors
 
 
 class MethodConfig(BaseModel):
-    """What all methods can be told; each adds its own fields, with the paper's values."""
+    """The settings that all methods have. Each method adds its own, with the paper's values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     adaptation: FineTuneConfig = FineTuneConfig()
 
 
+Use = Literal["required", "optional", "unused"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a method reads when it adapts a base, and which bases and targets it can be used for."""
+
+    # Labelled sentences of the target. Optional: the method can adapt without any (zero-shot).
+    # Unused: labelled sentences only tell it which labels are wanted.
+    target_labels: Use = "required"
+    # Source corpora during adaptation. Optional: not needed if the base has no source domains.
+    sources: Use = "unused"
+    # Unlabelled text of the target. Streamed: of any size, read from files several times.
+    text: Literal["unused", "in memory", "streamed"] = "unused"
+    text_in_protocol: bool = True  # False: it gets no text in an evaluation, as in the papers
+    adapts: bool = True  # False: the base is used unchanged
+    new_labels: bool = True  # False: the target's labels must be among those of the sources
+    augments: bool = False  # it makes copies of labelled sentences itself
+    calibrated: bool = False  # calibration constants for its scores are known
+    early_stopping: bool = False  # with many sentences, some are held out to stop training
+    decoders: tuple[str, ...] = ("crf", "softmax")  # of the bases that it can adapt
+    encoders: tuple[str, ...] = ("recurrent", "transformer")
+
+    @property
+    def zero_shot(self) -> bool:
+        return self.target_labels != "required"
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.target_labels != "unused"
+
+    @property
+    def reads_sources(self) -> bool:
+        return self.sources != "unused"
+
+    @property
+    def reads_text(self) -> bool:
+        return self.text != "unused"
+
+
 @dataclass(frozen=True)
 class AdaptRequest:
-    """What ``adapt`` was given besides the base."""
+    """The arguments of `Method.adapt` other than the base."""
 
     support: Sequence[Sentence]
     labels: LabelSet | None
     sources: Sequence[SourceDomain]
-    unlabelled: Iterable[Sentence]  # may be gone through several times
+    unlabelled: Iterable[Sentence]  # can be iterated several times
     budget: Budget | None
     seed: int
     progress: ProgressCallback
+    encoded: Any = None  # what `Method.encode_once` returned
 
     def options(self) -> dict[str, Any]:
-        """What every kind of tuning takes."""
+        """The arguments that all training functions share."""
         return {
             "labels": self.labels,
             "budget": self.budget,
@@ -54,31 +95,20 @@ class AdaptRequest:
 
 
 class Method(ABC):
-    """One published method. ``fit`` learns a base from sources, ``adapt`` makes a tagger of it."""
+    """A published method: `fit` learns a base from sources, `adapt` makes a tagger from a base."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
     version: ClassVar[int] = 1  # raised when results change: stored results are identified by it
+    base_method: ClassVar[str | None] = None  # another method whose `fit` makes the same base
     needs: ClassVar[str] = "source corpora"
-    supports: ClassVar[str]  # which targets
-    joint: ClassVar[bool] = False  # ``adapt`` learns from the sources too
-    alone: ClassVar[bool] = False  # ... or does without, where the base has no source domains
-    unlabelled: ClassVar[bool] = False  # ``adapt`` makes use of the target's unlabelled text
-    text_is_extra: ClassVar[bool] = False  # ... of a user's; by a protocol it has none
-    streams: ClassVar[bool] = False  # ... of any size: it is not held in memory
-    zero_shot: ClassVar[bool] = False  # can do without a labelled sentence of the target
-    learns_labels: ClassVar[bool] = True  # False: it never learns from the target's labels
-    augments: ClassVar[bool] = False  # it makes copies of labelled sentences itself
-    calibrated: ClassVar[bool] = False  # the constants of trust are known for what it makes
-    # those of the bases it adapts
-    decoders: ClassVar[tuple[str, ...]] = ("crf", "softmax")
-    encoders: ClassVar[tuple[str, ...]] = ("recurrent", "transformer")
+    capabilities: ClassVar[Capabilities] = Capabilities()
     Config: ClassVar[type[MethodConfig]]
 
     def __init__(self, config: MethodConfig | None = None, **overrides: Any) -> None:
-        """``overrides`` are fields of the method's configuration; of a table (``encoder``, ...) they
-        may give a part, and the rest stays as it is."""
+        """``overrides`` are settings that replace those of ``config``. A nested table such as
+        ``encoder`` may be given in part. Raises BadConfiguration for an invalid setting."""
         try:
             known = (config or self.Config()).model_dump()
             self.config = self.Config.model_validate(_merged(known, overrides))
@@ -99,20 +129,20 @@ class Method(ABC):
         seed: int = 0,
         run: TrainingRun | None = None,
     ) -> Base:
-        """``start``: θ and its vectors begin as this base's, whatever the configuration says of the
-        encoder; ``vectors`` are then not given."""
+        """Learn a base. With ``start``, the encoder and its vectors are copied from that base, the
+        encoder settings are ignored, and ``vectors`` must be None."""
 
     def check(self, base: Base) -> None:
-        """Refuse a base that this method cannot adapt."""
-        for what, found, fit in (
-            ("decoder", base.model.shape.decoder, self.decoders),
-            ("encoder", base.model.encoder.kind, self.encoders),
+        """Raise MethodDoesNotFit if this method cannot adapt the base."""
+        for part, found, supported in (
+            ("decoder", base.model.shape.decoder, self.capabilities.decoders),
+            ("encoder", base.model.encoder.kind, self.capabilities.encoders),
         ):
-            if found not in fit:
+            if found not in supported:
                 raise IncompatibleMethod(
                     method=self.name,
                     base=base.method,
-                    reason=f"its {what} is {found}, not {' or '.join(fit)}",
+                    reason=f"its {part} is {found}, not {' or '.join(supported)}",
                 )
 
     def adapt(
@@ -126,23 +156,41 @@ class Method(ABC):
         budget: Budget | None = None,
         seed: int = 0,
         progress: ProgressCallback = no_progress,
+        encoded: Any = None,
     ) -> Tagger:
-        """A tagger from labelled ``support`` sentences. ``sources`` are for methods that are
-        ``joint``, sentences without labels (to be gone through as often as it takes) for those that
-        say ``unlabelled``."""
+        """Make a tagger from the labelled ``support`` sentences. ``sources`` and ``unlabelled`` are
+        for methods with the capability; ``unlabelled`` is iterated as often as needed.
+        ``encoded`` is what `encode_once` returned for the same sentences and labels."""
         self.check(base)
-        given = AdaptRequest(support, labels, sources, unlabelled, budget, seed, progress)
-        tagger = self.tagger(base, given)
+        request = AdaptRequest(
+            support, labels, sources, unlabelled, budget, seed, progress, encoded
+        )
+        tagger = self.tagger(base, request)
         tagger.method = self.name
         return tagger
 
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+        """The adaptation itself: fine-tuning unless a method overrides it."""
+        return fine_tune(base, given.support, self.config.adaptation, **given.options())
+
     def protocol_text(self, train: Iterable[Sentence]) -> list[Sentence]:
-        """What it may read of a target's train split in an evaluation, labels aside."""
-        if not self.unlabelled or self.text_is_extra:
+        """The sentences of a target's train split that it may read in an evaluation, unlabelled."""
+        if not (self.capabilities.reads_text and self.capabilities.text_in_protocol):
             return []
         return [s.without_entities() for s in train if len(s)]
 
-    def left_out(
+    def encode_once(
+        self, base: Base, support: Sequence[Sentence], labels: LabelSet | None = None
+    ) -> Any:
+        """What `adapt` and `held_out` both compute from the sentences, or None. Passing it to both
+        saves time and changes no result."""
+        return None
+
+    def can_estimate(self, support: Sequence[Sentence]) -> bool:
+        """Whether scores can be calibrated, and F1 estimated, for a tagger of these sentences."""
+        return self.capabilities.calibrated
+
+    def held_out(
         self,
         base: Base,
         support: Sequence[Sentence],
@@ -150,32 +198,24 @@ class Method(ABC):
         labels: LabelSet | None = None,
         seed: int = 0,
         progress: ProgressCallback = no_progress,
+        encoded: Any = None,
     ) -> list[HeldOutPredictions] | None:
-        """What is found in sentences of ``support`` by one who has not learnt from them, or None for
-        a method that has no cheap way to tell: most would have to adapt once for every fold."""
+        """Predictions for each sentence of ``support`` by a decoder that was not trained on it, or
+        None if the method has no cheap way: most would have to adapt once per fold."""
         return None
-
-    @property
-    def tunes(self) -> bool:
-        """With many sentences it is plain training: so where it fine-tunes a base."""
-        return type(self).tagger is Method.tagger
-
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        """Fine-tuning, unless a method says otherwise."""
-        return fine_tune(base, given.support, self.config.adaptation, **given.options())
 
 
 def _merged(known: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    """``known`` with ``overrides``, table by table."""
+    """``known`` updated with ``overrides``, recursively for nested tables."""
     merged = dict(known)
     for name, value in overrides.items():
         inside = known.get(name)
-        if isinstance(inside, dict) and isinstance(value, dict) and _alike(inside, value):
+        if isinstance(inside, dict) and isinstance(value, dict) and _same_kind(inside, value):
             value = _merged(inside, value)
         merged[name] = value
     return merged
 
 
-def _alike(known: dict[str, Any], given: dict[str, Any]) -> bool:
-    """Whether a part of a table is given; an encoder of another kind has other settings."""
-    return "kind" not in given or given["kind"] == known.get("kind")
+def _same_kind(known: dict[str, Any], override: dict[str, Any]) -> bool:
+    """False if the override is an encoder of another kind, which has other settings."""
+    return "kind" not in override or override["kind"] == known.get("kind")

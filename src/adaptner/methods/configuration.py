@@ -53,8 +53,8 @@ def method_for_base(name: str | None, base: Base, file: Path | None = None) -> M
 
 def without_labels(chosen: Method) -> Method:
     """The method as it learns with no labelled sentence of the target."""
-    if not chosen.zero_shot:
-        able = ", ".join(name for name, kind in methods().items() if kind.zero_shot)
+    if not chosen.capabilities.zero_shot:
+        able = ", ".join(name for name, kind in methods().items() if kind.capabilities.zero_shot)
         raise UsageError(
             problem=f"{chosen.name} needs labelled sentences of the target",
             remedy=f"give them instead of --zero-shot, or name one of these with --method: {able}",

@@ -18,4 +18,5 @@ class DShift(UnadaptedMethod, SupervisedMethod):
     name = "d-shift"
     title = "D-Shift"
     paper = "MetaNER"
+    base_method = "finetuning"
     Config: ClassVar[type[MethodConfig]] = DShiftConfig

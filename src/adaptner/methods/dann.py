@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from adaptner.adaptation.joint_training import JointConfig
-from adaptner.methods.base import MethodConfig
+from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
 
@@ -26,6 +26,6 @@ class DANN(JointMethod):
     title = "DANN"
     paper = "MetaNER"
     needs = "source corpora, at adaptation too; unlabelled target text helps"
-    unlabelled = True
-    zero_shot = True
+    base_method = "finetuning"
+    capabilities = Capabilities(target_labels="optional", sources="required", text="in memory")
     Config: ClassVar[type[MethodConfig]] = DANNConfig

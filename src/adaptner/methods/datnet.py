@@ -15,7 +15,7 @@ from adaptner.adaptation.source_target_steps import (
     labelling_loss,
     train_on_source_and_target,
 )
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
@@ -86,7 +86,8 @@ class DATNet(SourceAndTargetMethod):
     name = "datnet"
     title = "DATNet"
     paper = "PDALN"
-    decoders = ("crf",)
+    base_method = "finetuning"
+    capabilities = Capabilities(sources="required", decoders=("crf",))
     Config: ClassVar[type[MethodConfig]] = DATNetConfig
     config: DATNetConfig
 

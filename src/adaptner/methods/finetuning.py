@@ -4,6 +4,7 @@ The base it makes is the one that AGG, MultiTask and DANN start from too."""
 
 from __future__ import annotations
 
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.supervised import SupervisedMethod
 
 
@@ -11,3 +12,4 @@ class FineTuning(SupervisedMethod):
     name = "finetuning"
     title = "FineTuning"
     paper = "MetaNER"
+    capabilities = Capabilities(early_stopping=True)

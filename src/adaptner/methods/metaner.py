@@ -13,7 +13,7 @@ from pydantic import Field
 
 from adaptner.bilevel import DomainBatch, DomainSplit, equal_weights
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import MethodConfig
+from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.families.source_pretrained import (
     FitContext,
     Iteration,
@@ -73,7 +73,7 @@ class MetaNER(SourcePretrainedMethod):
     title = "MetaNER"
     paper = "MetaNER"
     needs = "two or more source domains"
-    supports = "any target"
+    capabilities = Capabilities(early_stopping=True)
     Config: ClassVar[type[MethodConfig]] = MetaNERConfig
     config: MetaNERConfig
 

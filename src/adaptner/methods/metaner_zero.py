@@ -16,4 +16,5 @@ class MetaNERZeroConfig(MetaNERConfig):
 class MetaNERZero(UnadaptedMethod, MetaNER):
     name = "metaner-zero"
     title = "MetaNER-Zero"
+    base_method = "metaner"
     Config: ClassVar[type[MethodConfig]] = MetaNERZeroConfig

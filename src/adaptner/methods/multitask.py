@@ -10,3 +10,4 @@ class MultiTask(JointMethod):
     name = "multitask"
     title = "MultiTask"
     paper = "MetaNER"
+    base_method = "finetuning"

@@ -13,7 +13,7 @@ from pydantic import Field
 from adaptner.adaptation.joint_training import JointConfig, train_jointly
 from adaptner.adaptation.unchanged_base import use_base_unchanged
 from adaptner.errors import TooFewSentences
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.families.joint import JointMethodConfig, SourceAndTargetMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
@@ -39,10 +39,10 @@ class SelfTrain(SourceAndTargetMethod):
     paper = "Jia2019"
     version = 2  # 1 ranked by the geometric mean of token marginals
     needs = "source corpora, at adaptation too; raw target text"
-    supports = "targets with the sources' labels"
-    unlabelled = True
-    zero_shot = True
-    learns_labels = False
+    base_method = "finetuning"
+    capabilities = Capabilities(
+        target_labels="unused", sources="required", text="in memory", new_labels=False
+    )
     Config: ClassVar[type[MethodConfig]] = SelfTrainConfig
     config: SelfTrainConfig
 

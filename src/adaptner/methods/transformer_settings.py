@@ -24,14 +24,14 @@ ADAPTATION: dict[str, Any] = {
 
 def transformer_settings(kind: type[Method], name: str) -> dict[str, Any]:
     """As overrides of the method's configuration; what it has no use for is left out."""
-    if "transformer" not in kind.encoders:
+    if "transformer" not in kind.capabilities.encoders:
         raise UsageError(
             problem=f"--encoder: {kind.name} is made for a recurrent encoder and takes no transformer",
             remedy="leave out --encoder, or name another method",
         )
     settings: dict[str, Any] = {
         "encoder": {"kind": "transformer", "name": name},
-        "tag_head": "softmax" if "softmax" in kind.decoders else "crf",
+        "tag_head": "softmax" if "softmax" in kind.capabilities.decoders else "crf",
         "optimiser": {"name": "adamw", "rate": OUTER_RATE},
         "inner_rate": INNER_RATE,
         "adaptation": ADAPTATION,

@@ -118,12 +118,12 @@ def test_a_tagger_is_calibrated_by_what_was_left_out(tagger: Tagger) -> None:
 
 def test_methods_without_a_cheap_way_say_so(base: Base) -> None:
     method = NamedMethod(adaptation={"name_weight": 0})
-    assert len(method.left_out(base, SUPPORT) or ()) == len(SUPPORT)
-    assert method.left_out(base, SUPPORT[:1]) is None
-    assert method.left_out(base, [SUPPORT[0]] * 3) is None  # nothing is left to learn from
+    assert len(method.held_out(base, SUPPORT) or ()) == len(SUPPORT)
+    assert method.held_out(base, SUPPORT[:1]) is None
+    assert method.held_out(base, [SUPPORT[0]] * 3) is None  # nothing is left to learn from
     short = Sentence.from_tokens(["HeLa"], ["B-CellLine"])
     many = [Sentence.from_tokens([f"w{i}"]) for i in range(300)]
-    assert method.left_out(base, [short, *many]) is None
+    assert method.held_out(base, [short, *many]) is None
 
 
 def test_constants_come_from_the_bases_folder(tmp_path) -> None:

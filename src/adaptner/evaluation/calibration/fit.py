@@ -80,7 +80,7 @@ def observe(
     begun = time.process_time()
     tagger = method.adapt(base, support, labels=target.labels, seed=seed)
     fitted = time.process_time()
-    left_out = method.left_out(base, support, labels=target.labels, seed=seed)
+    left_out = method.held_out(base, support, labels=target.labels, seed=seed)
     estimated = time.process_time()
     if left_out is None:
         raise ValueError(f"{method.name} leaves no sentence out")

@@ -20,7 +20,6 @@ from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import TooFewDomains, TooFewSentences, UnknownName, UsageError, did_you_mean
 from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
-from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.methods.wpz import WPZ
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
@@ -203,7 +202,7 @@ def without_test(corpus: Corpus, held_out: Sequence[Sentence] = ()) -> Corpus:
 
 def _refuse_nothing_to_choose(method: Method) -> None:
     means_only = isinstance(method, WPZ) and not method.config.retrain
-    if isinstance(method, UnadaptedMethod) or means_only:
+    if not method.capabilities.adapts or means_only:
         raise UsageError(
             problem=f"{method.name} takes no steps on the target"
             + (" (retrain = false)" if means_only else "")

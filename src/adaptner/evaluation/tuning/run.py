@@ -119,7 +119,7 @@ def _run_trial(
             base,
             support,
             labels=target.corpus.labels,
-            sources=sources if method.joint else (),
+            sources=sources if method.capabilities.reads_sources else (),
             unlabelled=text,
             seed=trial.seed,
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, adapt_crossdomain_lm
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
@@ -46,14 +46,15 @@ class CrossDomainLM(SourceAndTargetMethod):
     name = "crossdomain-lm"
     title = "FINAL (cross-domain LM)"
     paper = "Jia2019"
-    decoders = ("crf",)
-    encoders = ("recurrent",)
     needs = "source corpora, at adaptation; raw target text helps"
-    unlabelled = True
-    streams = True
-    zero_shot = True
+    capabilities = Capabilities(
+        target_labels="optional",
+        sources="optional",
+        text="streamed",
+        decoders=("crf",),
+        encoders=("recurrent",),
+    )
     learns = False
-    alone = True
     Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
     config: CrossDomainMethodConfig
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from adaptner.adaptation.joint_training import JointConfig, train_jointly
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import SourcesNeeded
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
@@ -24,7 +24,7 @@ class SourceAndTargetMethod(SupervisedMethod):
     """Whatever is done with them: the sources are given to ``adapt`` again."""
 
     needs: ClassVar[str] = "source corpora, at adaptation too"
-    joint: ClassVar[bool] = True
+    capabilities = Capabilities(sources="required")
 
     def labelled(self, base: Base, sources: Sequence[SourceDomain]) -> dict[str, list[Sentence]]:
         """By domain; refused where they hold nothing, or what the base does not know."""
@@ -42,7 +42,9 @@ class SourceAndTargetMethod(SupervisedMethod):
         if faults:
             told = "; ".join(faults)
             raise SourcesNeeded(
-                method=self.name, given=told, domains=domain_names(domains, self.alone)
+                method=self.name,
+                given=told,
+                domains=domain_names(domains, self.capabilities.sources == "optional"),
             )
         return found
 

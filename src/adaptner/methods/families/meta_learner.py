@@ -11,7 +11,7 @@ from pydantic import Field
 from adaptner.bilevel import OUTER, WEIGHTING, GradientAccumulator, InnerLoop, Step, bilevel_step
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Sampling, Task, TaskSource
-from adaptner.methods.base import MethodConfig
+from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.families.source_pretrained import (
     FitContext,
     Iteration,
@@ -59,7 +59,7 @@ class MetaConfig(SourceConfig):
 
 
 class MetaLearner(SourcePretrainedMethod):
-    supports: ClassVar[str] = "any target"
+    capabilities = Capabilities(early_stopping=True)
     Config: ClassVar[type[MethodConfig]] = MetaConfig
     config: MetaConfig
 

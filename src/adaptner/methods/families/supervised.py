@@ -6,8 +6,6 @@ sentences as one batch of 2K, so that every method sees as many sentences in as 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from adaptner.bilevel import GradientAccumulator, Step, equal_weights, group_gradients
 from adaptner.episodes import TaskSource
 from adaptner.methods.families.source_pretrained import (
@@ -20,8 +18,6 @@ from adaptner.training.loop import StepMetrics
 
 
 class SupervisedMethod(SourcePretrainedMethod):
-    supports: ClassVar[str] = "any target"
-
     def iteration(self, scene: FitContext) -> Iteration:
         return joint_iteration(scene, self.config)
 

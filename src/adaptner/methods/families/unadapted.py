@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from adaptner.adaptation.unchanged_base import use_base_unchanged
-from adaptner.methods.base import AdaptRequest, Method
+from adaptner.methods.base import AdaptRequest, Capabilities, Method
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 
 
 class UnadaptedMethod(Method):
-    supports: ClassVar[str] = "targets with the sources' labels"
-    zero_shot: ClassVar[bool] = True
-    learns_labels: ClassVar[bool] = False
+    capabilities = Capabilities(target_labels="unused", adapts=False, new_labels=False)
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         return use_base_unchanged(base, given.support, self.name, labels=given.labels)

@@ -19,7 +19,7 @@ from adaptner.adaptation.source_target_steps import (
 )
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import IncompatibleMethod
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.multi_cell.algorithm import TextTuneConfig, adapt_multi_cell
@@ -115,10 +115,13 @@ class MultiCell(SourceAndTargetMethod):
     title = "Multi-Cell"
     paper = "PDALN"
     needs = "source corpora, at adaptation too; without labels, target text"
-    unlabelled = True
-    zero_shot = True
-    decoders = ("crf",)
-    encoders = ("recurrent",)
+    capabilities = Capabilities(
+        target_labels="optional",
+        sources="required",
+        text="in memory",
+        decoders=("crf",),
+        encoders=("recurrent",),
+    )
     Config: ClassVar[type[MethodConfig]] = MultiCellConfig
     config: MultiCellConfig
 

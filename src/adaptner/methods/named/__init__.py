@@ -14,7 +14,7 @@ from adaptner.adaptation.target import TargetData
 from adaptner.bilevel import equal_weights
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import AdaptRequest
+from adaptner.methods.base import AdaptRequest, Capabilities
 from adaptner.methods.families.source_pretrained import FitContext, Iteration, SourceConfig
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.methods.named.algorithm import MAX_FEW_SHOT, adapt_named
@@ -47,19 +47,17 @@ class NamedMethod(SupervisedMethod):
     name = "named"
     title = "NamedMethod"
     paper = "adaptner"
-    decoders = ("crf",)
-    encoders = ("recurrent",)
     needs = "raw text; source corpora if there are any"
-    unlabelled = True
-    text_is_extra = True  # what the papers compare has read no text of the target
-    streams = True
-    calibrated = True
+    capabilities = Capabilities(
+        text="streamed",
+        text_in_protocol=False,
+        calibrated=True,
+        early_stopping=True,
+        decoders=("crf",),
+        encoders=("recurrent",),
+    )
     Config = NamedConfig
     config: NamedConfig
-
-    @property
-    def tunes(self) -> bool:
-        return True
 
     def fit(
         self,
@@ -91,7 +89,10 @@ class NamedMethod(SupervisedMethod):
             return super().rates(model, started)
         return dict.fromkeys(model.decoder.parameters(), self.config.decoder_scale)
 
-    def left_out(
+    def can_estimate(self, support: Sequence[Sentence]) -> bool:
+        return len(support) <= MAX_FEW_SHOT
+
+    def held_out(
         self,
         base: Base,
         support: Sequence[Sentence],
@@ -99,6 +100,7 @@ class NamedMethod(SupervisedMethod):
         labels: LabelSet | None = None,
         seed: int = 0,
         progress: ProgressCallback = no_progress,
+        encoded: Any = None,
     ) -> list[HeldOutPredictions] | None:
         """By φ alone, which costs no more than the fit; what tuning θ adds is a matter of the
         constants of trust. None where that is too far from what happens: with many sentences."""

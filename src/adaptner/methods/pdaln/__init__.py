@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.pdaln.algorithm import adapt_pdaln
@@ -28,11 +28,15 @@ class PDALN(SourceAndTargetMethod):
     title = "PDALN"
     paper = "PDALN"
     needs = "source corpora, at adaptation too; unlabelled target text helps"
-    supports = "targets with the sources' labels"
-    unlabelled = True
-    zero_shot = True
-    augments = True
-    decoders = ("crf",)
+    base_method = "finetuning"
+    capabilities = Capabilities(
+        target_labels="optional",
+        sources="required",
+        text="in memory",
+        new_labels=False,
+        augments=True,
+        decoders=("crf",),
+    )
     Config: ClassVar[type[MethodConfig]] = PDALNConfig
     config: PDALNConfig
 

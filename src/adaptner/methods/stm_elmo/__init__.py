@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from adaptner.errors import IncompatibleMethod
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.crossdomain_lm import ENCODER
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
@@ -30,12 +30,11 @@ class STMElmo(SourceAndTargetMethod):
     title = "STM+ELMO"
     paper = "Jia2019"
     needs = "source corpora, at adaptation; raw target text helps"
-    unlabelled = True
-    streams = True
-    zero_shot = True
+    capabilities = Capabilities(
+        target_labels="optional", sources="required", text="streamed", encoders=("recurrent",)
+    )
     learns = False
     contextual = True
-    encoders = ("recurrent",)
     Config: ClassVar[type[MethodConfig]] = STMElmoConfig
     config: STMElmoConfig
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from adaptner.bilevel import equal_weights
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import AdaptRequest, MethodConfig
+from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
 from adaptner.methods.families.source_pretrained import (
     FitContext,
     Iteration,
@@ -44,8 +44,7 @@ class WPZ(SourcePretrainedMethod):
     name = "wpz"
     title = "WPZ"
     paper = "MetaNER"
-    supports = "any target"
-    decoders = ("prototypes",)
+    capabilities = Capabilities(decoders=("prototypes",))
     Config: ClassVar[type[MethodConfig]] = WPZConfig
     config: WPZConfig
 

@@ -61,7 +61,7 @@ def _draw(job: Job, data: Path | None) -> float:
     drawn = spec["size"] or round(_sentences(data, place, "train") * share / 100)
     steps = max(settings["steps"], settings["epochs"] * -(-drawn // settings["batch"]))
     step = SECONDS_PER_STEP + SECONDS_PER_STEP_SENTENCE * min(settings["batch"], drawn)
-    if method(spec["method"]).joint:
+    if method(spec["method"]).capabilities.reads_sources:
         step *= 1 + settings.get("source_tasks", 3)  # crossdomain-lm: four tasks per step
     scored = _sentences(data, place, "test")
     if spec["limit"] is not None:

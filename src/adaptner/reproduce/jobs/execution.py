@@ -134,7 +134,7 @@ class JobExecutor:
             [] if spec["size"] is None else [spec["size"]],
             [spec["seed"]],
             shares=[] if spec["share"] is None else [spec["share"]],
-            sources=self._source_domains(spec) if adapter.joint else (),
+            sources=self._source_domains(spec) if adapter.capabilities.reads_sources else (),
             limit=spec["limit"],
         )
         return score

@@ -14,7 +14,6 @@ from adaptner.evaluation.protocol import PROTOCOL, PROTOCOL_VERSION
 from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.base import Method
-from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.nn.encoders.transformer.pretrained import find_folder, weight_files
 from adaptner.reproduce.jobs.code_fingerprint import torch_release
 from adaptner.reproduce.jobs.data import PlannedCorpus, checksum
@@ -157,12 +156,12 @@ class _GroupPlanner:
         self, method: Method, variant: str, target: TargetCorpus, cell: Cell, seed: int, base: str
     ) -> Job:
         names = ["protocol", "protocol_version", "torch", "vectors"]
-        if method.joint:  # it reads the sources again
+        if method.capabilities.reads_sources:  # it reads the sources again
             names += ["sources", "held_out"]
         encoder = "" if self.selection.encoder is None else BERT
         spec = {
             **{name: self.inputs[name] for name in names},
-            **(self._source_cut if method.joint else {}),
+            **(self._source_cut if method.capabilities.reads_sources else {}),
             "base": base,
             "method": method.name,
             "method_version": method.version,
@@ -200,20 +199,20 @@ class _GroupPlanner:
         where there are any."""
         kind = methods()[name]
         if size == 0:
-            return kind.zero_shot and not (variant and any(self._sizes))
-        return not (0 in self._sizes and issubclass(kind, UnadaptedMethod))
+            return kind.capabilities.zero_shot and not (variant and any(self._sizes))
+        return kind.capabilities.adapts or 0 not in self._sizes
 
     def _seeds(self, method: Method) -> range:
         """A method that reads no target sentence has one draw for each base."""
-        once = isinstance(method, UnadaptedMethod) and not self._source_cut
+        once = not method.capabilities.adapts and not self._source_cut
         return range(self.profile.seed, self.profile.seed + (1 if once else self.profile.draws))
 
 
 def _why_not(name: str, protocol: Protocol) -> str:
     shared = protocol.settings.get("decoders") == "shared"
-    if methods()[name].supports == UnadaptedMethod.supports and not shared:
+    if not methods()[name].capabilities.new_labels and not shared:
         return "it uses the base unchanged, and the sources have other labels than the targets"
-    if protocol.sizes == (0,) and not methods()[name].zero_shot:
+    if protocol.sizes == (0,) and not methods()[name].capabilities.zero_shot:
         return "it needs labelled sentences of the target, and this table has none"
     return ""
 

@@ -155,7 +155,7 @@ def _filling(protocol: Protocol, row: PublishedRow) -> Filling:
         return Filling(row, None, f"{row.method} is not among our methods")
     if named not in known:
         return Filling(row, None, f"{named} is to come")
-    if row.setting == UNSUPERVISED and not known[named].zero_shot:
+    if row.setting == UNSUPERVISED and not known[named].capabilities.zero_shot:
         return Filling(row, None, f"{named} needs labelled sentences of the target")
     if protocol.sizes and row.size is not None and row.size not in protocol.sizes:
         return Filling(row, None, f"size {row.size} is not run")

@@ -16,13 +16,6 @@ from adaptner.models.renamed_fields import current_settings
 from adaptner.reproduce.tables.profiles import Profile
 from adaptner.reproduce.tables.protocol import BERT, Protocol
 
-# These learn from the sources what another method learns: one base serves them all.
-LEARNS_AS = {
-    **dict.fromkeys(("agg", "multitask", "dann", "d-shift", "self-train"), "finetuning"),
-    **dict.fromkeys(("pdaln", "la-dtl", "datnet"), "finetuning"),
-    "metaner-zero": "metaner",
-}
-
 
 def method_for_cell(
     name: str,
@@ -67,4 +60,4 @@ def recipe(name: str) -> dict[str, Any]:
 def learner_of(chosen: Method) -> Method:
     """The method that learns the base which ``chosen`` adapts, told the same about learning."""
     told = chosen.config.model_dump(mode="json", exclude={"adaptation"})
-    return method(LEARNS_AS.get(chosen.name, chosen.name))(**told)
+    return method(chosen.base_method or chosen.name)(**told)
