@@ -63,7 +63,7 @@ def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
     times = [path.stat().st_mtime_ns for path in kept]
     answer = call("tag", eager_model, folder, "-o", there, "--ray", "local")
     assert answer.code == 0, answer.err
-    assert "5 document(s) tagged, 3 file(s) were done before" in answer.err
+    assert "5 document(s) tagged, 3 file(s) were tagged by an earlier run" in answer.err
     assert contents(there) == contents(tmp_path / "here")
     assert [path.stat().st_mtime_ns for path in kept] == times
 

@@ -78,14 +78,14 @@ def test_it_goes_on_where_it_stopped(
     os.utime(output / "4.txt.jsonl", ns=(earlier, earlier))
     (abstracts / "new.txt").write_text("HeLa.")
     answer = sound(call(*run))
-    assert "3 document(s) tagged, 6 file(s) were done before" in answer.err
+    assert "3 document(s) tagged, 6 file(s) were tagged by an earlier run" in answer.err
     after = contents(output)
     assert after["2.txt.jsonl"] == before["2.txt.jsonl"]
     assert b"Now without cells." in after["4.txt.jsonl"]
     assert "new.txt.jsonl" in after
     untouched = [p for p in done if p.name not in ("2.txt.jsonl", "4.txt.jsonl")]
     assert all(path.stat().st_mtime_ns == done[path] for path in untouched)
-    assert "9 file(s) were done before" in sound(call(*run)).err
+    assert "9 file(s) were tagged by an earlier run" in sound(call(*run)).err
 
 
 def test_a_crash_leaves_whole_results_only(
@@ -147,7 +147,7 @@ def test_results_inside_the_folder_that_is_tagged(
     run = ("tag", eager_model, abstracts, "-o", f"{abstracts}/out/")
     sound(call(*run))
     first = listing(abstracts)
-    assert "8 file(s) were done before" in sound(call(*run)).err
+    assert "8 file(s) were tagged by an earlier run" in sound(call(*run)).err
     assert listing(abstracts) == first
 
 
@@ -191,7 +191,7 @@ def test_wrong_calls(call: Call, eager_model: Path, abstracts: Path, tmp_path: P
     (other / "0.txt").write_text("HeLa.")
     before = listing(tmp_path)
     refused(call("tag", eager_model, "-o", f"{tmp_path}/out/", stdin="HeLa."), 2, "standard input")
-    refused(call("tag", eager_model, abstracts, other, "-o", f"{tmp_path}/out/"), 2, "both")
+    refused(call("tag", eager_model, abstracts, other, "-o", f"{tmp_path}/out/"), 2, "same result")
     refused(call("tag", eager_model, "--to", "terminal", "-o", "a.txt", stdin="x"), 2, "terminal")
     assert call("tag", eager_model, abstracts, "--jobs", 0).code == 2
     refused(call("tag", eager_model, abstracts, "--jobs", 2, "--ray", "auto"), 2, "--ray")
@@ -377,7 +377,7 @@ def test_from_python(eager_model: Path, abstracts: Path, tmp_path: Path) -> None
     assert len(output.read_text().splitlines()) == 9
     assert tag_files(eager_model, [abstracts / "0.txt"], f"{tmp_path}/each/") == TaggingSummary(1)
     assert tag_files(eager_model, [abstracts / "0.txt"], tmp_path / "each") == TaggingSummary(
-        0, before=1
+        0, skipped_files=1
     )
 
 

@@ -109,14 +109,14 @@ def test_suggest(call: Call, model: Path, tmp_path: Path) -> None:
     texts = [r["text"] for r in records]
     assert not set(texts) & {s.text for s in SENTENCES[20:25]}
     assert len(set(texts)) == 4
-    guessed = call("suggest", model, pool, "-n", 4, "--labelled", known, "--guesses").records()
+    guessed = call("suggest", model, pool, "-n", 4, "--labelled", known, "--predictions").records()
     assert [r["text"] for r in guessed] == texts
-    marked = call("suggest", eager(model, tmp_path), pool, "-n", 4, "--guesses").records()
+    marked = call("suggest", eager(model, tmp_path), pool, "-n", 4, "--predictions").records()
     assert all(r["entities"] for r in marked)
     shown = call("suggest", model, pool, "-n", 2, "--to", "terminal")
     assert shown.out.lstrip().startswith("1. ")
     answer = call("suggest", model, pool, "-n", 3, "-o", tmp_path / "next.jsonl")
-    assert "3 sentence(s) to mark" in answer.err
+    assert "3 sentence(s) to annotate" in answer.err
     assert call("check", tmp_path / "next.jsonl").code == 0
 
 
@@ -124,6 +124,6 @@ def test_suggest_from_nothing(call: Call, model: Path, tmp_path: Path) -> None:
     known = written(tmp_path / "known.jsonl", SENTENCES[:1])
     answer = call("suggest", model, "-", "--labelled", known, stdin=SENTENCES[0].text)
     assert answer.code == 1
-    assert "nothing to propose" in answer.err
+    assert "no sentence to propose" in answer.err
     assert call("suggest", model, tmp_path / "none.txt").code == 1
     assert call("suggest", model, "-", "--to", "terminal", "-o", "x", stdin="A.").code == 2

@@ -1,53 +1,65 @@
-"""``adaptner bases``: what there is to adapt from."""
+"""``adaptner bases``: the pretrained models that can be adapted."""
 
 from __future__ import annotations
 
-from adaptner.cli.common import JsonFlag, emit_json, out
+from typing import TYPE_CHECKING, Any
+
+from adaptner.cli.common import emit_json, out
+from adaptner.cli.options import JsonFlag
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from adaptner.models.installed import InstalledBase
 
 
 def bases(as_json: JsonFlag = False) -> None:
-    """List the installed bases: those of the package and those in your own folder.
+    """List the installed bases: those of the package and your own.
 
-    A base of your own gets a name by being put (or linked) into the folder that the last line
-    names; `--base` takes the name or any folder.
+    To give a base of your own a name, copy or link its folder into the folder shown in the last
+    line. `--base` takes such a name or the path of any base.
 
     Example: adaptner bases
     """
-    from rich import box
-    from rich.table import Table
-
     from adaptner.models.installed import base_folders, installed_bases
 
-    found = installed_bases()
+    installed = installed_bases()
     if as_json:
-        emit_json(
-            [
-                {
-                    "name": base.name,
-                    "folder": str(base.folder),
-                    "method": base.manifest.method if base.manifest else None,
-                    "domains": [d.name for d in base.manifest.domains] if base.manifest else [],
-                    "megabytes": round(base.megabytes, 1),
-                    "problem": base.problem or None,
-                }
-                for base in found
-            ]
-        )
+        emit_json([_as_json(base) for base in installed])
         return
-    if found:
-        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for title in ("name", "method", "learnt from", "MB"):
-            table.add_column(
-                title, no_wrap=title == "name", justify="right" if title == "MB" else "left"
-            )
-        for base in found:
-            known = base.manifest
-            learnt = (
-                ", ".join(d.name for d in known.domains) or "raw text" if known else base.problem
-            )
-            method = known.method if known else "cannot be used"
-            table.add_row(base.name, method, learnt, f"{base.megabytes:.1f}")
-        out.print(table, soft_wrap=False)
+    if installed:
+        out.print(_as_table(installed), soft_wrap=False)
     else:
         out.print("no base is installed; `adaptner adapt` makes one from the package's corpora")
     out.print(f"your own: {base_folders()[0]}", soft_wrap=True)
+
+
+def _as_json(base: InstalledBase) -> dict[str, Any]:
+    manifest = base.manifest
+    return {
+        "name": base.name,
+        "folder": str(base.folder),
+        "method": manifest.method if manifest else None,
+        "domains": [d.name for d in manifest.domains] if manifest else [],
+        "megabytes": round(base.megabytes, 1),
+        "problem": base.problem or None,
+    }
+
+
+def _as_table(bases: list[InstalledBase]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("method")
+    table.add_column("pretrained on")
+    table.add_column("MB", justify="right")
+    for base in bases:
+        size = f"{base.megabytes:.1f}"
+        if base.manifest is None:
+            table.add_row(base.name, "cannot be used", base.problem, size)
+        else:
+            domains = ", ".join(d.name for d in base.manifest.domains) or "raw text"
+            table.add_row(base.name, base.manifest.method, domains, size)
+    return table

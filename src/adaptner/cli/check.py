@@ -1,4 +1,4 @@
-"""adaptner check: everything wrong or odd in an annotated file, each with its place."""
+"""``adaptner check``: errors and likely slips in an annotated file, each with its line."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, emit_json, out, print_error, warn
+from adaptner.cli.common import emit_json, out, print_problem, warn
+from adaptner.cli.options import FormatFrom, JsonFlag
 from adaptner.errors import AdaptnerError
 
 if TYPE_CHECKING:
     from adaptner.text.schemes import TagRepair
     from adaptner.types import Sentence
 
-_SHOWN = 20  # of each kind of remark; --json has them all
+_MAX_SHOWN = 20  # remarks of each kind; --json lists all
 
 
 def check(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="File to check (- is standard input).")
+        str, typer.Argument(metavar="FILE", help="Annotated file; - is standard input.")
     ],
-    from_: Annotated[
-        str | None, typer.Option("--from", help="Format: conll, jsonl or text.")
-    ] = None,
+    from_: FormatFrom = None,
     json: JsonFlag = False,
 ) -> None:
-    """Check an annotated file and say what it holds.
+    """Check an annotated file for errors and likely slips.
 
-    All errors are listed with their lines, not only the first; repaired tags are warnings;
-    duplicates, labels seen once and uneven annotation are remarks. Exit code 1 if there is an
-    error.
+    Lists every error with its line, warns of ill-formed tags that were repaired, and remarks on
+    duplicates, labels that occur once and mentions that are annotated unevenly. The exit code is 1
+    if there is an error.
 
-    Example: adaptner check train.jsonl
+    Example: adaptner check my.jsonl
     """
     findings = examine(file, from_)
     if json:
@@ -52,7 +51,7 @@ class Findings:
     repairs: list[tuple[int, TagRepair]] = field(default_factory=list)
     documents: int = 0
     sentences: list[Sentence] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)  # of the document of each sentence
+    lines: list[int] = field(default_factory=list)  # first line of each sentence's document
 
     @property
     def labels(self) -> Counter[str]:
@@ -62,19 +61,20 @@ class Findings:
         """What is legal but may be a slip."""
         from adaptner.corpora.annotation_checks import find_issues
 
-        found: list[dict[str, Any]] = []
+        remarks: list[dict[str, Any]] = []
         if self.documents and not self.labels and not self.errors:
-            found.append(
+            remarks.append(
                 {
                     "kind": "no entities",
                     "line": self.lines[0] if self.lines else 1,
-                    "message": "nothing is marked in this file",
+                    "message": "no entity is annotated in this file",
                 }
             )
-        for one in find_issues(self.sentences):
-            message = one.describe(lambda number: f"line {self.lines[number]}")
-            found.append({"kind": one.kind, "line": self.lines[one.number], "message": message})
-        return found
+        for issue in find_issues(self.sentences):
+            message = issue.describe(lambda number: f"line {self.lines[number]}")
+            line = self.lines[issue.number]
+            remarks.append({"kind": issue.kind, "line": line, "message": message})
+        return remarks
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -96,7 +96,7 @@ class Findings:
 
 
 def examine(file: str, format: str | None = None) -> Findings:
-    """Read all of ``file``, going on after each error."""
+    """Read all of ``file`` and collect its errors instead of raising the first."""
     from adaptner.errors import FileMissing, FileUnreadable
     from adaptner.formats import find_format
     from adaptner.text.alignment import find_problems, to_sentences
@@ -123,26 +123,26 @@ def examine(file: str, format: str | None = None) -> Findings:
 
 def _print(findings: Findings) -> None:
     for error in findings.errors:
-        print_error(str(error))
+        print_problem(error)
     for line, repair in findings.repairs:
         warn(f"{findings.file}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})")
-    shown: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for remark in findings.remarks():
-        shown[remark["kind"]] += 1
-        if shown[remark["kind"]] <= _SHOWN:
-            line, message = remark["line"], remark["message"]
-            out.print(f"{findings.file}:{line}: {remark['kind']}: {message}", markup=False)
-    for kind, count in shown.items():
-        if count > _SHOWN:
-            out.print(f"... and {count - _SHOWN} more of kind {kind!r} (--json lists all)")
-    entities = findings.labels
-    listed = ", ".join(f"{label} {count:,}" for label, count in entities.most_common()) or "none"
+        kind, line, message = remark["kind"], remark["line"], remark["message"]
+        counts[kind] += 1
+        if counts[kind] <= _MAX_SHOWN:
+            out.print(f"{findings.file}:{line}: {kind}: {message}", markup=False)
+    for kind, count in counts.items():
+        if count > _MAX_SHOWN:
+            out.print(f"... and {count - _MAX_SHOWN} more of kind {kind!r} (--json lists all)")
+    labels = findings.labels.most_common()
+    entities = ", ".join(f"{label} {count:,}" for label, count in labels) or "none"
     out.print(
         f"{findings.file}: {findings.format}, {findings.documents:,} document(s), "
-        f"{len(findings.sentences):,} sentence(s); entities: {listed}",
+        f"{len(findings.sentences):,} sentence(s); entities: {entities}",
         markup=False,
     )
     out.print(
         f"{len(findings.errors)} error(s), {len(findings.repairs)} repaired tag(s), "
-        f"{sum(shown.values())} remark(s)"
+        f"{counts.total()} remark(s)"
     )

@@ -1,7 +1,6 @@
-"""What the verbs share: options, where results and remarks go, and lists after one option.
+"""Output of the verbs, and options that take a list of values.
 
-Results go to standard output, everything said to the user on the way goes to standard error, so
-that output can be piped.
+Results go to standard output, messages to standard error, so that output can be piped.
 """
 
 from __future__ import annotations
@@ -10,10 +9,13 @@ import errno
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from adaptner.errors import AdaptnerError
 
 INPUT_OUTPUT = "Input and output"  # group of options in --help
 JsonFlag = Annotated[
@@ -29,41 +31,46 @@ SEEDS = 2**32 - 1  # the largest seed that all generators accept
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
-# Options that take several values after one mention: --sources A B C
-LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets", "--play")
-LISTS_OF = {"reproduce": ("--sizes",)}  # other verbs take a comma-separated value
+# Options that take several values: --sources A B C
+LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets", "--validate-on")
+LISTS_OF_VERB = {"reproduce": ("--sizes",)}  # in other verbs a comma-separated value
 
 
 def expand_list_options(arguments: Sequence[str]) -> list[str]:
-    """``--sources A B C`` as ``--sources A --sources B --sources C``, which is what click reads."""
-    spelled: list[str] = []
+    """Rewrite ``--sources A B C`` as ``--sources A --sources B --sources C``, which typer expects."""
+    expanded: list[str] = []
     current = None
-    lists = (*LISTS, *LISTS_OF.get(arguments[0], ())) if arguments else ()
+    lists = (*LISTS, *LISTS_OF_VERB.get(arguments[0], ())) if arguments else ()
     for argument in arguments:
         if argument.startswith("-"):
             current = argument if argument in lists else None
             if current is None:
-                spelled.append(argument)
+                expanded.append(argument)
         elif current is not None:
-            spelled += [current, argument]
+            expanded += [current, argument]
         else:
-            spelled.append(argument)
-    return spelled
+            expanded.append(argument)
+    return expanded
 
 
 def print_error(message: str) -> None:
-    """An error, on standard error, in red where there are colours."""
     err.print("error: ", style="bold red", end="")
     err.print(message, markup=False)
 
 
+def print_problem(problem: AdaptnerError) -> None:
+    print_error(str(problem))
+
+
 def system_error(error: OSError) -> str:
-    """What the system refused, for the cases that no error of ours speaks of."""
+    """The message for an error of the operating system that has no class in ``adaptner.errors``."""
     if error.errno == errno.ENOSPC:
-        return "no space left where the output goes\n  What to do: free some space, run it again"
+        return "no space left on the output's disk\n  What to do: free some space and repeat the command"
     place = "" if error.filename is None else f"{error.filename}: "
     reason = error.strerror or str(error)
-    return f"{place}{reason}\n  What to do: check the path, and that you may read and write there"
+    return (
+        f"{place}{reason}\n  What to do: check the path and your permission to read and write there"
+    )
 
 
 def info(message: str, quiet: bool = False) -> None:

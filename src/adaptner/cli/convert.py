@@ -1,4 +1,4 @@
-"""adaptner convert: one format or tag scheme to another, losing nothing without a word."""
+"""``adaptner convert``: convert a file to another format or tag scheme, reporting every loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adaptner.cli.common import QuietFlag, info, warn
+from adaptner.cli.common import info, warn
+from adaptner.cli.options import FormatFrom, QuietFlag, file_option
 from adaptner.errors import UsageError
 from adaptner.text.schemes import Scheme
 
@@ -19,30 +20,37 @@ if TYPE_CHECKING:
 
 
 def convert(
-    source: Annotated[
-        str, typer.Argument(metavar="IN", help="File to read (- is standard input).")
-    ],
+    source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is standard input.")],
     target: Annotated[
-        str, typer.Argument(metavar="OUT", help="File to write (- is standard output).")
+        str, typer.Argument(metavar="OUT", help="File to write; - is standard output.")
     ],
-    from_: Annotated[
-        str | None, typer.Option("--from", help="Format of IN, if its ending does not tell.")
-    ] = None,
+    from_: FormatFrom = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="Format of OUT, if its ending does not tell.")
+        str | None,
+        file_option(
+            "--to",
+            metavar="FORMAT",
+            show_default="by the ending",
+            help="Format of OUT: conll, jsonl or text.",
+        ),
     ] = None,
     scheme: Annotated[
         Scheme | None,
-        typer.Option(case_sensitive=False, help="Tag scheme of a CoNLL file (default BIO)."),
+        file_option(
+            case_sensitive=False,
+            metavar="SCHEME",
+            show_default="BIO",
+            help="Tag scheme of a CoNLL file: IOB1, BIO or BIOES.",
+        ),
     ] = None,
     quiet: QuietFlag = False,
 ) -> None:
     """Convert a file to another format or tag scheme.
 
-    Formats: conll, jsonl, text. Tags are read in any scheme (IOB1, BIO, BIOES). If anything
-    cannot be converted, the place is named and no file is written.
+    Tags are read in any of the schemes. If something cannot be converted, its line is reported and
+    no file is written.
 
-    Example: adaptner convert train.jsonl train.conll --scheme BIOES
+    Example: adaptner convert my.jsonl my.conll --scheme BIOES
     """
     from adaptner.formats import find_format
     from adaptner.formats.conll import ConllFormat
@@ -50,58 +58,58 @@ def convert(
     reader, writer = find_format(source, from_), find_format(target, to)
     if scheme is not None and not isinstance(writer, ConllFormat):
         raise UsageError(
-            problem=f"--scheme is for CoNLL output, and {target} is {writer.name}",
-            remedy="leave --scheme out, or write a .conll file",
+            problem=f"--scheme applies to CoNLL output, and {target} is {writer.name}",
+            remedy="leave out --scheme, or write a .conll file",
         )
 
-    def tell(line: int, repair: TagRepair) -> None:
+    def report(line: int, repair: TagRepair) -> None:
         warn(f"{source}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})", quiet)
 
-    passing = _Passing(source, writer)
-    documents = passing.through(reader.read_with_lines(source, tell))
+    counter = _DocumentCounter(source, writer)
+    documents = counter.count(reader.read_with_lines(source, report))
     if isinstance(writer, ConllFormat):
         writer.write(documents, target, scheme or Scheme.BIO)
     else:
         writer.write(documents, target)
-    for loss in passing.losses():
+    for loss in counter.losses():
         warn(loss, quiet)
-    info(f"{passing.documents} document(s), {passing.entities} entities -> {target}", quiet)
+    info(f"{counter.documents} document(s), {counter.entities} entities -> {target}", quiet)
 
 
-class _Passing:
-    """Counts the documents on their way, and what the new format has no room for."""
+class _DocumentCounter:
+    """Counts documents on their way to the writer, and what the new format cannot hold."""
 
     def __init__(self, source: str | Path, writer: Format) -> None:
         self._source = source
         self._writer = writer
-        self.documents = self.entities = self._ids = self._scores = self._bare = 0
+        self.documents = self.entities = self._ids = self._scores = self._empty = 0
 
-    def through(self, located_documents: Iterator[LocatedDocument]) -> Iterator[Document]:
+    def count(self, located_documents: Iterator[LocatedDocument]) -> Iterator[Document]:
         from adaptner.text.alignment import find_problems
 
         for located in located_documents:
             document = located.document
             if self._writer.name == "conll":
-                # Here the line is still known; the writer would only know the document.
+                # Checked here, where the line is known; the writer knows the document only
                 for problem in find_problems(document, self._source, located.line):
                     raise problem
             self.documents += 1
             self.entities += len(document.entities)
             self._ids += bool(document.id)
             self._scores += sum(e.score is not None for e in document.entities)
-            self._bare += not document.text.strip()
+            self._empty += not document.text.strip()
             yield document
 
     def losses(self) -> list[str]:
         if self._writer.name == "jsonl":
             return []
-        counted = {
+        counts = {
             "id(s)": self._ids,
             "score(s)": self._scores,
-            "document(s) without a word": self._bare,
+            "document(s) without a word": self._empty,
         }
         return [
-            f"{count} {what} not written: {self._writer.name} has no place for them"
-            for what, count in counted.items()
+            f"{count} {kind} not written: the format {self._writer.name} cannot hold them"
+            for kind, count in counts.items()
             if count
         ]

@@ -1,99 +1,146 @@
-"""``adaptner demo``: the main job from end to end, on corpora that come with the package."""
+"""``adaptner demo``: adaptation and tagging from end to end, on corpora that come with the package."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from adaptner.cli.common import emit_json, info, out
+from adaptner.cli.options import (
+    JsonFlag,
+    QuietFlag,
+    Seed,
+    adaptation_option,
+    file_option,
+)
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out
+if TYPE_CHECKING:
+    from adaptner.metrics.spans import Score
+    from adaptner.types import Document
+
+_SHOWN = 12  # documents in the terminal
 
 
 def demo(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for the page and the model.")
+        Path,
+        file_option("-o", "--output", metavar="FOLDER", help="Folder for the page and the tagger."),
     ] = Path("demo"),
-    sentences: Annotated[int, typer.Option(min=5, max=130, help="Labelled sentences.")] = 20,
-    seed: Annotated[
-        int, typer.Option(min=0, max=SEEDS, help="Of the draw and of the adaptation.")
-    ] = 0,
+    sentences: Annotated[
+        int, adaptation_option(metavar="N", min=5, max=130, help="Number of labelled sentences.")
+    ] = 20,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
+    seed: Seed = 0,
 ) -> None:
-    """Adapt to a new entity type (cell lines) from labelled sentences and tag unseen text.
+    """Try adaptation on an example: find cell lines after a few labelled sentences.
 
-    The base has read papers and abstracts; nobody has ever shown it a cell line.
+    Adapts the package's base, which has never been trained on cell lines, tags unseen sentences
+    and writes them as a page of HTML.
 
     Example: adaptner demo -o demo
     """
     from adaptner import api
-    from adaptner.cli.show import terminal
     from adaptner.compute import prepare_process
     from adaptner.corpora.bundled import bundled_corpus
     from adaptner.episodes import draw_sentences
-    from adaptner.files import atomic_file
-    from adaptner.formats.chunks import DocumentChunk
     from adaptner.metrics.spans import score_entities
     from adaptner.models.installed import default_base
     from adaptner.progress import progress_bar
-    from adaptner.tagging.page import page
     from adaptner.types import Document
 
     prepare_process()
-    show = not as_json
-    begun = time.perf_counter()
-    base = default_base()
-    prepared = time.perf_counter() - begun
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "base"):
+        base = default_base()
     corpus = bundled_corpus("cellline")
     support, test = draw_sentences(corpus.split("train"), sentences, seed), corpus.split("test")
-    label = corpus.labels.labels[0]
+    (label,) = corpus.labels.labels
     mentions = sum(len(s.entities) for s in support)
-    info(f"New type {label}: {len(support)} labelled sentences with {mentions} mentions", quiet)
-
-    begun = time.perf_counter()
-    with progress_bar("adapting", quiet) as progress:
+    info(f"New label {label}: {len(support)} labelled sentences with {mentions} mentions", quiet)
+    with _timed(seconds, "adapt"), progress_bar("adapting", quiet) as progress:
         tagger = api.adapt(support, base, seed=seed, progress=progress)
-    adapted = time.perf_counter() - begun
-    begun = time.perf_counter()
-    found = tagger.predict([s.text for s in test])
-    tagged = time.perf_counter() - begun
-    score = score_entities([s.entities for s in test], found).overall
-
-    documents = [Document(s.text, tuple(e)) for s, e in zip(test, found, strict=True)]
+    with _timed(seconds, "tag"):
+        predicted = tagger.predict([s.text for s in test])
+    score = score_entities([s.entities for s in test], predicted).overall
+    documents = [Document(s.text, tuple(e)) for s, e in zip(test, predicted, strict=True)]
     tagger.save(output / "model")
-    summary = (
-        f"{len(support)} labelled sentences, {len(test)} unseen ones: precision "
-        f"{score.precision:.2f}, recall {score.recall:.2f}, F1 {score.f1:.2f}"
-    )
-    with atomic_file(output / "demo.html") as file:
-        title = "Cell lines found in unseen sentences"
-        file.writelines(page(map(DocumentChunk, documents), (label,), title, summary))
+    result = _Result(label, len(support), documents, score, seconds, output)
+    result.write_page()
     if as_json:
+        result.emit_json()
+    else:
+        result.print()
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class _Result:
+    label: str
+    sentences: int
+    documents: Sequence[Document]
+    score: Score
+    seconds: dict[str, float]
+    output: Path
+
+    @property
+    def page(self) -> Path:
+        return self.output / "demo.html"
+
+    def write_page(self) -> None:
+        from adaptner.files import atomic_file
+        from adaptner.formats.chunks import DocumentChunk
+        from adaptner.tagging.page import html_page
+
+        score = self.score
+        note = (
+            f"{self.sentences} labelled sentences, {len(self.documents)} unseen ones: precision "
+            f"{score.precision:.2f}, recall {score.recall:.2f}, F1 {score.f1:.2f}"
+        )
+        title = "Cell lines found in unseen sentences"
+        with atomic_file(self.page) as file:
+            file.writelines(
+                html_page(map(DocumentChunk, self.documents), (self.label,), title, note)
+            )
+
+    def emit_json(self) -> None:
         emit_json(
             {
-                "precision": score.precision,
-                "recall": score.recall,
-                "f1": score.f1,
-                "sentences": len(support),
-                "test_sentences": len(test),
-                "seconds": {"base": prepared, "adapt": adapted, "tag": tagged},
-                "page": str(output / "demo.html"),
-                "model": str(output / "model"),
+                "precision": self.score.precision,
+                "recall": self.score.recall,
+                "f1": self.score.f1,
+                "sentences": self.sentences,
+                "test_sentences": len(self.documents),
+                "seconds": self.seconds,
+                "page": str(self.page),
+                "model": str(self.output / "model"),
             }
         )
-    if show:
-        out.print(f"\nUnseen text, tagged ({label} in colour):\n", style="bold")
-        for document in documents[:12]:
-            out.print(terminal(document, (label,)))
+
+    def print(self) -> None:
+        from adaptner.cli.show import coloured
+
+        score, seconds, unseen = self.score, self.seconds, len(self.documents)
+        out.print(f"\nUnseen text, tagged ({self.label} in colour):\n", style="bold")
+        for document in self.documents[:_SHOWN]:
+            out.print(coloured(document, (self.label,)))
         out.print(
             f"\nprecision {score.precision:.3f}  recall {score.recall:.3f}  F1 {score.f1:.3f}"
-            f"  on {len(test)} unseen sentences",
+            f"  on {unseen} unseen sentences",
             style="bold green",
         )
         out.print(
-            f"base ready in {prepared:.1f} s, adapted to {len(support)} sentences in {adapted:.1f} s, "
-            f"{len(test)} sentences tagged in {tagged:.2f} s"
+            f"loaded the base in {seconds['base']:.1f} s, adapted to {self.sentences} sentences in "
+            f"{seconds['adapt']:.1f} s, tagged {unseen} sentences in {seconds['tag']:.2f} s"
         )
-        out.print(f"page: {output / 'demo.html'}   model: {output / 'model'}")
+        out.print(f"page: {self.page}   tagger: {self.output / 'model'}")

@@ -1,4 +1,4 @@
-"""``adaptner hardness``: the tasks of a run, ranked by hardness, as in HGDA's Table 1."""
+"""``adaptner hardness``: tasks of a pretraining run by their hardness, as in Table 1 of HGDA."""
 
 from __future__ import annotations
 
@@ -7,22 +7,36 @@ from typing import Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, emit_json, out
+from adaptner.cli.common import emit_json, out
+from adaptner.cli.options import JsonFlag, research_option
 
 
 def hardness(
-    run: Annotated[Path, typer.Argument(help="Folder that `adaptner pretrain` wrote.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder written by `adaptner pretrain`.")
+    ],
     iteration: Annotated[
-        int | None, typer.Option(help="A recorded iteration; default the last one.")
+        int | None,
+        research_option(metavar="N", show_default="the last", help="A recorded iteration."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the tasks of an iteration, hardest first, with their sentences, entities in brackets.
+    """Show the tasks of a pretraining iteration, hardest first.
+
+    Each task is shown with its sentences, entities in square brackets, and with the hardness γ of
+    the encoder, the decoder (φ) and the auxiliary head (ω).
 
     Example: adaptner hardness base --iteration 450
     """
-    from rich.text import Text
+    tasks = _read_tasks(run, iteration)
+    if as_json:
+        emit_json(tasks)
+    else:
+        _print(tasks)
 
+
+def _read_tasks(run: Path, iteration: int | None) -> list[dict[str, Any]]:
+    """The tasks recorded for ``iteration`` (the last one if None), hardest first."""
     from adaptner.errors import FileMissing, ModelUnreadable, UsageError
     from adaptner.training.loop import HARDNESS
     from adaptner.training.records import read_metrics
@@ -39,22 +53,24 @@ def hardness(
             file=run, kind="run", reason=reason, command="adaptner pretrain"
         ) from error
     if not tasks:
+        raise UsageError(problem=f"{run}: no task is recorded yet", remedy="let the run continue")
+    if iteration is None:
+        iteration = max(tasks)
+    if iteration not in tasks:
+        closest = min(tasks, key=lambda recorded: abs(recorded - iteration))
         raise UsageError(
-            problem=f"{run}: no task recorded yet", remedy="let the run go on a little"
+            problem=f"iteration {iteration} is not among the {len(tasks)} recorded ones",
+            remedy=f"the closest is --iteration {closest}",
         )
-    chosen = max(tasks) if iteration is None else iteration
-    if chosen not in tasks:
-        near = min(tasks, key=lambda known: abs(known - chosen))
-        raise UsageError(
-            problem=f"iteration {chosen} is not among the {len(tasks)} recorded",
-            remedy=f"the nearest is --iteration {near}",
-        )
-    ranked = sorted(tasks[chosen], key=lambda task: -task["gamma"]["encoder"])
-    if as_json:
-        emit_json(ranked)
-        return
-    out.print(f"iteration {chosen}, {len(ranked)} tasks, hardest first", style="bold")
-    for task in ranked:
+    return sorted(tasks[iteration], key=lambda task: -task["gamma"]["encoder"])
+
+
+def _print(tasks: list[dict[str, Any]]) -> None:
+    from rich.text import Text
+
+    iteration = tasks[0]["iteration"]
+    out.print(f"iteration {iteration}, {len(tasks)} tasks, hardest first", style="bold")
+    for task in tasks:
         gamma = task["gamma"]
         out.print(
             f"\nγ {gamma['encoder']:.2f}  {task['domain']} ({task['corpus']}), loss {task['loss']:.2f}, "

@@ -25,14 +25,14 @@ _INTERRUPTED = 130  # typer's exit code after Ctrl-C: it keeps the KeyboardInter
 # paragraph of its own help.
 VERBS = {
     "Everyday": {
-        "demo": "Adapt to a new entity type (cell lines) from labelled sentences and tag unseen text.",
+        "demo": "Try adaptation on an example: find cell lines after a few labelled sentences.",
         "adapt": "Make a tagger from five to fifty labelled sentences.",
-        "tag": "Tag text with a model.",
-        "suggest": "Propose the unlabelled sentences whose annotation would help most.",
-        "check": "Check an annotated file and say what it holds.",
-        "score": "Precision, recall and F1 of predicted entities, by type and overall.",
-        "methods": "List the methods: name, paper, what each needs and which targets it supports.",
-        "bases": "List the installed bases: those of the package and those in your own folder.",
+        "tag": "Find entities in text with a tagger.",
+        "suggest": "Propose the sentences whose annotation would improve a tagger most.",
+        "check": "Check an annotated file for errors and likely slips.",
+        "score": "Compute precision, recall and F1 of predicted entities.",
+        "methods": "List the methods of pretraining and adaptation.",
+        "bases": "List the installed bases: those of the package and your own.",
     },
     "Data": {
         "convert": "Convert a file to another format or tag scheme.",
@@ -45,7 +45,7 @@ VERBS = {
         "evaluate": "Adapt to draws of the target's train split and score on its test split.",
         "reproduce": "Fill a published table: learn the bases, adapt to every draw, score, and report.",
         "results": "List, filter and export the results of `adaptner reproduce`.",
-        "hardness": "Show the tasks of an iteration, hardest first, with their sentences, entities in brackets.",
+        "hardness": "Show the tasks of a pretraining iteration, hardest first.",
     },
 }
 

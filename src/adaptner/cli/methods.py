@@ -1,30 +1,32 @@
-"""``adaptner methods``: what can be pretrained and adapted with."""
+"""``adaptner methods``: the methods of pretraining and adaptation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptner.cli.common import JsonFlag, emit_json, out
+from adaptner.cli.common import emit_json, out
+from adaptner.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from adaptner.methods.base import Method
 
 
 def methods(as_json: JsonFlag = False) -> None:
-    """List the methods: name, paper, what each needs and which targets it supports.
+    """List the methods of pretraining and adaptation.
 
-    --json also says which learn from the sources when they adapt (joint), which make use of
-    unlabelled text of the target (unlabelled) and which can do without labels of it (zero_shot).
+    Shows each method's paper, what it needs and which targets it supports. --json also shows
+    whether a method trains on the sources during adaptation (joint), uses unlabelled text of the
+    target (unlabelled) and can adapt without labelled sentences (zero_shot).
 
     Example: adaptner methods
     """
     from rich import box
     from rich.table import Table
 
-    from adaptner.methods import methods as known
+    from adaptner.methods import methods as all_methods
 
     shown = ("name", "title", "paper", "needs", "supports")
-    rows = [_described(kind) for kind in known().values()]
+    rows = [_as_row(kind) for kind in all_methods().values()]
     if as_json:
         emit_json(rows)
         return
@@ -33,10 +35,10 @@ def methods(as_json: JsonFlag = False) -> None:
         table.add_column(field, no_wrap=field in ("name", "paper"))
     for row in rows:
         table.add_row(*(str(row[field]) for field in shown))
-    out.print(table, soft_wrap=False)  # in narrow windows cells are folded, not lines
+    out.print(table, soft_wrap=False)  # in a narrow terminal, cells wrap instead of lines
 
 
-def _described(kind: type[Method]) -> dict[str, str | bool]:
+def _as_row(kind: type[Method]) -> dict[str, str | bool]:
     capabilities = kind.capabilities
     return {
         "name": kind.name,

@@ -1,4 +1,4 @@
-"""``adaptner score``: how well do predicted entities match the gold ones?"""
+"""``adaptner score``: precision, recall and F1 of predicted entities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, emit_json, out, warn
+from adaptner.cli.common import emit_json, out, warn
+from adaptner.cli.options import FormatFrom, JsonFlag
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,19 +21,17 @@ if TYPE_CHECKING:
 
 
 def score(
-    gold: Annotated[Path, typer.Argument(help="File with the right entities.")],
-    predicted: Annotated[Path, typer.Argument(help="File with the predicted entities.")],
-    format: Annotated[
-        str | None,
-        typer.Option("--from", help="Format of both files; else each by its own ending."),
-    ] = None,
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="File with the correct entities.")],
+    predicted: Annotated[
+        Path, typer.Argument(metavar="PREDICTED", help="File with the predicted entities.")
+    ],
+    from_: FormatFrom = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Precision, recall and F1 of predicted entities, by type and overall.
+    """Compute precision, recall and F1 of predicted entities.
 
-    An entity is right when its borders and its type are.
-
-    The two files hold the same texts in the same order; their formats may differ.
+    An entity is correct if both its borders and its label are. The two files must hold the same
+    texts in the same order; their formats may differ.
 
     Example: adaptner score gold.conll predicted.jsonl
     """
@@ -42,9 +41,9 @@ def score(
     repairs: Counter[Path] = Counter()
 
     def documents(file: Path) -> Iterator[Document]:
-        return read(file, format, report=lambda line, repair: repairs.update([file]))
+        return read(file, from_, report=lambda line, repair: repairs.update([file]))
 
-    pairs = list(_corresponding(documents(gold), documents(predicted), predicted))
+    pairs = list(_aligned(documents(gold), documents(predicted), predicted))
     for file, count in repairs.items():
         warn(f"{file}: {count} ill-formed tag(s), read as conlleval reads them")
     scores = score_entities([g.entities for g, _ in pairs], [p.entities for _, p in pairs])
@@ -54,48 +53,46 @@ def score(
         out.print(_as_table(scores, len(pairs)))
 
 
-def _corresponding(
+def _aligned(
     gold: Iterator[Document], predicted: Iterator[Document], file: Path
 ) -> Iterator[tuple[Document, Document]]:
-    """Document pairs with equal texts; anything else would score offsets into different texts."""
+    """Pairs of documents. Raises if their texts differ, since offsets could not be compared."""
     from adaptner.errors import WordCountMismatch
 
     for number, (g, p) in enumerate(zip_longest(gold, predicted), start=1):
         if g is None or p is None:
-            short = "gold" if g is None else "predicted"
-            reason = f"the {short} file has only {number - 1}"
+            shorter = "gold" if g is None else "predicted"
+            reason = f"the {shorter} file has only {number - 1}"
             raise WordCountMismatch(file=file, number=number, reason=reason)
         if g.text != p.text:
-            reason = _first_difference(g.text, p.text)
-            raise WordCountMismatch(file=file, number=_named(number, g, p), reason=reason)
+            name = g.id or p.id
+            raise WordCountMismatch(
+                file=file,
+                number=f"{number} ({name})" if name else str(number),
+                reason=_first_difference(g.text, p.text),
+            )
         yield g, p
 
 
-def _named(number: int, gold: Document, predicted: Document) -> str:
-    name = gold.id or predicted.id
-    return f"{number} ({name})" if name else str(number)
-
-
 def _first_difference(gold: str, predicted: str) -> str:
-    at = next((i for i, (a, b) in enumerate(zip(gold, predicted, strict=False)) if a != b), None)
-    if at is None:
-        at = min(len(gold), len(predicted))
-    start = max(0, at - 10)
+    pairs = zip(gold, predicted, strict=False)
+    length = min(len(gold), len(predicted))
+    position = next((i for i, (a, b) in enumerate(pairs) if a != b), length)
+    start, end = max(0, position - 10), position + 20
     return (
-        f"{gold[start : at + 20]!r} in gold, {predicted[start : at + 20]!r} in predicted "
-        f"(character {at})"
+        f"{gold[start:end]!r} in gold, {predicted[start:end]!r} in predicted (character {position})"
     )
 
 
 def _as_json(scores: Scores, documents: int) -> dict[str, Any]:
     return {
         "documents": documents,
-        "overall": _numbers(scores.overall),
-        "by_label": {label: _numbers(s) for label, s in scores.by_label.items()},
+        "overall": _score_as_json(scores.overall),
+        "by_label": {label: _score_as_json(s) for label, s in scores.by_label.items()},
     }
 
 
-def _numbers(score: Score) -> dict[str, Any]:
+def _score_as_json(score: Score) -> dict[str, Any]:
     return {
         "precision": score.precision,
         "recall": score.recall,
@@ -111,16 +108,16 @@ def _as_table(scores: Scores, documents: int) -> Table:
     from rich.text import Text
 
     table = Table(title=f"{documents} document(s)", title_justify="left")
-    table.add_column("type")
+    table.add_column("label")
     for name in ("precision", "recall", "F1", "support"):
         table.add_column(name, justify="right")
-    for label, one in scores.by_label.items():
-        # Text, not str: a label may hold square brackets, which rich would read as markup.
-        table.add_row(Text(label), *_columns(one))
+    for label, of_label in scores.by_label.items():
+        # Text, because rich would read square brackets in a label as markup
+        table.add_row(Text(label), *_cells(of_label))
     table.add_section()
-    table.add_row("overall", *_columns(scores.overall), style="bold")
+    table.add_row("overall", *_cells(scores.overall), style="bold")
     return table
 
 
-def _columns(score: Score) -> list[str]:
+def _cells(score: Score) -> list[str]:
     return [*(f"{v:.4f}" for v in (score.precision, score.recall, score.f1)), str(score.gold)]

@@ -1,4 +1,4 @@
-"""Entities made visible in the terminal: coloured, each with its label behind it."""
+"""Colours entities in the terminal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from adaptner.types import Document
 STYLES = ("black on yellow", "black on cyan", "black on green", "black on magenta", "white on blue")
 
 
-def terminal(document: Document, labels: Sequence[str]) -> Text:
+def coloured(document: Document, labels: Sequence[str]) -> Text:
     """The text with its entities coloured by label and followed by the label."""
-    text, shown, at = document.text, Text(), 0
+    text, result, position = document.text, Text(), 0
     for entity in sorted(document.entities):
-        shown.append(text[at : entity.start])
+        result.append(text[position : entity.start])
         style = STYLES[labels.index(entity.label) % len(STYLES)]
-        shown.append(entity.text_in(text), style=style)
-        shown.append(f"|{entity.label}", style="dim")
-        at = entity.end
-    shown.append(text[at:])
-    return shown
+        result.append(entity.text_in(text), style=style)
+        result.append(f"|{entity.label}", style="dim")
+        position = entity.end
+    return result.append(text[position:])

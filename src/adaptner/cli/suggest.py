@@ -1,61 +1,69 @@
-"""``adaptner suggest``: which sentences to mark next."""
+"""``adaptner suggest``: the unlabelled sentences to annotate next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from adaptner.cli.common import QuietFlag, info, out, print_error
+from adaptner.cli.common import info, out, print_error, print_problem
+from adaptner.cli.options import FormatFrom, ModelFolder, QuietFlag, file_option
 
 if TYPE_CHECKING:
     from adaptner.adaptation.suggestion import Suggestion
-    from adaptner.errors import AdaptnerError
     from adaptner.tagging.input_files import InputFiles
     from adaptner.types import Sentence
 
 
 def suggest(
-    model: Annotated[Path, typer.Argument(help="Folder of a model made by `adaptner adapt`.")],
+    model: ModelFolder,
     files: Annotated[
-        list[str], typer.Argument(help="Unlabelled text: files or folders; - is standard input.")
+        list[str],
+        typer.Argument(
+            metavar="FILES...", help="Unlabelled text: files, folders or - (standard input)."
+        ),
     ],
-    number: Annotated[int, typer.Option("-n", "--number", min=1, help="Sentences at most.")] = 10,
+    number: Annotated[
+        int, file_option("-n", "--number", metavar="N", min=1, help="Maximum number of sentences.")
+    ] = 10,
     labelled: Annotated[
         Path | None,
-        typer.Option(help="The sentences the model was made from: nothing like them is proposed."),
+        file_option(
+            metavar="FILE",
+            help="Sentences that you have annotated already; none like them is proposed.",
+        ),
     ] = None,
-    guesses: Annotated[
+    predictions: Annotated[
         bool,
-        typer.Option("--guesses", help="Mark what the model finds, to be put right by you."),
+        file_option("--predictions", help="Add the tagger's entities, for you to correct."),
     ] = False,
-    from_: Annotated[
+    output: Annotated[
         str | None,
-        typer.Option("--from", help="conll, jsonl or text, if the endings do not tell."),
+        file_option("-o", "--output", metavar="FILE", show_default="standard output", help="File."),
     ] = None,
     to: Annotated[
-        Literal["jsonl", "terminal"], typer.Option("--to", help="terminal: to look at.")
+        Literal["jsonl", "terminal"],
+        file_option("--to", metavar="FORMAT", help="jsonl to annotate, terminal to look at."),
     ] = "jsonl",
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", help="File; else standard output.")
-    ] = None,
+    from_: FormatFrom = None,
     quiet: QuietFlag = False,
 ) -> None:
-    """Propose the unlabelled sentences whose annotation would help most.
+    """Propose the sentences whose annotation would improve a tagger most.
 
-    One JSON object a line, ready to mark: a sentence and, with --guesses, its entities as the model
-    sees them. Best first; none is nearly the same as another or as one of --labelled.
+    Writes one sentence per line as JSON, best first, ready to annotate. No two of them are nearly
+    the same.
 
-    Example: adaptner suggest model abstracts/ -n 10 --labelled my.jsonl -o next.jsonl
+    Example: adaptner suggest model abstracts/ --labelled my.jsonl -o next.jsonl
 
     Example: adaptner suggest model abstracts/ --to terminal
     """
     from adaptner.errors import UsageError
 
     if to == "terminal" and output is not None:
-        raise UsageError(problem="--to terminal writes no file", remedy="leave out -o, or --to")
+        raise UsageError(problem="--to terminal writes no file", remedy="leave out -o or --to")
     from adaptner import api
     from adaptner.formats import write
     from adaptner.progress import progress_bar
@@ -64,48 +72,46 @@ def suggest(
 
     known = api.read(labelled) if labelled is not None else ()
     tagger = api.load(model)
-    source = InputFiles(files, from_, _report)
+    source = InputFiles(files, from_, print_problem)
     with progress_bar("reading", quiet) as progress:
-        sentences = _counted(_sentences(source), progress)
-        found = api.suggest(tagger, sentences, number, labelled=known)
+        sentences = _with_progress(_unlabelled_sentences(source), progress)
+        suggestions = api.suggest(tagger, sentences, number, labelled=known)
     if to == "terminal":
-        _show(found, tagger.labels.labels)
+        _show(suggestions, tagger.labels.labels)
     else:
-        documents = (Document(one.sentence.text, one.guesses if guesses else ()) for one in found)
+        documents = (
+            Document(s.sentence.text, s.guesses if predictions else ()) for s in suggestions
+        )
         write(documents, output or "-", "jsonl")
     if output is not None:
-        info(f"{len(found)} sentence(s) to mark -> {output}", quiet)
-    if not found:
-        print_error("there is nothing to propose: no sentence, or none unlike those marked already")
-    if source.problems or not found:
+        info(f"{len(suggestions)} sentence(s) to annotate -> {output}", quiet)
+    if not suggestions:
+        print_error("no sentence to propose: the text is empty or like the annotated sentences")
+    if source.problems or not suggestions:
         raise typer.Exit(1)
 
 
-def _sentences(source: InputFiles) -> Iterator[Sentence]:
-    from dataclasses import replace
-
+def _unlabelled_sentences(source: InputFiles) -> Iterator[Sentence]:
     from adaptner.text.alignment import to_sentences
 
-    for part in source.parts(source.files()):
-        # labels there may be are no concern here
-        yield from to_sentences(replace(part.document, entities=()))
+    for chunk in source.chunks(source.files()):
+        yield from to_sentences(replace(chunk.document, entities=()))
 
 
-def _counted(sentences: Iterator[Sentence], progress) -> Iterator[Sentence]:  # type: ignore[no-untyped-def]
+def _with_progress(
+    sentences: Iterator[Sentence], progress: Callable[..., None]
+) -> Iterator[Sentence]:
     for number, sentence in enumerate(sentences, 1):
         if number % 100 == 0:
             progress(number, None)
         yield sentence
 
 
-def _report(problem: AdaptnerError) -> None:
-    print_error(str(problem))
-
-
-def _show(found: list[Suggestion], labels: tuple[str, ...]) -> None:
-    from adaptner.cli.show import terminal
+def _show(suggestions: list[Suggestion], labels: tuple[str, ...]) -> None:
+    from adaptner.cli.show import coloured
     from adaptner.types import Document
 
-    for number, one in enumerate(found, 1):
+    for number, suggestion in enumerate(suggestions, 1):
         out.print(f"{number:3}. ", style="bold", end="")
-        out.print(terminal(Document(one.sentence.text, one.guesses), labels))
+        document = Document(suggestion.sentence.text, suggestion.guesses)
+        out.print(coloured(document, labels))

@@ -3,55 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adaptner.cli.common import QuietFlag, info, out, print_error
+from adaptner.cli.common import info, out, print_problem
+from adaptner.cli.options import FormatFrom, Jobs, ModelFolder, QuietFlag, RayAddress, file_option
 
 if TYPE_CHECKING:
-    from adaptner.errors import AdaptnerError
     from adaptner.formats.chunks import DocumentChunk
 
 
 def tag(
-    model: Annotated[Path, typer.Argument(help="Folder of a model made by `adaptner adapt`.")],
+    model: ModelFolder,
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="Files or folders; - or nothing is standard input."),
-    ] = None,
-    from_: Annotated[
-        str | None,
-        typer.Option("--from", help="conll, jsonl or text, if the endings do not tell."),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", help="jsonl (default), conll, html or terminal; else by -o's ending."),
+        typer.Argument(metavar="FILES...", help="Files or folders [default: standard input, -]"),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
+        file_option(
             "-o",
             "--output",
-            help="File; a folder, or a name with a slash at its end, for a file each; else "
-            "standard output.",
+            metavar="FILE",
+            show_default="standard output",
+            help="File for all results. A folder, or a name that ends in a slash, receives one result "
+            "file for each input file.",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes of one thread each.")] = 1,
-    ray: Annotated[
-        str | None, typer.Option(help="On this Ray cluster instead: HOST:PORT, auto, local.")
+    to: Annotated[
+        str | None,
+        file_option(
+            "--to",
+            metavar="FORMAT",
+            show_default="by the ending of -o, else jsonl",
+            help="Format of the results: jsonl, conll, html or terminal.",
+        ),
     ] = None,
+    from_: FormatFrom = None,
     quiet: QuietFlag = False,
+    jobs: Jobs = 1,
+    ray: RayAddress = None,
 ) -> None:
-    """Tag text with a model.
+    """Find entities in text with a tagger.
 
-    One JSON object a document: its text and its entities with start, end, text, label and score.
-    What cannot be read (a file, or a line of it) is reported, the rest is tagged, and the exit
-    code is 1. Memory does not grow with the input.
+    Writes one JSON object per document: its text and its entities, each with start, end, text,
+    label and score. Files and lines that cannot be read are reported and skipped, and the exit code
+    is then 1.
 
-    With a folder for the results every file has its own, put in place when it is complete: the same
-    command again goes on where it stopped. A file with a line at fault has none until it is mended.
+    With a folder for the results, a file is written only when it is complete: repeat an interrupted
+    command and it continues where it stopped.
 
     Example: adaptner tag model abstracts/ -o tagged.jsonl
 
@@ -60,10 +61,10 @@ def tag(
     from adaptner.errors import UsageError
     from adaptner.tagging import tag_files
 
-    in_terminal = to == "terminal"
-    if in_terminal and output is not None:
-        raise UsageError(problem="--to terminal writes no file", remedy="leave out -o, or --to")
-    done = tag_files(
+    to_terminal = to == "terminal"
+    if to_terminal and output is not None:
+        raise UsageError(problem="--to terminal writes no file", remedy="leave out -o or --to")
+    summary = tag_files(
         model,
         files or ["-"],
         output or "-",
@@ -71,22 +72,20 @@ def tag(
         to=to,
         jobs=jobs,
         ray=ray,
-        report=_report,
-        show=_show if in_terminal else None,
+        report=print_problem,
+        show=_show if to_terminal else None,
     )
-    if output is not None and (done.documents or done.before):
-        already = f", {done.before} file(s) were done before" if done.before else ""
-        info(f"{done.documents} document(s) tagged{already} -> {output}", quiet)
-    if done.problems or not (done.documents or done.before):
+    finished = summary.documents or summary.skipped_files
+    if output is not None and finished:
+        skipped = summary.skipped_files
+        note = f", {skipped} file(s) were tagged by an earlier run" if skipped else ""
+        info(f"{summary.documents} document(s) tagged{note} -> {output}", quiet)
+    if summary.problems or not finished:
         raise typer.Exit(1)
 
 
-def _report(problem: AdaptnerError) -> None:
-    print_error(str(problem))
+def _show(chunks: Iterator[DocumentChunk], labels: tuple[str, ...]) -> None:
+    from adaptner.cli.show import coloured
 
-
-def _show(parts: Iterator[DocumentChunk], labels: tuple[str, ...]) -> None:
-    from adaptner.cli.show import terminal
-
-    for part in parts:
-        out.print(terminal(part.document, labels), end="\n" if part.last else "")
+    for chunk in chunks:
+        out.print(coloured(chunk.document, labels), end="\n" if chunk.last else "")

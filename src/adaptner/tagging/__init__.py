@@ -1,4 +1,4 @@
-"""Text in bulk: files of any number and size through a tagger, here, in processes or on a cluster."""
+"""Tags files of any number and size: in this process, in several, or on a Ray cluster."""
 
 from __future__ import annotations
 

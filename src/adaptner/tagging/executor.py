@@ -1,4 +1,4 @@
-"""Who tags: a crew takes chunks of documents and gives back their entities, in order."""
+"""The interface of executors, which tag batches of documents and return the entities in input order."""
 
 from __future__ import annotations
 
@@ -11,41 +11,43 @@ from typing import Any, Protocol
 from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
 
-Chunk = Sequence[Document]
-ChunkEntities = list[list[Entity]]
+Batch = Sequence[Document]
+BatchEntities = list[list[Entity]]
 
 
 class TaggingExecutor(AbstractContextManager[Any], Protocol):
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
-        """The entities of each chunk's documents; of ``chunks`` only a few are taken in advance."""
+    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+        """The entities of each batch. Only a few batches are read ahead of the results."""
         ...
 
 
-def with_entities(crew: TaggingExecutor, parts: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-    """The same parts with their entities."""
+def with_entities(
+    executor: TaggingExecutor, chunks: Iterable[DocumentChunk]
+) -> Iterator[DocumentChunk]:
+    """The chunks of documents with the entities that the executor finds in them."""
     waiting: deque[list[DocumentChunk]] = deque()
 
-    def chunks() -> Iterator[Chunk]:
-        for chunk in group_chunks(parts):
-            waiting.append(chunk)
-            yield [part.document for part in chunk]
+    def batches() -> Iterator[Batch]:
+        for group in group_chunks(chunks):
+            waiting.append(group)
+            yield [chunk.document for chunk in group]
 
-    for found in crew.found(chunks()):
-        for part, entities in zip(waiting.popleft(), found, strict=True):
-            yield replace(part, document=replace(part.document, entities=tuple(entities)))
+    for results in executor.tag(batches()):
+        for chunk, entities in zip(waiting.popleft(), results, strict=True):
+            yield replace(chunk, document=replace(chunk.document, entities=tuple(entities)))
 
 
 def in_order(
-    chunks: Iterable[Chunk],
-    submit: Callable[[Chunk], Any],
-    wait: Callable[[Any], ChunkEntities],
-    most: Callable[[], int],
-) -> Iterator[ChunkEntities]:
-    """``most()`` chunks are under way at a time, and are waited for in the order they came."""
-    under_way: deque[Any] = deque()
-    for chunk in chunks:
-        under_way.append(submit(chunk))
-        while len(under_way) >= most():
-            yield wait(under_way.popleft())
-    while under_way:
-        yield wait(under_way.popleft())
+    batches: Iterable[Batch],
+    submit: Callable[[Batch], Any],
+    wait: Callable[[Any], BatchEntities],
+    max_pending: Callable[[], int],
+) -> Iterator[BatchEntities]:
+    """Submit batches, at most ``max_pending()`` at a time, and yield their results in input order."""
+    pending: deque[Any] = deque()
+    for batch in batches:
+        pending.append(submit(batch))
+        while len(pending) >= max_pending():
+            yield wait(pending.popleft())
+    while pending:
+        yield wait(pending.popleft())

@@ -1,7 +1,7 @@
-"""A folder of results: a file for each file, so that a run goes on where it stopped.
+"""A folder of results, one for each input file, so that an interrupted run can continue.
 
-A result is put in place whole, so one that is there is done. A note beside them says which model
-made them: a folder never mixes two.
+Each result is written whole, so an existing result is a finished one. A note in the folder names the
+model and the format, and a folder never mixes results of two models.
 """
 
 from __future__ import annotations
@@ -18,40 +18,43 @@ from adaptner.formats import FORMATS
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.lines import STANDARD
 from adaptner.tagging.input_files import File, InputFiles
-from adaptner.tagging.writers import PAGE, write_chunks
+from adaptner.tagging.writers import HTML, write_chunks
 
 NOTE = "tagged-by.json"
 
 
 class OutputFolder:
-    def __init__(self, folder: Path, target: str, made_by: dict[str, str]) -> None:
-        self._folder, self._target = folder, target
-        self._made_by = {**made_by, "to": target}
-        self._ending = ".html" if target == PAGE else FORMATS[target].endings[0]
+    def __init__(self, folder: Path, format: str, model: dict[str, str]) -> None:
+        self._folder, self._format = folder, format
+        self._note = {**model, "to": format}
+        self._ending = ".html" if format == HTML else FORMATS[format].endings[0]
 
     def pending(self, files: Iterable[File]) -> list[File]:
-        """Those whose result is missing or older than they are. Refuses what it would mix up."""
+        """The files whose result is missing or older than the file.
+
+        Raises if the folder holds results of another model, or if two results would have one name."""
         listed = list(files)
-        self._places = self._placed(listed)
+        self._results = self._result_paths(listed)
         self._check_note(listed)
         return [file for file in listed if not self._is_done(file)]
 
     def write(
-        self, parts: Iterator[DocumentChunk], source: InputFiles, labels: Sequence[str], note: str
+        self, chunks: Iterator[DocumentChunk], source: InputFiles, labels: Sequence[str], note: str
     ) -> None:
-        """A file with a problem has been reported and gets no result: it is tried again next time."""
+        """Write a result for each file. A file with a problem gets none, so the next run tries it
+        again."""
         with atomic_file(self._folder / NOTE) as file:
-            json.dump(self._made_by, file, indent=1)
-        for path, own in groupby(parts, key=lambda part: part.file):
+            json.dump(self._note, file, indent=1)
+        for path, of_file in groupby(chunks, key=lambda chunk: chunk.file):
             try:
-                sound = _all_sound(own, path, source)
-                write_chunks(sound, self._places[path], self._target, labels, note)
-            except _FileAtFault:
+                checked = _raise_if_faulty(of_file, path, source)
+                write_chunks(checked, self._results[path], self._format, labels, note)
+            except _FaultyFile:
                 continue
 
-    def _placed(self, files: Sequence[File]) -> dict[str, str]:
-        """Where each one's result goes."""
-        owner: dict[str, str] = {}
+    def _result_paths(self, files: Sequence[File]) -> dict[str, str]:
+        """The path of the result of each file."""
+        input_of: dict[str, str] = {}
         for file in files:
             if file.path == STANDARD:
                 raise UsageError(
@@ -59,44 +62,44 @@ class OutputFolder:
                     remedy="name files or folders, or a file with -o",
                 )
             name = file.relative
-            place = os.path.join(
+            result = os.path.join(
                 self._folder, name if name.endswith(self._ending) else f"{name}{self._ending}"
             )
-            if owner.setdefault(place, file.path) != file.path:
+            if input_of.setdefault(result, file.path) != file.path:
                 raise UsageError(
-                    problem=f"{owner[place]} and {file.path} would both be tagged into {place}",
+                    problem=f"{input_of[result]} and {file.path} would have the same result {result}",
                     remedy="tag them into two folders",
                 )
-        return {path: place for place, path in owner.items()}
+        return {path: result for result, path in input_of.items()}
 
     def _check_note(self, files: Sequence[File]) -> None:
         try:
-            before = json.loads((self._folder / NOTE).read_text(encoding="utf-8"))
+            found = json.loads((self._folder / NOTE).read_text(encoding="utf-8"))
         except FileNotFoundError:
             for file in files:
-                if os.path.exists(place := self._places[file.path]):
-                    raise OutputExists(file=place, kind="a result of ours") from None
+                if os.path.exists(result := self._results[file.path]):
+                    raise OutputExists(file=result, kind="a result of ours") from None
             return
         except ValueError:
-            before = None
-        if before != self._made_by:
+            found = None
+        if found != self._note:
             raise ForeignResults(file=self._folder)
 
     def _is_done(self, file: File) -> bool:
         try:
-            made = os.stat(self._places[file.path]).st_mtime_ns
-            return made >= os.stat(file.path).st_mtime_ns
-        except OSError:  # either is missing; reading it will say more
+            written = os.stat(self._results[file.path]).st_mtime_ns
+            return written >= os.stat(file.path).st_mtime_ns
+        except OSError:  # one of them is missing; reading it will report which
             return False
 
 
-class _FileAtFault(Exception):
-    """Takes back what was written of the file's result."""
+class _FaultyFile(Exception):
+    """Stops the writing of a result, so that nothing of it stays."""
 
 
-def _all_sound(
-    parts: Iterable[DocumentChunk], path: str, source: InputFiles
+def _raise_if_faulty(
+    chunks: Iterable[DocumentChunk], path: str, source: InputFiles
 ) -> Iterator[DocumentChunk]:
-    yield from parts
-    if path in source.faulty:  # the source is beyond this file by now
-        raise _FileAtFault
+    yield from chunks
+    if path in source.faulty:  # known only once the source has read the whole file
+        raise _FaultyFile

@@ -1,7 +1,7 @@
-"""The same work on a Ray cluster (extra ``cluster``): nodes tag chunks, the driver reads and writes.
+"""An executor on a Ray cluster (extra ``cluster``): nodes tag batches, the driver reads and writes.
 
-A chunk is a task without a state, so that Ray repeats it elsewhere if its node is lost, and nodes
-may come and go. Nodes need this version of adaptner and nothing else: the model travels as bytes.
+A batch is a task without state, so Ray can repeat it on another node if its node is lost. Nodes need
+this version of adaptner and nothing else, because the model is sent to them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from adaptner.compute import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Chunk, ChunkEntities, in_order
+from adaptner.tagging.executor import Batch, BatchEntities, in_order
 from adaptner.version import __version__
 
-_AHEAD = 2  # chunks for each processor
-_REPEATS = 10  # of a chunk whose node was lost
+_PENDING_PER_CPU = 2
+_MAX_RETRIES = 10  # of a batch whose node was lost
 
 Files = dict[str, bytes]
-_loaded: tuple[str, Tagger] | None = None  # the model this process of a node had last
+_loaded: tuple[str, Tagger] | None = None  # key and model that this worker process used last
 
 
 class RayExecutor:
@@ -34,7 +34,7 @@ class RayExecutor:
         self._key = "".join(read_manifest(model, "tagger").files.values())
         self._ray = connected(address)
         self._files = self._ray.put(files)
-        self._task = self._ray.remote(num_cpus=1, max_retries=_REPEATS)(_predict)
+        self._task = self._ray.remote(num_cpus=1, max_retries=_MAX_RETRIES)(_predict)
 
     def __enter__(self) -> RayExecutor:
         return self
@@ -42,33 +42,33 @@ class RayExecutor:
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()
 
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
-        return in_order(chunks, self._submit, self._wait, self._most)
+    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+        return in_order(batches, self._submit, self._wait, self._max_pending)
 
-    def _submit(self, chunk: Chunk) -> Any:
-        return self._task.remote(self._key, self._files, list(chunk))
+    def _submit(self, batch: Batch) -> Any:
+        return self._task.remote(self._key, self._files, list(batch))
 
-    def _wait(self, asked: Any) -> ChunkEntities:
+    def _wait(self, task: Any) -> BatchEntities:
         try:
-            version, found, problem = self._ray.get(asked)
+            version, entities, problem = self._ray.get(task)
         except self._ray.exceptions.RayError as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise ClusterUnusable(address=self._address, reason=lines[-1]) from error
         if version != __version__:
-            problem = f"a node has version {version}, this is {__version__}"
+            problem = f"a node has adaptner {version}, this machine has {__version__}"
         if problem:
             raise ClusterUnusable(address=self._address, reason=problem)
-        return found
+        return entities
 
-    def _most(self) -> int:
-        """As the cluster is now; one chunk if it has no node, so that somebody may start one."""
-        return max(1, _AHEAD * int(self._ray.cluster_resources().get("CPU", 0)))
+    def _max_pending(self) -> int:
+        """At least one, even if the cluster has no node: somebody may start one."""
+        return max(1, _PENDING_PER_CPU * int(self._ray.cluster_resources().get("CPU", 0)))
 
 
-def _predict(key: str, files: Files, chunk: list[Any]) -> tuple[str, ChunkEntities, str]:
-    """On a node: its version, the entities, and what went wrong, if it did."""
+def _predict(key: str, files: Files, batch: list[Any]) -> tuple[str, BatchEntities, str]:
+    """Runs on a node; returns its version, the entities, and an error message or ''."""
     try:
-        return __version__, _tagger(key, files).predict_documents(chunk), ""
+        return __version__, _tagger(key, files).predict_documents(batch), ""
     except AdaptnerError as error:
         return __version__, [], str(error).splitlines()[0]
 
@@ -83,5 +83,5 @@ def _tagger(key: str, files: Files) -> Tagger:
                 (folder / name).write_bytes(content)
             _loaded = key, Tagger.load(folder)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
+            shutil.rmtree(folder, ignore_errors=True)  # memory-mapped files stay readable
     return _loaded[1]

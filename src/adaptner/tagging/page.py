@@ -1,4 +1,4 @@
-"""Entities made visible: marked in a page of HTML that stands alone."""
+"""A self-contained HTML page with the entities of documents marked in their text."""
 
 from __future__ import annotations
 
@@ -7,43 +7,44 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from adaptner.formats.chunks import DocumentChunk
 
-# Light backgrounds on which dark text reads well, told apart also by people with colour blindness.
-HUES = ("#ffd6a5", "#bde0fe", "#caffbf", "#ffc8dd", "#e2d4f9", "#fdffb6", "#c7f2ee", "#e0e0e0")
+# Light backgrounds with enough contrast for dark text, distinguishable with colour blindness.
+COLOURS = ("#ffd6a5", "#bde0fe", "#caffbf", "#ffc8dd", "#e2d4f9", "#fdffb6", "#c7f2ee", "#e0e0e0")
 
 
-def page(
-    parts: Iterable[DocumentChunk], labels: Sequence[str], title: str, note: str = ""
+def html_page(
+    chunks: Iterable[DocumentChunk], labels: Sequence[str], title: str, note: str = ""
 ) -> Iterator[str]:
-    """One HTML file, piece by piece: no scripts, nothing fetched from anywhere."""
-    colours = {label: HUES[i % len(HUES)] for i, label in enumerate(labels)}
+    """The page in pieces. It contains no scripts and loads nothing."""
+    colours = {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)}
     legend = " ".join(_mark(html.escape(label), label, colours, "") for label in labels)
     yield _HEAD.format(title=html.escape(title), note=html.escape(note), legend=legend)
-    for part in parts:
-        if not part.start:
-            name = part.document.id
+    for chunk in chunks:
+        if not chunk.start:
+            name = chunk.document.id
             yield f"<article>{f'<h2>{html.escape(name)}</h2>' if name else ''}<p>"
-        yield _marked(part, colours)
-        if part.last:
+        yield _marked_text(chunk, colours)
+        if chunk.last:
             yield "</p></article>\n"
     yield _END
 
 
-def _marked(part: DocumentChunk, colours: dict[str, str]) -> str:
-    text, at, pieces = part.document.text, 0, []
-    for entity in sorted(part.document.entities):
-        pieces.append(html.escape(text[at : entity.start]))
-        sure = "" if entity.score is None else f", score {entity.score:.2f}"
-        shown = html.escape(entity.text_in(text))
-        pieces.append(_mark(shown, entity.label, colours, f"{entity.label}{sure}"))
-        at = entity.end
-    pieces.append(html.escape(text[at:]))
+def _marked_text(chunk: DocumentChunk, colours: dict[str, str]) -> str:
+    text, position, pieces = chunk.document.text, 0, []
+    for entity in sorted(chunk.document.entities):
+        pieces.append(html.escape(text[position : entity.start]))
+        score = "" if entity.score is None else f", score {entity.score:.2f}"
+        mention = html.escape(entity.text_in(text))
+        pieces.append(_mark(mention, entity.label, colours, f"{entity.label}{score}"))
+        position = entity.end
+    pieces.append(html.escape(text[position:]))
     return "".join(pieces)
 
 
-def _mark(shown: str, label: str, colours: dict[str, str], tip: str) -> str:
-    title = f' title="{html.escape(tip, quote=True)}"' if tip else ""
-    tag = f"<sub>{html.escape(label)}</sub>" if tip else ""
-    return f'<mark style="background:{colours.get(label, HUES[-1])}"{title}>{shown}{tag}</mark>'
+def _mark(content: str, label: str, colours: dict[str, str], tooltip: str) -> str:
+    title = f' title="{html.escape(tooltip, quote=True)}"' if tooltip else ""
+    tag = f"<sub>{html.escape(label)}</sub>" if tooltip else ""
+    colour = colours.get(label, COLOURS[-1])
+    return f'<mark style="background:{colour}"{title}>{content}{tag}</mark>'
 
 
 _HEAD = """<!doctype html>

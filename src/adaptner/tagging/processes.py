@@ -1,4 +1,4 @@
-"""Crews of this machine: this process alone, or N of one thread each."""
+"""Executors on this machine: this process alone, or several processes of one thread each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from pathlib import Path
 from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Chunk, ChunkEntities, in_order
+from adaptner.tagging.executor import Batch, BatchEntities, in_order
 
-_AHEAD = 2  # chunks for each process, so that none waits while results are written
+_PENDING_PER_PROCESS = 2  # so that no process waits while results are written
 
-_tagger: Tagger | None = None  # that of a worker process
+_tagger: Tagger | None = None  # the tagger of a worker process
 
 
 class SerialExecutor:
+    """Tags in this process."""
+
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
 
@@ -30,19 +32,23 @@ class SerialExecutor:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
-        return map(self._tagger.predict_documents, chunks)
+    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+        return map(self._tagger.predict_documents, batches)
 
 
 class ProcessExecutor:
-    """On Linux they are forks and share the model's memory; elsewhere each loads it."""
+    """Tags in worker processes: on Linux forks that share the model's memory, elsewhere each process
+    loads the model."""
 
-    def __init__(self, tagger: Tagger, folder: Path, number: int) -> None:
-        self._number = number
-        start = "fork" if sys.platform == "linux" else "spawn"
-        given = tagger if start == "fork" else folder
+    def __init__(self, tagger: Tagger, folder: Path, processes: int) -> None:
+        self._processes = processes
+        start_method = "fork" if sys.platform == "linux" else "spawn"
+        model = tagger if start_method == "fork" else folder
         self._pool = ProcessPoolExecutor(
-            number, multiprocessing.get_context(start), initializer=_begin, initargs=(given,)
+            processes,
+            multiprocessing.get_context(start_method),
+            initializer=_start_worker,
+            initargs=(model,),
         )
 
     def __enter__(self) -> ProcessExecutor:
@@ -51,25 +57,25 @@ class ProcessExecutor:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def found(self, chunks: Iterable[Chunk]) -> Iterator[ChunkEntities]:
+    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
         try:
             yield from in_order(
-                chunks,
-                lambda chunk: self._pool.submit(_predict, chunk),
+                batches,
+                lambda batch: self._pool.submit(_predict, batch),
                 lambda future: future.result(),
-                lambda: _AHEAD * self._number,
+                lambda: _PENDING_PER_PROCESS * self._processes,
             )
         except BrokenProcessPool as error:
-            raise ProcessDied(jobs=self._number) from error
+            raise ProcessDied(jobs=self._processes) from error
 
 
-def _begin(given: Tagger | Path) -> None:
+def _start_worker(model: Tagger | Path) -> None:
     global _tagger
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends its workers
     prepare_process()
-    _tagger = given if isinstance(given, Tagger) else Tagger.load(given)
+    _tagger = model if isinstance(model, Tagger) else Tagger.load(model)
 
 
-def _predict(chunk: Chunk) -> ChunkEntities:
+def _predict(batch: Batch) -> BatchEntities:
     assert _tagger is not None
-    return _tagger.predict_documents(chunk)
+    return _tagger.predict_documents(batch)

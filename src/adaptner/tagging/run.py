@@ -1,4 +1,4 @@
-"""Files in, results out: what ``adaptner tag`` does, for Python too."""
+"""Tags files and folders: the work of ``adaptner tag``, also for callers in Python."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from adaptner.formats.lines import STANDARD, ProblemCallback, raise_problem
 from adaptner.tagging.executor import TaggingExecutor, with_entities
 from adaptner.tagging.folder import OutputFolder
 from adaptner.tagging.input_files import InputFiles
-from adaptner.tagging.writers import PAGE, target_of, write_chunks
+from adaptner.tagging.writers import HTML, output_format, write_chunks
 
 Show = Callable[[Iterator[DocumentChunk], tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TaggingSummary:
-    """``documents`` now; ``before``: files whose results were there already; ``problems``: files and
-    lines that could not be read."""
+    """``documents`` were tagged, ``skipped_files`` had a result from an earlier run, and ``problems``
+    files or lines could not be read."""
 
     documents: int
-    before: int = 0
+    skipped_files: int = 0
     problems: int = 0
 
 
@@ -43,53 +43,58 @@ def tag_files(
     report: ProblemCallback = raise_problem,
     show: Show | None = None,
 ) -> TaggingSummary:
-    """Tag files and folders into one file, or, if ``output`` is a folder or ends in a slash, into a
-    file for each; then what was tagged by an earlier run is left as it is. Memory does not grow with
-    the size of the input.
+    """Tag files and folders into one file or, if ``output`` is a folder or ends in a slash, into one
+    file for each input file. A run into a folder skips files that an earlier run has tagged. Memory
+    does not grow with the size of the input.
 
-    ``from_`` and ``to`` are formats, where endings do not tell; ``jobs`` processes, or a cluster at
-    the address ``ray``, share the work; ``report`` gets each problem (the first one is raised if it
-    is not given); ``show`` is given the parts instead of a file.
+    ``from_`` and ``to`` name the formats, by default those of the file endings. ``jobs`` processes
+    or the Ray cluster at the address ``ray`` share the work. ``report`` receives each problem; by
+    default the first one is raised. ``show``, if given, receives the tagged chunks instead of a file.
 
     >>> from adaptner.tagging import tag_files
     >>> tag_files("my-model", "abstracts", "tagged.jsonl", jobs=4)       # doctest: +SKIP
-    Tagged(documents=1200, before=0, problems=0)
+    TaggingSummary(documents=1200, skipped_files=0, problems=0)
     """
-    named = [files] if isinstance(files, (str, Path)) else list(files)
+    names = [str(name) for name in ([files] if isinstance(files, (str, Path)) else files)]
     into_folder = str(output).endswith(os.sep) or Path(output).is_dir()
-    target = to or ("jsonl" if into_folder else target_of(output))
-    for format in (from_, None if target == PAGE or show is not None else target):
-        if format is not None:
+    format = to or ("jsonl" if into_folder else output_format(output))
+    for name in (from_, None if format == HTML or show is not None else format):
+        if name is not None:
             find_format(
-                STANDARD, format
-            )  # an unknown name is a wrong call, not a fault of some file
+                STANDARD, name
+            )  # an unknown format is a wrong call, not a problem of some file
     if jobs < 1:
         raise UsageError(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
     if ray is not None and jobs > 1:
         raise UsageError(problem="--jobs and --ray together", remedy="give one of the two")
-    crew, labels = _crew(Path(model), jobs, ray)
+    executor, labels = _make_executor(Path(model), jobs, ray)
     note = f"{', '.join(labels)}, found by {model}"
-    source = InputFiles([str(name) for name in named], from_, report)
-    with crew:
+    source = InputFiles(names, from_, report)
+    skipped = 0
+    with executor:
         if into_folder:
-            results = OutputFolder(Path(output), target, _identity(Path(model)))
-            every = list(source.files(Path(output)))
-            pending = results.pending(every)
-            results.write(with_entities(crew, source.parts(iter(pending))), source, labels, note)
-            return TaggingSummary(source.documents, len(every) - len(pending), source.problems)
-        parts = with_entities(crew, source.parts(source.files()))
-        first = next(parts, None)
-        if first is not None:  # else all has been reported, and an earlier output stays
-            every_part = chain([first], parts)
-            if show is not None:
-                show(every_part, labels)
-            else:
-                write_chunks(every_part, output, target, labels, note)
-    return TaggingSummary(source.documents, 0, source.problems)
+            results = OutputFolder(Path(output), format, _identity(Path(model)))
+            listed = list(source.files(excluded=Path(output)))
+            pending = results.pending(listed)
+            skipped = len(listed) - len(pending)
+            tagged = with_entities(executor, source.chunks(iter(pending)))
+            results.write(tagged, source, labels, note)
+        else:
+            tagged = with_entities(executor, source.chunks(source.files()))
+            first = next(tagged, None)
+            if first is not None:  # otherwise nothing could be read, and an earlier output is kept
+                tagged = chain([first], tagged)
+                if show is not None:
+                    show(tagged, labels)
+                else:
+                    write_chunks(tagged, output, format, labels, note)
+    return TaggingSummary(source.documents, skipped, source.problems)
 
 
-def _crew(model: Path, jobs: int, ray: str | None) -> tuple[TaggingExecutor, tuple[str, ...]]:
-    # torch is loaded here, after all that can be refused without it
+def _make_executor(
+    model: Path, jobs: int, ray: str | None
+) -> tuple[TaggingExecutor, tuple[str, ...]]:
+    # Imported here so that wrong calls are refused before torch is loaded
     from adaptner.compute import prepare_process
     from adaptner.models.tagger import Tagger
     from adaptner.tagging.processes import ProcessExecutor, SerialExecutor
@@ -107,4 +112,6 @@ def _crew(model: Path, jobs: int, ray: str | None) -> tuple[TaggingExecutor, tup
 def _identity(model: Path) -> dict[str, str]:
     from adaptner.models.storage import MANIFEST
 
-    return {"model": digest(model / MANIFEST)}  # which holds the checksums of all other files
+    return {
+        "model": digest(model / MANIFEST)
+    }  # the manifest holds the checksums of all other files

@@ -1,4 +1,4 @@
-"""Tagged parts as a file: a format that can be read again, or a page to look at."""
+"""Writes tagged chunks to a file, in a format that can be read again or as a page of HTML."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from adaptner.formats import detect_format, write
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.jsonl import JsonLinesFormat
 from adaptner.formats.lines import STANDARD, open_for_writing
-from adaptner.tagging.page import page
+from adaptner.tagging.page import html_page
 
-PAGE = "html"  # a way to show a result, and no format to read
+HTML = "html"  # write-only, therefore not among the formats
 
 
-def target_of(output: str | Path | None) -> str:
-    """What the ending of ``output`` asks for."""
-    if output is None or str(output) == STANDARD:
-        return "jsonl"
-    return PAGE if Path(output).suffix.lower() in (".html", ".htm") else detect_format(output)
+def output_format(output: str | Path) -> str:
+    """The format that the ending of ``output`` stands for; JSON Lines for standard output."""
+    if str(output) == STANDARD:
+        return JsonLinesFormat.name
+    return HTML if Path(output).suffix.lower() in (".html", ".htm") else detect_format(output)
 
 
 def write_chunks(
-    parts: Iterable[DocumentChunk], path: str | Path, target: str, labels: Sequence[str], note: str
+    chunks: Iterable[DocumentChunk],
+    path: str | Path,
+    format: str,
+    labels: Sequence[str],
+    note: str,
 ) -> None:
-    """The file appears whole or, if anything fails, not at all."""
-    if target == PAGE:
+    """Write the whole file or, if anything fails, nothing."""
+    if format == HTML:
         with open_for_writing(path) as file:
-            file.writelines(page(parts, labels, "Entities", note))
-    elif target == JsonLinesFormat.name:
-        JsonLinesFormat().write_chunks(parts, path)
-    else:  # a part ends where a sentence does, which is all that CoNLL knows of documents
-        write((part.document for part in parts), path, target)
+            file.writelines(html_page(chunks, labels, "Entities", note))
+    elif format == JsonLinesFormat.name:
+        JsonLinesFormat().write_chunks(chunks, path)
+    else:  # chunks end at a sentence boundary, and CoNLL files know sentences only
+        write((chunk.document for chunk in chunks), path, format)

@@ -1,0 +1,94 @@
+"""Options that several verbs share, and the groups in which `--help` lists options."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SEEDS = 2**32 - 1  # the largest seed that all generators accept
+
+file_option = partial(typer.Option, rich_help_panel="Input and output")
+adaptation_option = partial(typer.Option, rich_help_panel="Adaptation")
+research_option = partial(typer.Option, rich_help_panel="Research")
+machine_option = partial(typer.Option, rich_help_panel="Machine")
+
+JsonFlag = Annotated[bool, file_option("--json", help="Print the result as JSON.")]
+QuietFlag = Annotated[bool, file_option("--quiet", "-q", help="Print errors only.")]
+FormatFrom = Annotated[
+    str | None,
+    file_option(
+        "--from",
+        metavar="FORMAT",
+        show_default="by the ending",
+        help="Format of the input: conll, jsonl or text.",
+    ),
+]
+ModelFolder = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Folder of a tagger, made by `adaptner adapt`.")
+]
+
+Seed = Annotated[
+    int, machine_option(metavar="N", min=0, max=SEEDS, help="Seed of the random numbers.")
+]
+Jobs = Annotated[
+    int, machine_option(metavar="N", min=1, help="Number of worker processes (one thread each).")
+]
+RayAddress = Annotated[
+    str | None,
+    machine_option(
+        metavar="ADDRESS", help="Work on a Ray cluster instead: HOST:PORT, auto or local."
+    ),
+]
+Resume = Annotated[
+    bool, machine_option("--resume", help="Continue an interrupted run from its last checkpoint.")
+]
+
+Sources = Annotated[
+    list[str],
+    file_option(
+        metavar="FOLDER...",
+        help="Source corpora, each FOLDER or DOMAIN=FOLDER; several may follow.",
+    ),
+]
+BaseFolder = Annotated[
+    Path | None,
+    file_option(metavar="BASE", help="A base: its folder or a name listed by `adaptner bases`."),
+]
+VectorsFile = Annotated[
+    Path | None,
+    file_option(
+        metavar="FILE", help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."
+    ),
+]
+Method = Annotated[
+    str | None, research_option(metavar="NAME", help="A method listed by `adaptner methods`.")
+]
+ConfigFile = Annotated[
+    Path | None, research_option(metavar="FILE", help="TOML file with settings of the method.")
+]
+Encoder = Annotated[
+    str | None,
+    research_option(
+        metavar="NAME",
+        help="Pretrained transformer: minilm, a folder or a Hugging Face name "
+        "(docs/transformers.md).",
+    ),
+]
+Download = Annotated[
+    bool,
+    machine_option("--download", help="Download the transformer from the Hugging Face hub."),
+]
+HeldOut = Annotated[
+    list[str] | None,
+    research_option(
+        "--held-out",
+        metavar="FOLDER...",
+        help="Corpora whose test sentences are removed from the sources.",
+    ),
+]
+Iterations = Annotated[
+    int, research_option(metavar="N", min=0, help="Outer iterations of pretraining.")
+]
