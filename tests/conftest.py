@@ -1,6 +1,8 @@
-"""Fixtures every test may use."""
+"""The environment, the command-line options and the fixtures of all tests."""
 
 from __future__ import annotations
+
+import isolation  # noqa: F401  # isort: skip  # first: torch and rich read the environment on import
 
 import os
 from collections.abc import Callable
@@ -28,15 +30,14 @@ from adaptner.vectors.word_vectors import WordVectors
 # One thread: small tensors gain nothing from more, and the machine is shared.
 torch.set_num_threads(1)
 
-# The same examples every time, so that a change is judged by what it changes; ADAPTNER_EXPLORE=1
-# looks for new ones. No deadline: how long an example takes is the machine's affair.
+# The same examples in every run, so that a failure comes from the change under test. Set
+# ADAPTNER_EXPLORE=1 to try new examples. No deadline, since the machine may be busy.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 if "ADAPTNER_EXPLORE" not in os.environ:
     hypothesis.settings.load_profile("same")
 
-os.environ["WNSEARCHDIR"] = "/none"  # the same synonyms everywhere, WordNet installed or not
-
 ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,9 +46,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write golden.json for methods that are new or whose version was raised",
     )
+    parser.addoption(
+        "--rerun-processes",
+        action="store_true",
+        help="run a failed test again, up to twice, if it is marked as starting processes",
+    )
 
 
-SHARED = ROOT.parent / "shared"
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--rerun-processes"):
+        for item in items:
+            if item.get_closest_marker("processes"):
+                item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=3))
 
 
 @pytest.fixture(scope="session")
