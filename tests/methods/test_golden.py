@@ -38,19 +38,20 @@ def test_values_change_only_with_the_version_of_a_method(
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     version, values = method(name).version, measure(name, tmp_path)
     known = golden.get(name)
-    if known is not None and known["version"] == version:
-        assert values == near(known["values"]), (
-            f"{name} computes something else than before: raise `version` in its class, "
-            "then run this test with --update-golden"
-        )
-        return
-    if request.config.getoption("--update-golden"):
-        golden[name] = {"version": version, "values": values}
+    is_known = known is not None and known["version"] == version
+    if not is_known and request.config.getoption("--update-golden"):
+        golden[name] = known = {"version": version, "values": values}
         with atomic_file(GOLDEN) as file:
             json.dump(golden, file, indent=1, sort_keys=True)
             file.write("\n")
-        return
-    pytest.fail(f"golden.json has no values of {name}, version {version}: run with --update-golden")
+    elif not is_known:
+        pytest.fail(
+            f"golden.json has no values of {name}, version {version}: run with --update-golden"
+        )
+    assert values == near(known["values"]), (
+        f"{name} computes something else than before: raise `version` in its class, "
+        "then run this test with --update-golden"
+    )
 
 
 def test_golden_values_belong_to_existing_methods() -> None:

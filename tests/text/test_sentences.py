@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -96,16 +95,10 @@ def test_spans_hold_all_and_respect_entities(text: str, pairs: list[tuple[int, i
         "?! \n",
     ],
 )
-def test_linear(piece: str) -> None:
-    """Ten times the text takes about ten times the time; quadratic would be a hundred times."""
-
-    def seconds(size: int) -> float:
-        text = "A. " + piece * (size // len(piece)) + "x"
-        best = float("inf")
-        for _ in range(2):
-            begin = time.process_time()
-            split_sentences(text, [(0, 1)])
-            best = min(best, time.process_time() - begin)
-        return best
-
-    assert seconds(200_000) < max(35 * seconds(20_000), 0.2)
+@pytest.mark.timeout(60)
+def test_long_repetitive_text_is_split_in_linear_time(piece: str) -> None:
+    """Well below a second; in quadratic time this text would take many minutes."""
+    text = "A. " + piece * (200_000 // len(piece)) + "x"
+    sentences = split_sentences(text, [(0, 1)])
+    assert text[sentences[0][0]] == "A"
+    assert text[sentences[-1][0] : sentences[-1][1]].endswith("x")

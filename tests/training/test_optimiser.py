@@ -24,10 +24,18 @@ def parameter(*values: float) -> nn.Parameter:
 # --- budget ---------------------------------------------------------------------------------------
 
 
-class Counted:
-    """A run that counts its iterations and may take its time over each."""
+@pytest.fixture
+def clock(monkeypatch) -> list[float]:
+    """The time that training reads."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
 
-    def __init__(self, seconds_each: float = 0.0) -> None:
+
+class Counted:
+    """A run that counts its iterations; each takes two seconds of ``clock``."""
+
+    def __init__(self, clock: list[float] | None = None) -> None:
         self.model = nn.Linear(1, 1)
         self.state = TrainingState(
             self.model,
@@ -36,11 +44,11 @@ class Counted:
             torch.Generator(),
         )
         self.seen: list[int] = []
-        self._seconds_each = seconds_each
+        self._clock = clock or [0.0]
 
     def iterate(self, iteration: int) -> StepMetrics:
         self.seen.append(iteration)
-        time.sleep(self._seconds_each)
+        self._clock[0] += 2.0
         return StepMetrics(1.0)
 
 
@@ -52,23 +60,20 @@ def test_budget_in_steps(steps):
     assert run.state.done == steps
 
 
-def test_budget_in_seconds():
-    run = Counted(0.02)
-    begun = time.monotonic()
-    run_training(run.state, run.iterate, Budget(10**6, 0.2), TrainingRun())
-    assert time.monotonic() - begun >= 0.2
-    assert 1 <= len(run.seen) <= 10
+def test_a_budget_of_ten_seconds_ends_after_the_fifth_iteration_of_two_seconds(clock):
+    run = Counted(clock)
+    run_training(run.state, run.iterate, Budget(10**6, 10.0), TrainingRun())
+    assert run.seen == [1, 2, 3, 4, 5]
 
 
-def test_seconds_spent_before_an_interruption_count(tmp_path):
-    first = Counted(0.02)
-    run_training(first.state, first.iterate, Budget(10**6, 0.2), TrainingRun(tmp_path, "x"))
-    second = Counted(0.02)
+def test_seconds_spent_before_an_interruption_count(clock, tmp_path):
+    first, second = Counted(clock), Counted(clock)
+    run_training(first.state, first.iterate, Budget(10**6, 6.0), TrainingRun(tmp_path, "x"))
     run_training(
-        second.state, second.iterate, Budget(10**6, 0.2), TrainingRun(tmp_path, "x", resume=True)
+        second.state, second.iterate, Budget(10**6, 10.0), TrainingRun(tmp_path, "x", resume=True)
     )
-    assert second.seen == []
-    assert second.state.done == first.state.done
+    assert first.seen == [1, 2, 3]
+    assert second.seen == [4, 5]
 
 
 @pytest.mark.parametrize(("steps", "seconds"), [(-1, None), (5, 0.0), (5, -1.0)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -97,15 +96,6 @@ def test_more_sentences_make_a_better_one(base: Base) -> None:
     few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
     assert many > few + 0.1
     assert many > 0.7
-
-
-def test_a_fit_takes_seconds(base: Base) -> None:
-    """2 s at 5 sentences and 6 s at 50 are the limits on a quiet core; here others may work too."""
-    for size, limit in ((5, 4.0), (50, 12.0)):
-        support = draw_sentences(bundled_corpus("disease").split("train"), size, 0)
-        begun = time.perf_counter()
-        adaptner.adapt(support, base)
-        assert time.perf_counter() - begun < limit
 
 
 def test_a_name_finds_something_before_the_first_example(base: Base) -> None:
