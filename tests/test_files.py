@@ -1,4 +1,4 @@
-"""A file or folder appears whole or not at all, whatever happens on the way."""
+"""Tests that files and folders appear complete or not at all, whatever fails on the way."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def umask():
-    """Set the process's umask for one test."""
-    before = os.umask(0o022)
-    os.umask(before)
+    """Sets the umask of the process for one test."""
+    original = os.umask(0o022)
+    os.umask(original)
     yield os.umask
-    os.umask(before)
+    os.umask(original)
 
 
 def write_and_raise(target: Path, error: BaseException) -> None:
@@ -52,7 +52,7 @@ def test_file_is_written_and_replaced(tmp_path, mode, content):
     assert names(target.parent) == ["a.txt"]
 
 
-def test_nothing_is_seen_before_the_block_ends(tmp_path):
+def test_file_does_not_exist_before_the_block_ends(tmp_path):
     target = tmp_path / "a.txt"
     with atomic_file(target) as file:
         file.write("new")
@@ -63,7 +63,7 @@ def test_nothing_is_seen_before_the_block_ends(tmp_path):
 
 @pytest.mark.parametrize("crash", [Crash, KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("old", [None, "old"])
-def test_crash_in_a_file_block(tmp_path, old, crash):
+def test_exception_in_the_block_leaves_the_old_file(tmp_path, old, crash):
     target = tmp_path / "a.txt"
     if old is not None:
         target.write_text(old)
@@ -78,7 +78,7 @@ def no_space(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "open"])
-def test_no_space_while_a_file_is_put_in_place(tmp_path, monkeypatch, call):
+def test_full_disk_while_the_file_is_renamed_leaves_the_old_file(tmp_path, monkeypatch, call):
     target = tmp_path / "a.txt"
     target.write_text("old")
     monkeypatch.setattr(f"adaptner.files.os.{call}", no_space)
@@ -91,7 +91,7 @@ def test_no_space_while_a_file_is_put_in_place(tmp_path, monkeypatch, call):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_no_space_while_a_file_is_written(tmp_path, code):
+def test_full_disk_while_the_file_is_written_leaves_the_old_file(tmp_path, code):
     target = tmp_path / "a.txt"
     target.write_text("old")
     with pytest.raises(DiskFull):
@@ -100,7 +100,7 @@ def test_no_space_while_a_file_is_written(tmp_path, code):
     assert target.read_text() == "old"
 
 
-def test_other_errors_of_the_block_are_not_taken_for_a_full_disk(tmp_path):
+def test_other_errors_of_the_block_are_not_translated(tmp_path):
     with pytest.raises(ConnectionError), atomic_file(tmp_path / "a.txt"):
         raise ConnectionResetError(errno.ECONNRESET, "gone")
     assert names(tmp_path) == []
@@ -111,14 +111,14 @@ def test_file_and_folder_follow_the_umask(tmp_path, umask, mask):
     umask(mask)
     with atomic_file(tmp_path / "a.txt") as file:
         file.write("x")
-    with atomic_folder(tmp_path / "m", ours="manifest.json", kind="a model") as folder:
+    with atomic_folder(tmp_path / "m", marker="manifest.json", kind="a model") as folder:
         (folder / "manifest.json").write_text("{}")
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o666 & ~mask
     assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o777 & ~mask
-    assert umask(mask) == mask  # and leave it as it was
+    assert umask(mask) == mask  # unchanged
 
 
-def test_digest(tmp_path):
+def test_digest_is_sha256(tmp_path):
     (tmp_path / "a").write_bytes(b"abc")
     assert digest(tmp_path / "a") == (
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -129,7 +129,7 @@ def test_digest(tmp_path):
 
 
 def fill(target: Path, content: str, crash: type[BaseException] | None = None) -> None:
-    with atomic_folder(target, ours="manifest.json", kind="a model of ours") as folder:
+    with atomic_folder(target, marker="manifest.json", kind="a model of ours") as folder:
         (folder / "sub").mkdir()
         (folder / "sub" / "data").write_text(content)
         if crash is not None:
@@ -141,36 +141,36 @@ def read(target: Path) -> tuple[list[str], str]:
     return names(target), (target / "sub" / "data").read_text()
 
 
-def test_folder_appears_and_is_replaced_whole(tmp_path):
+def test_folder_is_created_and_replaced(tmp_path):
     target = tmp_path / "deep" / "model"
     fill(target, "one")
-    (target / "left over").write_text("of the first")
+    (target / "extra").write_text("of the first version")
     fill(target, "two")
     assert read(target) == (["manifest.json", "sub"], "two")
     assert names(target.parent) == ["model"]
 
 
-def test_an_empty_folder_may_be_filled(tmp_path):
+def test_empty_folder_is_replaced(tmp_path):
     (tmp_path / "model").mkdir()
     fill(tmp_path / "model", "one")
     assert read(tmp_path / "model") == (["manifest.json", "sub"], "one")
 
 
 @pytest.mark.parametrize("crash", [Crash, KeyboardInterrupt])
-@pytest.mark.parametrize("there", [True, False])
-def test_crash_in_a_folder_block(tmp_path, there, crash):
+@pytest.mark.parametrize("exists", [True, False])
+def test_exception_in_the_block_leaves_the_old_folder(tmp_path, exists, crash):
     target = tmp_path / "model"
-    if there:
+    if exists:
         fill(target, "old")
     with pytest.raises(crash):
         fill(target, "new", crash)
-    assert names(tmp_path) == (["model"] if there else [])
-    assert not there or read(target) == (["manifest.json", "sub"], "old")
+    assert names(tmp_path) == (["model"] if exists else [])
+    assert not exists or read(target) == (["manifest.json", "sub"], "old")
 
 
 @pytest.mark.parametrize("failing", [1, 2])
-def test_a_swap_that_fails_leaves_the_old_folder(tmp_path, monkeypatch, failing):
-    """Of the two renames of a swap, either may fail (a full disk, a lock of another system)."""
+def test_failed_rename_leaves_the_old_folder(tmp_path, monkeypatch, failing):
+    """Either of the two renames may fail, for example because of a full disk."""
     target = tmp_path / "model"
     fill(target, "old")
     calls, real = [], os.replace
@@ -189,7 +189,7 @@ def test_a_swap_that_fails_leaves_the_old_folder(tmp_path, monkeypatch, failing)
     assert read(target) == (["manifest.json", "sub"], "old")
 
 
-def test_a_foreign_folder_is_not_replaced(tmp_path):
+def test_folder_without_the_marker_is_not_replaced(tmp_path):
     target = tmp_path / "thesis"
     target.mkdir()
     (target / "chapter1.tex").write_text("years of work")
@@ -200,7 +200,7 @@ def test_a_foreign_folder_is_not_replaced(tmp_path):
     assert (target / "chapter1.tex").read_text() == "years of work"
 
 
-def test_a_file_is_not_replaced_by_a_folder(tmp_path):
+def test_file_is_not_replaced_by_a_folder(tmp_path):
     (tmp_path / "notes").write_text("mine")
     with pytest.raises(OutputExists):
         fill(tmp_path / "notes", "new")
@@ -208,7 +208,7 @@ def test_a_file_is_not_replaced_by_a_folder(tmp_path):
     assert names(tmp_path) == ["notes"]
 
 
-# --- a disk that is full for real -----------------------------------------------------------------
+# --- a real full disk -----------------------------------------------------------------
 
 ON_A_TINY_DISK = """
 import os, subprocess, sys
@@ -232,7 +232,7 @@ def refused(what, action):
         assert str(disk) in str(error), error
         print(what, sorted(str(p.relative_to(disk)) for p in disk.rglob("*")))
     else:
-        print(what, "was not refused")
+        print(what, "was written")
 
 def write_file():
     with atomic_file(disk / "big", "wb") as file:
@@ -247,43 +247,43 @@ refused("tagger", lambda: tagger.save(disk / "model"))
 refused("base", lambda: loaded.save(disk / "base"))
 assert not (disk / "base" / "manifest.json").exists()
 
-def record():
-    records = MetricsFile(disk / "metrics.jsonl")
+def write_metrics():
+    metrics = MetricsFile(disk / "metrics.jsonl")
     for number in range(10_000):
-        records.add(iteration=number, loss=1.5, remark="x" * 50)
-        records.flush()
+        metrics.add(iteration=number, loss=1.5, remark="x" * 50)
+        metrics.flush()
 
-refused("records", record)
+refused("metrics", write_metrics)
 """
 
 
-def test_a_disk_that_is_full(tmp_path, frozen_base_folder):
-    """In a mount namespace of its own, so that the tiny disk is gone when the process is."""
+def test_full_disk_raises_and_leaves_no_temporary_files(tmp_path, frozen_base_folder):
+    """Runs in a separate mount namespace, so that the small disk vanishes with the process."""
     unshare = shutil.which("unshare")
     disk = tmp_path / "disk"
     disk.mkdir()
     probe = [unshare or "unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=128k", "t", str(disk)]
     if unshare is None or subprocess.run(probe, capture_output=True).returncode:
-        pytest.skip("mounting a small disk of our own needs root and util-linux")
+        pytest.skip("mounting a small disk needs root and util-linux")
     script = [sys.executable, "-c", ON_A_TINY_DISK, str(disk), str(frozen_base_folder)]
     done = subprocess.run([unshare, "-m", *script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "file []"
     assert lines[1] == "tagger ['ballast', 'model']"
-    what, _, left = lines[2].partition(" ")
-    assert what == "base"
-    assert "manifest" not in left
-    assert "/." not in left  # no temporary file
-    assert lines[3].startswith("records [")
+    name, _, remaining = lines[2].partition(" ")
+    assert name == "base"
+    assert "manifest" not in remaining
+    assert "/." not in remaining  # no temporary file
+    assert lines[3].startswith("metrics [")
     assert names(disk) == []
 
 
-# --- a folder for the work -----------------------------------------------------------------------
+# --- a scratch folder -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", [Crash(), KeyboardInterrupt(), SystemExit(1), None])
-def test_a_scratch_folder_goes_however_the_work_ends(tmp_path, error):
+def test_scratch_folder_is_deleted_after_success_and_exceptions(tmp_path, error):
     try:
         with scratch_folder(tmp_path / "deep" / "result") as folder:
             (folder / "text").write_text("much")
@@ -296,7 +296,7 @@ def test_a_scratch_folder_goes_however_the_work_ends(tmp_path, error):
     assert names(tmp_path / "deep") == []
 
 
-def test_a_full_disk_while_working(tmp_path):
+def test_full_disk_in_a_scratch_folder_raises(tmp_path):
     with pytest.raises(DiskFull), scratch_folder(tmp_path / "result"):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert names(tmp_path) == []

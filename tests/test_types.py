@@ -1,4 +1,4 @@
-"""Label sets: their tags, tag numbers and schemes."""
+"""Tests of label sets: tags, tag IDs, and schemes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SCHEMES: tuple[TagScheme, ...] = ("bio", "bioes")
 
 @st.composite
 def bio_tags(draw: st.DrawFn) -> list[str]:
-    """Well-formed BIO, mentions side by side included; labels that look like tags too."""
-    pieces = st.tuples(st.sampled_from(["", "X", "Y", "I-Z", "S"]), st.integers(1, 3))
+    """Valid BIO tags, with adjacent mentions and with labels that look like tags."""
+    mentions = st.tuples(st.sampled_from(["", "X", "Y", "I-Z", "S"]), st.integers(1, 3))
     tags: list[str] = []
-    for label, length in draw(st.lists(pieces, max_size=6)):
+    for label, length in draw(st.lists(mentions, max_size=6)):
         tags += [f"B-{label}", *[f"I-{label}"] * (length - 1)] if label else ["O"] * length
     return tags
 
 
-def test_tags_of_both_schemes() -> None:
+def test_tags_of_bio_and_bioes() -> None:
     assert LabelSet(("Y", "X", "Y")).tags == ("O", "B-X", "I-X", "B-Y", "I-Y")
     bioes = LabelSet(("Y", "X", "Y"), "bioes")
     assert bioes.labels == ("X", "Y")
@@ -33,27 +33,27 @@ def test_tags_of_both_schemes() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(bio_tags(), st.sampled_from(SCHEMES))
-def test_numbers_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: TagScheme) -> None:
+def test_tag_ids_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: TagScheme) -> None:
     sentence = Sentence.from_tokens(["x"] * len(tags), tags)
     labels = LabelSet(("A", "I-Z", "S", "X", "Y"), scheme)
-    written = from_bio(tags, Scheme(scheme.upper()))
-    assert [labels.tags[n] for n in labels.tag_ids(sentence)] == written
+    expected = from_bio(tags, Scheme(scheme.upper()))
+    assert [labels.tags[n] for n in labels.tag_ids(sentence)] == expected
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("tags", ["B-Z", "O B-Z I-Z"])
-def test_a_label_the_set_does_not_know_is_an_error(tags: str, scheme: TagScheme) -> None:
+def test_tag_ids_of_an_unknown_label_raise(tags: str, scheme: TagScheme) -> None:
     sentence = Sentence.from_tokens(["x"] * len(tags.split()), tags.split())
     with pytest.raises(KeyError):
         LabelSet(("X",), scheme).tag_ids(sentence)
 
 
-def test_labels_of_sentences_are_bio() -> None:
+def test_label_set_of_sentences_is_bio() -> None:
     found = LabelSet.of([Sentence.from_tokens(["a", "b"], ["B-Y", "B-X"])])
     assert found == LabelSet(("X", "Y"), "bio")
 
 
-def test_the_scheme_makes_a_difference_and_goes_with_other_labels() -> None:
+def test_with_labels_keeps_the_scheme_which_equality_compares() -> None:
     bio, bioes = (LabelSet(("X",), scheme) for scheme in SCHEMES)
     assert bio != bioes
     assert len({bio, bioes, LabelSet(("X",), "bioes")}) == 2
@@ -61,7 +61,7 @@ def test_the_scheme_makes_a_difference_and_goes_with_other_labels() -> None:
     assert bio.with_labels([]) == LabelSet(())
 
 
-def test_covers_looks_at_labels_only() -> None:
+def test_includes_ignores_the_scheme() -> None:
     one, two = LabelSet(("X",)), LabelSet(("X", "Y"), "bioes")
     assert two.includes(one)
     assert not one.includes(two)

@@ -41,11 +41,7 @@ Unlabelled = str | Path | Sentence
 
 def read(path: str | Path, format: str | None = None) -> list[Sentence]:
     """The labelled sentences of a file (CoNLL, JSON Lines or plain text)."""
-    sentences = [
-        sentence
-        for located in formats.find_format(path, format).read_with_lines(path)
-        for sentence in to_sentences(located.document, path, located.line)
-    ]
+    sentences = list(formats.read_sentences(path, format))
     if not sentences:
         raise EmptyFile(file=path, unit="labelled sentence")
     return sentences

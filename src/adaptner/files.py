@@ -1,4 +1,4 @@
-"""Writing so that nothing is ever half-written: a file or folder appears whole or not at all."""
+"""Atomic writes: a file or folder appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 @contextmanager
 def translate_os_errors(target: Path) -> Iterator[None]:
-    """What the system says of writing ``target``, said as one of our errors."""
+    """Raises a full disk or an unwritable ``target`` as an AdaptnerError."""
     try:
         yield
     except OSError as error:
@@ -32,11 +32,11 @@ def translate_os_errors(target: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_file(target: str | Path, mode: str = "w") -> Iterator[IO]:  # type: ignore[type-arg]
-    """Open a temporary neighbour of ``target`` and put it in place when the block ends well."""
+    """Opens a temporary file and renames it to ``target`` if the block raises no exception."""
     target = Path(target)
     with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _neighbour(target)
+        temporary = _temporary_path(target)
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         try:
             encoding = None if "b" in mode else "utf-8"
@@ -51,32 +51,33 @@ def atomic_file(target: str | Path, mode: str = "w") -> Iterator[IO]:  # type: i
 
 
 @contextmanager
-def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]:
-    """Fill a temporary neighbour of ``target`` and swap it in when the block ends well.
+def atomic_folder(target: str | Path, *, marker: str, kind: str) -> Iterator[Path]:
+    """Creates a temporary folder and renames it to ``target`` if the block raises no exception.
 
-    An existing ``target`` is replaced only if it holds the file ``ours`` (so it is one of our own
-    folders) or is empty: no command of ours deletes a user's other files.
+    An existing ``target`` is replaced only if it is empty or contains the file ``marker``, which
+    shows that adaptner wrote it; otherwise OutputExists is raised with ``kind``. This keeps a
+    mistyped path from deleting a user's files.
     """
     target = Path(target)
     if target.exists() and not (
-        target.is_dir() and ((target / ours).exists() or not any(target.iterdir()))
+        target.is_dir() and ((target / marker).exists() or not any(target.iterdir()))
     ):
         raise OutputExists(file=target, kind=kind)
     with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _neighbour(target)
+        temporary = _temporary_path(target)
         temporary.mkdir()
         try:
             yield temporary
             if target.exists():
-                old = _neighbour(target)
+                old = _temporary_path(target)
                 old.mkdir()
                 try:
-                    os.replace(target, old / "was")
+                    os.replace(target, old / "content")
                     os.replace(temporary, target)
                 except OSError:
                     if not target.exists():
-                        os.replace(old / "was", target)
+                        os.replace(old / "content", target)
                     raise
                 finally:
                     shutil.rmtree(old, ignore_errors=True)
@@ -88,11 +89,11 @@ def atomic_folder(target: str | Path, *, ours: str, kind: str) -> Iterator[Path]
 
 @contextmanager
 def scratch_folder(target: str | Path) -> Iterator[Path]:
-    """A hidden neighbour of ``target`` for the work on it, gone when the block ends, however it does."""
+    """Yields a hidden folder beside ``target`` and deletes it when the block ends or raises."""
     target = Path(target)
     with translate_os_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _neighbour(target)
+        temporary = _temporary_path(target)
         temporary.mkdir()
         try:
             yield temporary
@@ -101,15 +102,15 @@ def scratch_folder(target: str | Path) -> Iterator[Path]:
 
 
 def digest(path: str | Path) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """Returns the SHA-256 of a file."""
     state = sha256()
     with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            state.update(piece)
+        while block := file.read(1 << 20):
+            state.update(block)
     return state.hexdigest()
 
 
-def _neighbour(target: Path) -> Path:
-    """A name beside ``target`` that nobody uses. Not ``tempfile``'s: what it makes is private to
-    the user, whatever the umask says."""
+def _temporary_path(target: Path) -> Path:
+    """Returns an unused path beside ``target``. Files made by ``tempfile`` would ignore the umask
+    and be private to the user."""
     return target.with_name(f".{target.name}.{secrets.token_hex(6)}")

@@ -1,7 +1,7 @@
-"""The nouns of the project: what a reader yields, a method sees and a tagger returns.
+"""The data types of the project: entities, sentences, documents, and label sets.
 
-All are immutable. Offsets are code points into the text they belong to, so
-``text[entity.start:entity.end]`` is always the mention itself.
+All are immutable. Offsets count Unicode code points of the text, so
+``text[entity.start:entity.end]`` is always the mention.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PREFIXES: dict[TagScheme, str] = {"bio": "BI", "bioes": "BIES"}
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """A labelled stretch of text; its words are derived from the text, never stored twice."""
+    """A labelled mention. Its words are not stored; ``text_in`` derives them from the text."""
 
     start: int
     end: int
@@ -31,13 +31,13 @@ class Entity:
     def text_in(self, text: str) -> str:
         return text[self.start : self.end]
 
-    def shifted(self, by: int) -> Entity:
-        return Entity(self.start + by, self.end + by, self.label, self.score)
+    def shifted(self, offset: int) -> Entity:
+        return Entity(self.start + offset, self.end + offset, self.label, self.score)
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A tokenised sentence. ``start`` is its place in the document it was cut from."""
+    """A tokenised sentence; ``start`` is its offset in the document it comes from."""
 
     text: str
     token_spans: tuple[Span, ...]
@@ -50,7 +50,7 @@ class Sentence:
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """BIO tags of the tokens; entities are on token boundaries (readers see to it)."""
+        """The BIO tags of the tokens. Entities must lie on token boundaries, as readers ensure."""
         tags = [OUTSIDE] * len(self.token_spans)
         first_token_at = {a: i for i, (a, _) in enumerate(self.token_spans)}
         for entity in self.entities:
@@ -65,23 +65,22 @@ class Sentence:
         return len(self.token_spans)
 
     def without_entities(self) -> Sentence:
-        """The same sentence with no entity marked."""
         return Sentence(self.text, self.token_spans, (), self.start)
 
     @classmethod
     def from_tokens(cls, tokens: Iterable[str], tags: Iterable[str] | None = None) -> Sentence:
-        """A sentence whose text is its tokens joined by one space; ``tags`` are well-formed BIO."""
+        """Returns a sentence whose text is the tokens joined by spaces; ``tags`` must be valid BIO."""
         tokens = list(tokens)
         spans: list[Span] = []
-        at = 0
+        start = 0
         for token in tokens:
-            spans.append((at, at + len(token)))
-            at += len(token) + 1
+            spans.append((start, start + len(token)))
+            start += len(token) + 1
         sentence = cls(" ".join(tokens), tuple(spans))
         return sentence if tags is None else sentence.with_tags(tags)
 
     def with_tags(self, tags: Iterable[str]) -> Sentence:
-        """The same sentence with its entities read off well-formed BIO ``tags``."""
+        """Returns this sentence with the entities that ``tags`` (valid BIO) describe."""
         entities: list[Entity] = []
         for (a, b), tag in zip(self.token_spans, tags, strict=True):
             prefix, _, label = tag.partition("-")
@@ -94,10 +93,10 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Document:
-    """A text and its entities, as a file gave them.
+    """A text and its entities, as read from a file.
 
-    ``token_spans`` is set where the file fixed the tokens (CoNLL) and None where they are ours to
-    find; such a pre-tokenised document is one sentence.
+    ``token_spans`` is None unless the file defines the tokens (CoNLL). A document with
+    ``token_spans`` is one sentence.
     """
 
     text: str
@@ -108,7 +107,7 @@ class Document:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """The entity types of a domain, sorted, and the tags they give: O, B-x, I-x, B-y, ... in BIO,
+    """The sorted entity labels of a domain and their tags: O, B-x, I-x, B-y, ... in BIO, and
     O, B-x, I-x, E-x, S-x, B-y, ... in BIOES."""
 
     labels: tuple[str, ...]
@@ -126,30 +125,28 @@ class LabelSet:
         return {tag: i for i, tag in enumerate(self.tags)}
 
     @cached_property
-    def _closing(self) -> dict[str, int]:
-        """The number in BIOES of each BIO tag that is the last of its mention."""
-        closing = {
-            f"{bio}-{x}": self.index[f"{p}-{x}"] for x in self.labels for bio, p in ("BS", "IE")
-        }
-        return {OUTSIDE: 0, **closing}
+    def _last_token_ids(self) -> dict[str, int]:
+        """For the BIO tag of a mention's last token, the ID of its BIOES tag (S for B, E for I)."""
+        ids = {f"{bio}-{x}": self.index[f"{p}-{x}"] for x in self.labels for bio, p in ("BS", "IE")}
+        return {OUTSIDE: 0, **ids}
 
     def tag_ids(self, sentence: Sentence) -> list[int]:
-        """The number of each token's tag."""
+        """Returns the index in ``tags`` of each token's tag; raises KeyError for other labels."""
         index = self.index
         if self.scheme == "bio":
             return [index[tag] for tag in sentence.tags]
-        closing = self._closing
+        last = self._last_token_ids
         return [
-            (index if after[0] == "I" else closing)[tag]
-            for tag, after in pairwise((*sentence.tags, OUTSIDE))
+            (index if next_tag[0] == "I" else last)[tag]
+            for tag, next_tag in pairwise((*sentence.tags, OUTSIDE))
         ]
 
     def with_labels(self, labels: Iterable[str]) -> LabelSet:
-        """These labels instead, in the same scheme."""
+        """Returns a set of these labels in the same scheme."""
         return LabelSet(tuple(labels), self.scheme)
 
     def includes(self, other: LabelSet) -> bool:
-        """Every label of ``other`` is one of these, whatever the schemes."""
+        """Returns whether every label of ``other`` is in this set; schemes are ignored."""
         return set(other.labels) <= set(self.labels)
 
     @classmethod

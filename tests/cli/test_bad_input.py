@@ -32,14 +32,14 @@ class Fault:
 
 
 FAULTS = [
-    Fault("empty", ".jsonl", b"", None, "holds no sentence"),
-    Fault("blank", ".jsonl", b" \n\n", None, "holds no sentence"),
-    Fault("empty", ".conll", b"", None, "holds no sentence"),
-    Fault("blank", ".conll", b"\n \n\n", None, "holds no sentence"),
+    Fault("empty", ".jsonl", b"", None, "contains no sentences"),
+    Fault("blank", ".jsonl", b" \n\n", None, "contains no sentences"),
+    Fault("empty", ".conll", b"", None, "contains no sentences"),
+    Fault("blank", ".conll", b"\n \n\n", None, "contains no sentences"),
     Fault("unknown prefix", ".conll", GOOD_CONLL + b"p53\tQ-Gene\n", 4, "'Q-Gene'"),
     Fault("no prefix", ".conll", GOOD_CONLL + b"p53\tGene\n", 4, "'Gene'"),
     Fault("ragged columns", ".conll", GOOD_CONLL + b"p53\tNN\tO\n", 4, "3 column(s)"),
-    Fault("one column", ".conll", b"p53\nfell\n", 1, "one column only"),
+    Fault("one column", ".conll", b"p53\nfell\n", 1, "only one column"),
     Fault("mixed schemes", ".conll", b"a\tB-X\nb\tE-X\n\na\tI-X\nb\tI-X\n", None, "one scheme"),
     Fault("Latin-1", ".conll", GOOD_CONLL + "Ménière\tO\n".encode("latin-1"), 4, "UTF-8"),
     Fault("Latin-1", ".jsonl", GOOD + '{"text": "Ménière"}\n'.encode("latin-1"), 2, "UTF-8"),
@@ -221,7 +221,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
     (tmp_path / "wild.toml").write_text(TINY + "base_rate = 1e30\n")
     run = ("pretrain", *SOURCES, "--config", tmp_path / "wild.toml", "-o", tmp_path / "base")
     answer = call(*run, "--iterations", 5)
-    refused(answer, 1, "the loss became", "lower the rates", "checkpoint.safetensors")
+    refused(answer, 1, "the loss became", "lower the learning rates", "checkpoint.safetensors")
     assert "manifest.json" not in listing(tmp_path / "base")
     from safetensors.torch import load_file
 
@@ -365,10 +365,10 @@ def test_zero_shot_that_cannot_be(call: Call, base: Path, tmp_path: Path, name: 
 
 
 UNLABELLED = {
-    "empty": ("more.txt", b" \n", 1, "holds no sentence"),
+    "empty": ("more.txt", b" \n", 1, "contains no sentences"),
     "Latin-1": ("more.txt", "Ménière".encode("latin-1"), 1, "UTF-8"),
     "not JSON": ("more.jsonl", b"TP53 fell.\n", 1, "not a JSON object"),
-    "of no format": ("more.docx", b"PK", 2, "cannot tell the format"),
+    "of no format": ("more.docx", b"PK", 2, "cannot determine the file format"),
 }
 
 
@@ -421,7 +421,7 @@ def test_a_target_with_labels_of_its_own_is_refused_before_pretraining(
     monkeypatch.setattr(SourcePretrainedMethod, "fit", fit)
     for name in ("d-shift", "metaner-zero"):
         answer = call("evaluate", "--method", name, *SOURCES, "--target", OWN / "cellline")
-        refused(answer, 1, f"{name} uses the base as it is", "Disease, Drug", "CellLine")
+        refused(answer, 1, f"{name} uses the base unchanged", "Disease, Drug", "CellLine")
 
 
 @pytest.mark.parametrize(

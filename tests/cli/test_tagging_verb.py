@@ -260,7 +260,7 @@ def test_control_characters_and_other_scripts_come_back_as_they_were(
 
 @pytest.mark.parametrize("text", ["", " \n\t\r\n ", "HeLa\0cells"])
 def test_no_text_is_said(call: Call, eager_model: Path, text: str) -> None:
-    refused(call("tag", eager_model, stdin=text), 1, "a NUL" if text.strip() else "no sentence")
+    refused(call("tag", eager_model, stdin=text), 1, "NUL character" if text.strip() else "no sentences")
 
 
 def test_an_empty_text_among_others(call: Call, eager_model: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_line_of_jsonl_beyond_the_limit(
     file.write_text('{"text": "HeLa."}\n' + json.dumps({"text": "x " * 10_000}) + "\n")
     answer = call("tag", eager_model, file)
     assert answer.code == 1
-    assert f"{file}:2: a line of more than" in answer.err
+    assert f"{file}:2: the line is longer than" in answer.err
     assert [d["text"] for d in answer.records()] == ["HeLa."]
 
 

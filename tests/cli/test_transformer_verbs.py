@@ -98,7 +98,7 @@ def test_what_is_refused_before_any_work(
     monkeypatch.chdir(tmp_path)
     answer = call(*arguments)
     assert answer.code in (1, 2)
-    assert said.replace("here", "not on this machine") in answer.err
+    assert said.replace("here", "not available on this machine") in answer.err
     assert "Traceback" not in answer.err
     assert list(tmp_path.iterdir()) == []
 

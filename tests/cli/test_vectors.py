@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
     "missing": (("none.txt", "-o", "v.safetensors"), 1, "none.txt"),
     "unknown ending": (("t.pdf", "-o", "v.safetensors"), 2, ".txt, .gz, .xz"),
     "empty": (("empty.txt", "-o", "v.safetensors"), 1, "no sentence"),
-    "damaged": (("cut.xz", "-o", "v.safetensors"), 1, "damaged or cut off"),
+    "damaged": (("cut.xz", "-o", "v.safetensors"), 1, "damaged or truncated"),
     "not UTF-8": (("latin.txt", "-o", "v.safetensors"), 1, "latin.txt:1: not valid UTF-8"),
     "rare": (("rare.txt", "-o", "v.safetensors"), 1, "--least"),
 }

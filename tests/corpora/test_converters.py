@@ -345,7 +345,9 @@ def test_a_folder_of_raw_files(tmp_path: Path) -> None:
 def test_raw_files_of_a_known_corpus_are_held_to_its_checksum(tmp_path: Path) -> None:
     raw = tmp_path / "clone/data/s800"
     raw.mkdir(parents=True)
-    with pytest.raises(RawFilesMissing, match=r"(?s)no train\.tsv here.*train\.tsv, devel\.tsv"):
+    with pytest.raises(
+        RawFilesMissing, match=r"(?s)contains no train\.tsv.*train\.tsv, devel\.tsv"
+    ):
         convert_folder("s800", tmp_path / "clone", Fetcher(tmp_path / "data"))
     for name in ("train.tsv", "devel.tsv", "test.tsv"):
         (raw / name).write_text("yeast\tB\n\n")

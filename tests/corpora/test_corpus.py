@@ -37,7 +37,7 @@ def test_what_a_folder_gives(folder: Path) -> None:
         ("We saw it.", 0, ("O", "O", "O", "O")),
         ("p53 fell.", 11, ("B-Gene", "O", "O")),
     ]
-    with pytest.raises(CorpusIncomplete, match=r"no dev split here \(found: train, test\)"):
+    with pytest.raises(CorpusIncomplete, match=r"the dev split is missing \(found: train, test\)"):
         corpus.split("dev")
 
 

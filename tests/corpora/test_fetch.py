@@ -302,7 +302,7 @@ def test_raw_files_that_cannot_be_read(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
     server.files["raw/dev.tsv"] = b"<html>\n<p>not here</p> any more\n"
-    with pytest.raises(RawFileUnusable, match=r"(?s)raw/dev-dev\.tsv:1: .*remove it"):
+    with pytest.raises(RawFileUnusable, match=r"(?s)raw/dev-dev\.tsv:1: .*delete it"):
         fetcher().fetch(published)
     # They are there to be looked at, and nothing is in place.
     assert listing(tmp_path / "data") == [

@@ -1,10 +1,9 @@
-"""Documents in parts: the file is that of the whole, and no line is too long without a word."""
+"""Tests of documents in chunks, and of limits for lines and sentences."""
 
 from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,15 +29,15 @@ from adaptner.types import Document, Entity
 AWKWARD = 'Quotes " and \\ and\ttabs\r\n, \x07\x1f, µ, 漢字, 🧬, \u2028. '
 
 
-# --- written ----------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------------
 
 
-def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
+def test_document_written_in_chunks_equals_the_whole_document(tmp_path: Path) -> None:
     pieces = [AWKWARD, "HeLa " * 3, "", "the end"]
     text = "".join(pieces)
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
     entity = Entity(0, 4, "Cell", 0.5)
-    parts = [
+    chunks = [
         DocumentChunk(
             Document(piece, (entity,) if len(piece) > 4 else (), "PMID 1"),
             start,
@@ -48,7 +47,7 @@ def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
     ]
     whole = Document(text, tuple(entity.shifted(s) for s in (0, starts[1], starts[3])), "PMID 1")
     JsonLinesFormat().write_chunks(
-        [DocumentChunk(Document("Before.")), *parts, DocumentChunk(Document("After."))],
+        [DocumentChunk(Document("Before.")), *chunks, DocumentChunk(Document("After."))],
         tmp_path / "a.jsonl",
     )
     JsonLinesFormat().write([Document("Before."), whole, Document("After.")], tmp_path / "b.jsonl")
@@ -56,67 +55,67 @@ def test_a_line_written_in_parts_is_that_of_the_whole(tmp_path: Path) -> None:
     assert list(formats.read(tmp_path / "a.jsonl"))[1] == whole
 
 
-def test_nothing_is_there_if_a_part_fails(tmp_path: Path) -> None:
-    def parts():
-        yield DocumentChunk(Document("Half of it. "), last=False)
+def test_exception_while_writing_chunks_leaves_no_file(tmp_path: Path) -> None:
+    def chunks():
+        yield DocumentChunk(Document("First chunk. "), last=False)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        JsonLinesFormat().write_chunks(parts(), tmp_path / "a.jsonl")
+        JsonLinesFormat().write_chunks(chunks(), tmp_path / "a.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
-# --- made -------------------------------------------------------------------------------------------
+# --- splitting -------------------------------------------------------------------------------------------
 
 
-def test_a_tokenised_document_stays_whole() -> None:
+def test_pretokenised_document_is_one_chunk() -> None:
     text = "word. " * CHUNK_CHARACTERS
-    spans = tuple((at, at + 5) for at in range(0, len(text), 6))
+    spans = tuple((start, start + 5) for start in range(0, len(text), 6))
     assert list(split_document(Document(text, token_spans=spans))) == [
         DocumentChunk(Document(text, token_spans=spans))
     ]
 
 
-def test_chunks_are_bounded_by_characters_and_by_documents() -> None:
+def test_groups_are_bounded_in_characters_and_documents() -> None:
     many = [DocumentChunk(Document("")) for _ in range(5000)]
     assert max(map(len, group_chunks(many))) <= 1000
     long = list(split_document(Document("A sentence of six words or so. " * 40_000)))
-    chunks = list(group_chunks(long))
-    assert [part for chunk in chunks for part in chunk] == long
-    assert max(sum(len(p.document.text) for p in chunk) for chunk in chunks) < 2 * GROUP_CHARACTERS
+    groups = list(group_chunks(long))
+    assert [chunk for group in groups for chunk in group] == long
+    assert max(sum(len(c.document.text) for c in group) for group in groups) < 2 * GROUP_CHARACTERS
 
 
-# --- read -------------------------------------------------------------------------------------------
+# --- reading -------------------------------------------------------------------------------------------
 
 
-def test_the_parts_of_a_text_file_are_the_file(tmp_path: Path) -> None:
+def test_chunks_of_a_text_file_are_its_content(tmp_path: Path) -> None:
     text = "  " + (AWKWARD + "A sentence. Another one.\n") * 10_000
     file = tmp_path / "a.txt"
     file.write_bytes(text.encode())
-    parts = list(PlainTextFormat().read_chunks(file))
-    assert len(parts) > 5
-    assert "".join(part.document.text for part in parts) == text
-    at = 0
-    for part in parts:
-        assert part.start == at
-        at += len(part.document.text)
-    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+    chunks = list(PlainTextFormat().read_chunks(file))
+    assert len(chunks) > 5
+    assert "".join(chunk.document.text for chunk in chunks) == text
+    start = 0
+    for chunk in chunks:
+        assert chunk.start == start
+        start += len(chunk.document.text)
+    assert [chunk.last for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
     assert list(formats.read(file)) == [Document(text)]
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200))
-def test_pieces_of_lines_are_the_bytes(text: str) -> None:
+def test_line_blocks_cover_the_file_and_do_not_split_characters(text: str) -> None:
     raw = text.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_PIECE", 7)
-        pieces = list(lines.line_pieces(io.BytesIO(raw)))
-    assert b"".join(piece for _, _, piece in pieces) == raw
-    for _, _, piece in pieces:
-        piece.decode()  # no character is parted
-    line, before = 1, 0
-    for number, offset, piece in pieces:
-        assert (number, offset) == (line, before)
-        line, before = (line + 1, 0) if piece.endswith(b"\n") else (line, before + len(piece))
+        patch.setattr(lines, "_BLOCK_BYTES", 7)
+        blocks = list(lines.line_blocks(io.BytesIO(raw)))
+    assert b"".join(block for _, _, block in blocks) == raw
+    for _, _, block in blocks:
+        block.decode()  # raises if a character is split
+    line, size = 1, 0
+    for number, offset, block in blocks:
+        assert (number, offset) == (line, size)
+        line, size = (line + 1, 0) if block.endswith(b"\n") else (line, size + len(block))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ def test_pieces_of_lines_are_the_bytes(text: str) -> None:
         (b" \n" * 100_000, EmptyFile, None),
     ],
 )
-def test_a_fault_deep_in_a_long_line_has_its_place_and_no_part_comes(
+def test_error_deep_in_a_long_line_is_located_and_no_chunk_is_read(
     tmp_path: Path, content: bytes, error: type[AdaptnerError], position: int | None
 ) -> None:
     file = tmp_path / "a.txt"
@@ -141,7 +140,7 @@ def test_a_fault_deep_in_a_long_line_has_its_place_and_no_part_comes(
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.conll"])
-def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
+def test_line_too_long_is_reported_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     for module in (lines, conll):
@@ -155,7 +154,7 @@ def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
     problems: list[AdaptnerError] = []
     documents = [
         p.document.text
-        for p in formats.find_format(file).read_with_lines(file, problems=problems.append)
+        for p in formats.find_format(file).read_with_lines(file, on_problem=problems.append)
     ]
     assert len(documents) == 3
     (problem,) = problems
@@ -164,7 +163,7 @@ def test_a_line_too_long_is_refused_with_its_number_and_the_rest_is_read(
     assert ".txt" in str(problem)
 
 
-def test_a_conll_file_without_blank_lines_is_refused(
+def test_conll_sentence_too_long_is_reported_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conll, "MAX_SENTENCE_TOKENS", 100)
@@ -173,16 +172,10 @@ def test_a_conll_file_without_blank_lines_is_refused(
     problems: list[AdaptnerError] = []
     documents = [
         p.document
-        for p in formats.find_format(file).read_with_lines(file, problems=problems.append)
+        for p in formats.find_format(file).read_with_lines(file, on_problem=problems.append)
     ]
     assert [len(d.token_spans or ()) for d in documents] == [1, 100]
     (problem,) = problems
     assert isinstance(problem, SentenceTooLong)
     assert problem.line == 3
     assert "blank lines" in str(problem)
-
-
-def test_a_part_can_be_replaced() -> None:
-    """Parts are values: what is tagged is a new one."""
-    part = DocumentChunk(Document("HeLa."))
-    assert replace(part, document=Document("HeLa.", (Entity(0, 4, "Cell"),))) != part

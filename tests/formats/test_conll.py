@@ -1,4 +1,4 @@
-"""CoNLL: every scheme reads the same, every fault has its line, nothing is half-written."""
+"""Tests of the CoNLL format: round trips in every scheme, located errors, atomic writes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ TOKEN = st.text(st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=1,
 def tagged(draw: st.DrawFn) -> Sentence:
     tokens = draw(st.lists(TOKEN, min_size=1, max_size=8))
     tags: list[str] = []
-    before = ""
+    previous_label = ""
     for _ in tokens:
         label = draw(st.sampled_from(["", "", "Gene", "cell-line"]))
-        goes_on = bool(label) and label == before and draw(st.booleans())
-        tags.append("O" if not label else f"I-{label}" if goes_on else f"B-{label}")
-        before = label
+        continues = bool(label) and label == previous_label and draw(st.booleans())
+        tags.append("O" if not label else f"I-{label}" if continues else f"B-{label}")
+        previous_label = label
     return Sentence.from_tokens(tokens, tags)
 
 
@@ -67,25 +67,25 @@ def file(tmp_path: Path) -> Path:
 
 @in_one_folder
 @given(st.lists(tagged(), min_size=1, max_size=5), st.sampled_from(Scheme))
-def test_every_scheme_reads_back(file: Path, sentences: list[Sentence], scheme: Scheme) -> None:
+def test_round_trip_in_every_scheme(file: Path, sentences: list[Sentence], scheme: Scheme) -> None:
     documents = [document_of(s) for s in sentences]
-    heard: list[TagRepair] = []
+    reported: list[TagRepair] = []
     ConllFormat().write(documents, file, scheme)
-    assert list(ConllFormat().read(file, lambda line, r: heard.append(r))) == documents
-    assert heard == []
+    assert list(ConllFormat().read(file, lambda line, r: reported.append(r))) == documents
+    assert reported == []
 
 
 @in_one_folder
 @given(st.lists(tagged(), min_size=1, max_size=5))
-def test_by_way_of_jsonl(file: Path, sentences: list[Sentence]) -> None:
+def test_round_trip_through_jsonl(file: Path, sentences: list[Sentence]) -> None:
     formats.write([document_of(s) for s in sentences], file)
-    there, back = file.with_suffix(".jsonl"), file.with_name("back.conll")
-    formats.write(formats.read(file), there)
-    formats.write(formats.read(there), back)
+    jsonl, back = file.with_suffix(".jsonl"), file.with_name("back.conll")
+    formats.write(formats.read(file), jsonl)
+    formats.write(formats.read(jsonl), back)
     assert back.read_bytes() == file.read_bytes()
 
 
-def test_columns_by_tab_or_space_and_document_marks(file: Path) -> None:
+def test_columns_are_separated_by_tabs_or_spaces_and_docstart_lines_skipped(file: Path) -> None:
     content = (
         "-DOCSTART- -X- O O\n\nThe DT  B-NP O\n# NN I-NP I-X\n\n\n -DOCSTART-x N N O\nend E E O"
     )
@@ -94,11 +94,11 @@ def test_columns_by_tab_or_space_and_document_marks(file: Path) -> None:
         (("The", "#"), ("O", "B-X")),
         (("-DOCSTART-x", "end"), ("O", "O")),
     ]
-    # A document mark ends a sentence even without a blank line.
+    # -DOCSTART- ends a sentence even without a blank line.
     assert len(read(file, "a\tO\n-DOCSTART-\nb\tO\n")) == 2
 
 
-def test_token_with_a_space_in_a_tabbed_file(file: Path) -> None:
+def test_token_with_a_space_is_read_from_tabs_but_not_written(file: Path) -> None:
     (document,) = read(file, "1 1/2\tO\ncups\tB-X \t\n")
     assert tokens_and_tags([document]) == [(("1 1/2", "cups"), ("O", "B-X"))]
     with pytest.raises(EntityNotRepresentable, match="1 1/2"):
@@ -106,18 +106,18 @@ def test_token_with_a_space_in_a_tabbed_file(file: Path) -> None:
     assert not file.with_name("out.conll").exists()
 
 
-def test_repairs_are_reported_with_their_lines(file: Path) -> None:
+def test_repairs_are_reported_with_lines(file: Path) -> None:
     file.write_text("a O\nb I-X\n\nc B-X\nd I-Y\n")
-    heard: list[tuple[int, TagRepair]] = []
-    documents = list(formats.read(file, report=lambda line, r: heard.append((line, r))))
+    reported: list[tuple[int, TagRepair]] = []
+    documents = list(formats.read(file, on_repair=lambda line, r: reported.append((line, r))))
     assert [tags for _, tags in tokens_and_tags(documents)] == [("O", "B-X"), ("B-X", "B-Y")]
-    assert [(line, r.found, r.corrected) for line, r in heard] == [
+    assert [(line, r.found, r.corrected) for line, r in reported] == [
         (2, "I-X", "B-X"),
         (5, "I-Y", "B-Y"),
     ]
 
 
-def test_plain_tags(file: Path) -> None:
+def test_tags_without_label_get_the_default_label(file: Path) -> None:
     (document,) = read(file, "a B\nb I\nc O\n")
     assert document.entities == (Entity(0, 3, "ENTITY"),)
 
@@ -137,7 +137,9 @@ def test_plain_tags(file: Path) -> None:
         ("a S-X\n\nb B-X\nc O\n", MixedSchemes, None),
     ],
 )
-def test_faults(file: Path, content: str, error: type[AdaptnerError], line: int | None) -> None:
+def test_error_names_file_and_line(
+    file: Path, content: str, error: type[AdaptnerError], line: int | None
+) -> None:
     with pytest.raises(error) as caught:
         read(file, content)
     assert caught.value.file == str(file)
@@ -147,17 +149,17 @@ def test_faults(file: Path, content: str, error: type[AdaptnerError], line: int 
         assert "B-X at line 3" in str(caught.value)
 
 
-def test_all_faults_are_heard_and_the_rest_is_read(file: Path) -> None:
+def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
     file.write_bytes(b"a O\n\nb Q\nc\n\nd O\ne\xff O\n\nf O\n")
-    heard: list[AdaptnerError] = []
+    reported: list[AdaptnerError] = []
     documents = [
-        p.document.text for p in ConllFormat().read_with_lines(file, problems=heard.append)
+        p.document.text for p in ConllFormat().read_with_lines(file, on_problem=reported.append)
     ]
     assert documents == ["a", "f"]
-    assert [e.line for e in heard] == [3, 4, 7]
+    assert [e.line for e in reported] == [3, 4, 7]
 
 
-def test_untokenised_documents_are_split_and_tokenised(file: Path) -> None:
+def test_untokenised_document_is_written_as_tokenised_sentences(file: Path) -> None:
     formats.write([Document("TP53 fell. IL-2 rose.", (Entity(11, 15, "Gene"),))], file)
     assert file.read_text() == (
         "TP53\tO\nfell\tO\n.\tO\n\nIL\tB-Gene\n-\tI-Gene\n2\tI-Gene\nrose\tO\n.\tO\n\n"
@@ -174,20 +176,22 @@ def test_untokenised_documents_are_split_and_tokenised(file: Path) -> None:
         (Document("a\u00a0b", token_spans=((0, 3),)), EntityNotRepresentable),
     ],
 )
-def test_unwritable(file: Path, document: Document, error: type[AdaptnerError]) -> None:
+def test_unwritable_document_raises_and_leaves_no_file(
+    file: Path, document: Document, error: type[AdaptnerError]
+) -> None:
     with pytest.raises(error):
         formats.write([Document("fine"), document], file)
     assert list(file.parent.iterdir()) == []
 
 
-def test_a_very_long_sentence(file: Path) -> None:
+def test_sentence_of_100000_tokens_is_read(file: Path) -> None:
     (document,) = read(file, "w\tO\n" * 100_000)
     assert document.token_spans is not None
     assert len(document.token_spans) == 100_000
 
 
-def test_streams(file: Path) -> None:
-    """A fault at the end is met only after the documents before it."""
+def test_documents_are_read_lazily(file: Path) -> None:
+    """An error at the end is raised after the documents before it."""
     file.write_text("a O\n\n" * 1000 + "b\n")
     documents = formats.read(file)
     assert [next(documents).text for _ in range(1000)] == ["a"] * 1000

@@ -1,4 +1,4 @@
-"""JSON Lines: what is written is read back, what is wrong is named."""
+"""Tests of the JSON Lines format: round trips and located errors."""
 
 from __future__ import annotations
 
@@ -41,22 +41,24 @@ def file(tmp_path: Path) -> Path:
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(documents(), min_size=1, max_size=4))
-def test_there_and_back(file: Path, given_documents: list[Document]) -> None:
+def test_round_trip(file: Path, given_documents: list[Document]) -> None:
     formats.write(given_documents, file)
     assert list(formats.read(file)) == given_documents
-    once = file.read_bytes()
-    formats.write(formats.read(file), file)  # the target may be the source
-    assert file.read_bytes() == once
+    content = file.read_bytes()
+    formats.write(formats.read(file), file)  # The target may be the source.
+    assert file.read_bytes() == content
 
 
-def test_optional_and_foreign_keys(file: Path) -> None:
+def test_optional_keys_are_read_and_unknown_keys_ignored(file: Path) -> None:
     file.write_text('{"text": "a", "meta": {"x": 1}, "id": 7}\n\n{"text": "b", "entities": []}\n')
     assert list(formats.read(file)) == [Document("a", id="7"), Document("b")]
 
 
 def test_offsets_are_code_points(file: Path) -> None:
     line = {"text": "🧬 TP53", "entities": [{"start": 2, "end": 6, "label": "G", "score": 1}]}
-    file.write_text(json.dumps(line))  # as \\ud83e\\uddec: a whole pair is one character
+    file.write_text(
+        json.dumps(line)
+    )  # written as \\ud83e\\uddec; a surrogate pair is one character
     (document,) = formats.read(file)
     assert document.entities[0].text_in(document.text) == "TP53"
     assert document.entities[0].score == 1.0
@@ -78,11 +80,11 @@ def test_offsets_are_code_points(file: Path) -> None:
         ('{"text": "ab", "token_spans": [[0, 2], [1, 2]]}', "token_spans"),
         ('{"text": "ab", "token_spans": [[0, 3]]}', "token_spans"),
         ('{"text": "ab", "token_spans": "ab"}', "token_spans"),
-        ("[" * 100_000, "beyond all measure"),
-        ('{"text": "a", "n": ' + "9" * 5000 + "}", "beyond all measure"),
+        ("[" * 100_000, "nesting too deep"),
+        ('{"text": "a", "n": ' + "9" * 5000 + "}", "number is too long"),
     ],
 )
-def test_bad_lines(file: Path, line: str, reason: str) -> None:
+def test_invalid_line_raises_with_its_number(file: Path, line: str, reason: str) -> None:
     file.write_text('{"text": "fine"}\n' + line + "\n")
     with pytest.raises(BadJson) as caught:
         list(formats.read(file))
@@ -94,9 +96,9 @@ def test_bad_lines(file: Path, line: str, reason: str) -> None:
     ("entity", "reason"),
     [
         ('{"start": 0, "end": 1}', '"label" is missing'),
-        ('{"start": 0, "end": 9, "label": "G"}', "0-9 is not a stretch"),
-        ('{"start": 2, "end": 2, "label": "G"}', "not a stretch"),
-        ('{"start": -1, "end": 2, "label": "G"}', "not a stretch"),
+        ('{"start": 0, "end": 9, "label": "G"}', "0-9 is not inside the text"),
+        ('{"start": 2, "end": 2, "label": "G"}', "not inside the text"),
+        ('{"start": -1, "end": 2, "label": "G"}', "not inside the text"),
         ('{"start": "0", "end": 2, "label": "G"}', "whole numbers"),
         ('{"start": 0.0, "end": 2, "label": "G"}', "whole numbers"),
         ('{"start": true, "end": 2, "label": "G"}', "whole numbers"),
@@ -106,7 +108,7 @@ def test_bad_lines(file: Path, line: str, reason: str) -> None:
         ("[0, 2, 3]", "it is a list"),
     ],
 )
-def test_bad_entities(file: Path, entity: str, reason: str) -> None:
+def test_invalid_entity_raises_with_line_and_number(file: Path, entity: str, reason: str) -> None:
     file.write_text('{"text": "TP53", "entities": [' + entity + "]}")
     with pytest.raises(BadEntity) as caught:
         list(formats.read(file))
@@ -114,15 +116,17 @@ def test_bad_entities(file: Path, entity: str, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-def test_all_faults_are_heard(file: Path) -> None:
+def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
     bad = '{"text": "a", "entities": [{}, {"start": 0, "end": 1, "label": "G"}, 3]}'
     file.write_text(f'oops\n{bad}\n{{"text": "fine"}}\n')
-    heard: list[AdaptnerError] = []
-    assert [p.line for p in JsonLinesFormat().read_with_lines(file, problems=heard.append)] == [3]
-    assert [(type(e), e.line) for e in heard] == [(BadJson, 1), (BadEntity, 2), (BadEntity, 2)]
+    reported: list[AdaptnerError] = []
+    assert [
+        p.line for p in JsonLinesFormat().read_with_lines(file, on_problem=reported.append)
+    ] == [3]
+    assert [(type(e), e.line) for e in reported] == [(BadJson, 1), (BadEntity, 2), (BadEntity, 2)]
 
 
-def test_a_failing_source_leaves_no_file(file: Path) -> None:
+def test_exception_while_writing_leaves_no_file(file: Path) -> None:
     def failing():  # type: ignore[no-untyped-def]
         yield Document("a")
         raise BadJson(reason="on purpose")

@@ -1,9 +1,9 @@
-"""A text in stretches: nothing is lost, and the sentences are those of the whole."""
+"""Tests that chunks lose no text and have the sentences of the whole text."""
 
 from __future__ import annotations
 
 import random
-from itertools import chain, islice
+from itertools import islice, repeat
 
 import pytest
 from hypothesis import given, settings
@@ -23,22 +23,24 @@ from adaptner.text.sentences import split_sentences
 def cut(text: str) -> list[str]:
     found = list(split_into_chunks(text_blocks(text)))
     assert [last for _, last in found] == [False] * (len(found) - 1) + [True]
-    return [stretch for stretch, _ in found]
+    return [chunk for chunk, _ in found]
 
 
-def sentences_in(pieces: list[str]) -> list[tuple[int, int]]:
-    found, start = [], 0
-    for piece in pieces:
-        found += [(start + a, start + b) for a, b in split_sentences(piece)]
-        start += len(piece)
-    return found
+def sentence_spans(chunks: list[str]) -> list[tuple[int, int]]:
+    spans, start = [], 0
+    for chunk in chunks:
+        spans += [(start + a, start + b) for a, b in split_sentences(chunk)]
+        start += len(chunk)
+    return spans
 
 
 def prose(characters: int, seed: int = 0) -> str:
-    """Sentences of all kinds of corpora, with brackets, abbreviations, numbers and blank lines."""
+    """Sentences from several corpora, with brackets, abbreviations, numbers, and blank lines."""
     rng = random.Random(seed)
-    known = [s.text for n in ("disease", "drug", "gene") for s in bundled_corpus(n).split("train")]
-    odd = [
+    ordinary = [
+        s.text for n in ("disease", "drug", "gene") for s in bundled_corpus(n).split("train")
+    ]
+    unusual = [
         "See Fig. 3 (cf. Smith et al. 2001. A note.) for it.",
         "1. Introduction",
         "(a. B) c.",
@@ -47,65 +49,63 @@ def prose(characters: int, seed: int = 0) -> str:
     pieces: list[str] = []
     size = 0
     while size < characters:
-        pieces.append(rng.choice(known if rng.random() < 0.9 else odd))
+        pieces.append(rng.choice(ordinary if rng.random() < 0.9 else unusual))
         pieces.append(rng.choice([" ", " ", "\n", "\n\n", "  \n \n", ""]))
         size += len(pieces[-2]) + len(pieces[-1])
     return "".join(pieces)
 
 
-def test_a_short_text_is_one_stretch() -> None:
+def test_short_text_is_one_chunk() -> None:
     assert cut("") == [""]
     assert cut("  One. Two.\n") == ["  One. Two.\n"]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_prose_has_the_sentences_of_the_whole(seed: int) -> None:
+def test_chunks_of_prose_have_the_sentences_of_the_whole_text(seed: int) -> None:
     text = prose(5 * CHUNK_CHARACTERS, seed)
-    pieces = cut(text)
-    assert "".join(pieces) == text
-    assert len(pieces) >= 5
-    assert all(len(piece) < 1.2 * CHUNK_CHARACTERS for piece in pieces)
-    assert sentences_in(pieces) == split_sentences(text)
+    chunks = cut(text)
+    assert "".join(chunks) == text
+    assert len(chunks) >= 5
+    assert all(len(chunk) < 1.2 * CHUNK_CHARACTERS for chunk in chunks)
+    assert sentence_spans(chunks) == split_sentences(text)
 
 
 @pytest.mark.parametrize("size", [1, 7, 65_536, 10**6])
-def test_how_the_blocks_come_does_not_matter(size: int) -> None:
+def test_blocks_of_any_size_lose_no_text(size: int) -> None:
     text = prose(3 * CHUNK_CHARACTERS)
-    blocks = (text[at : at + size] for at in range(0, len(text), size))
-    assert "".join(stretch for stretch, _ in split_into_chunks(blocks)) == text
+    blocks = (text[start : start + size] for start in range(0, len(text), size))
+    assert "".join(chunk for chunk, _ in split_into_chunks(blocks)) == text
 
 
-def test_a_text_without_a_sentence_end_is_cut_between_words() -> None:
+def test_text_without_sentence_ends_is_cut_between_words() -> None:
     text = "word " * 200_000
-    pieces = cut(text)
-    assert "".join(pieces) == text
-    assert all(len(piece) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS for piece in pieces)
-    assert all(piece.endswith("word ") for piece in pieces if piece)
+    chunks = cut(text)
+    assert "".join(chunks) == text
+    assert all(len(chunk) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS for chunk in chunks)
+    assert all(chunk.endswith("word ") for chunk in chunks if chunk)
 
 
 @pytest.mark.parametrize("character", ["x", ".", "(", "\n", "漢", "\U0001f9ec", "\u0301"])
-def test_a_million_of_one_character(character: str) -> None:
+def test_a_million_repetitions_of_one_character_are_cut(character: str) -> None:
     text = character * 1_000_000
-    pieces = cut(text)
-    assert "".join(pieces) == text
-    assert max(map(len, pieces)) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
+    chunks = cut(text)
+    assert "".join(chunks) == text
+    assert max(map(len, chunks)) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
 
 
-def test_an_endless_stream_is_never_held() -> None:
-    """Neither prose without end nor a line without end."""
-    for block in ("A sentence. " * 100, "x" * 1000):
-        endless = chain.from_iterable([block] for _ in iter(int, 1))
-        for stretch, last in islice(split_into_chunks(endless), 20):
-            assert len(stretch) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
-            assert not last
+@pytest.mark.parametrize("block", ["A sentence. " * 100, "x" * 1000])
+def test_chunks_of_an_endless_stream_are_bounded(block: str) -> None:
+    for chunk, last in islice(split_into_chunks(repeat(block)), 20):
+        assert len(chunk) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
+        assert not last
 
 
 @given(st.text("aB.(!?) \n[]1,", max_size=3000))
 @settings(max_examples=200)
-def test_no_text_loses_a_character(text: str) -> None:
+def test_no_character_of_any_text_is_lost(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK_CHARACTERS", 60)
         patch.setattr(module, "MAX_CHUNK_CHARACTERS", 150)
-        patch.setattr(module, "_LOOKED_AT", 50)
-        patch.setattr(module, "_SURE", 5)
+        patch.setattr(module, "_SEARCHED_CHARACTERS", 50)
+        patch.setattr(module, "_UNCERTAIN_CHARACTERS", 5)
         assert "".join(cut(text)) == text

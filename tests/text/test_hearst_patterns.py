@@ -1,4 +1,4 @@
-"""What a sentence calls by which name."""
+"""Tests of the patterns that find instances of names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from adaptner.text.hearst_patterns import InstanceCounts, find_compounds, find_i
         (
             "chronic diseases such as asthma , gout and breast cancer are common .",
             {
-                (name, said)
+                (name, instance)
                 for name in ("disease", "chronic disease")
-                for said in ("asthma", "gout", "breast cancer")
+                for instance in ("asthma", "gout", "breast cancer")
             },
         ),
         (
@@ -24,7 +24,7 @@ from adaptner.text.hearst_patterns import InstanceCounts, find_compounds, find_i
         ),
         (
             "we kept rats , mice and other rodents in cages",
-            {("rodent", "mice")},  # "we kept rats": nothing parts the verb from the rats
+            {("rodent", "mice")},  # no comma separates "rats" from the verb
         ),
         (
             "in 2010 , rats , mice and other small rodents",
@@ -32,14 +32,14 @@ from adaptner.text.hearst_patterns import InstanceCounts, find_compounds, find_i
         ),
         (
             "some cytokines ( e . g . , il - 6 and tnf ) rose ( fig . 2 )",
-            {("cytokine", "il - 6"), ("cytokine", "tnf")},  # "some" ends the name
+            {("cytokine", "il - 6"), ("cytokine", "tnf")},  # "some" is not part of the name
         ),
         ("such as this", set()),
-        ("a cell such as 12 , x", set()),  # no letter in it, or too short
+        ("a cell such as 12 , x", set()),  # without a letter, or too short
         ("no name here at all", set()),
     ],
 )
-def test_pairs_of_a_sentence(sentence: str, pairs: set[tuple[str, str]]) -> None:
+def test_find_instances(sentence: str, pairs: set[tuple[str, str]]) -> None:
     assert set(find_instances(sentence.split())) == pairs
 
 
@@ -47,16 +47,16 @@ def test_pairs_of_a_sentence(sentence: str, pairs: set[tuple[str, str]]) -> None
     ("sentence", "pairs"),
     [
         ("the BRCA1 gene and p53 proteins", {("gene", "brca1"), ("protein", "p53")}),
-        ("HeLa cells , the BRCA1 - like gene", {("cell", "hela")}),  # the dash is no name
-        ("The gene BRCA1 and Many genes", set()),  # a capital in front says little
+        ("HeLa cells , the BRCA1 - like gene", {("cell", "hela")}),  # the hyphen is not a name
+        ("The gene BRCA1 and Many genes", set()),  # a capital first letter does not suffice
         ("in 2010 cells", set()),
     ],
 )
-def test_what_stands_before_a_name(sentence: str, pairs: set[tuple[str, str]]) -> None:
+def test_find_compounds(sentence: str, pairs: set[tuple[str, str]]) -> None:
     assert set(find_compounds(sentence.split())) == pairs
 
 
-def test_counts_are_of_lower_cased_words() -> None:
+def test_counts_ignore_case() -> None:
     text = ["Diseases such as Asthma .", "DISEASES such as asthma and Gout .", "a BRCA1 gene"]
     found = InstanceCounts.of(text)
     assert found.named["disease"] == {"asthma": 2, "gout": 1}

@@ -1,4 +1,4 @@
-"""Labels as words, and names in one form."""
+"""Tests of the words of labels and of the normal form of names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adaptner.text.label_names import label_words, normalise_name, singular
         ("", []),
     ],
 )
-def test_the_words_of_a_label(label: str, words: list[str]) -> None:
+def test_label_words(label: str, words: list[str]) -> None:
     assert label_words(label) == words
 
 
@@ -36,7 +36,7 @@ def test_the_words_of_a_label(label: str, words: list[str]) -> None:
         ("species", "species"),
         ("bodies", "body"),
         ("masses", "mass"),
-        ("viruses", "viruse"),  # wrong, but the same on both sides of a look-up
+        ("viruses", "viruse"),  # wrong, but both sides of a look-up agree
         ("virus", "virus"),
         ("analysis", "analysis"),
         ("gas", "gas"),
@@ -46,6 +46,6 @@ def test_singular(many: str, one: str) -> None:
     assert singular(many) == one
 
 
-def test_a_name_is_its_words_with_the_last_in_the_singular() -> None:
+def test_normalise_name_lower_cases_and_makes_the_last_word_singular() -> None:
     assert normalise_name(["Cell", "Lines"]) == "cell line"
     assert normalise_name(["diseases"]) == normalise_name(["Disease"]) == "disease"

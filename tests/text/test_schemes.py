@@ -1,4 +1,4 @@
-"""Tag schemes: detection, conversion and repair."""
+"""Tests of tag schemes: detection, conversion, and repair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adaptner.text.schemes import Scheme, TagRepair, detect_scheme, from_bio, re
 
 @st.composite
 def bio_tags(draw: st.DrawFn) -> list[str]:
-    """Well-formed BIO of two types, adjacent mentions included."""
+    """Valid BIO tags of two types, with adjacent mentions."""
     tags: list[str] = []
     for label, length in draw(
         st.lists(st.tuples(st.sampled_from(["", "X", "Y-z"]), st.integers(1, 3)), max_size=6)
@@ -37,7 +37,7 @@ ANY_TAGS = st.lists(st.sampled_from(["O", *(f"{p}-{x}" for p in "BIES" for x in 
         ("B-X I-X I-X O B-X", "I-X I-X I-X O I-X", "B-X I-X E-X O S-X"),
     ],
 )
-def test_conversions(bio: str, iob1: str, bioes: str) -> None:
+def test_tags_convert_from_and_to_bio(bio: str, iob1: str, bioes: str) -> None:
     for scheme, tags in ((Scheme.BIO, bio), (Scheme.IOB1, iob1), (Scheme.BIOES, bioes)):
         assert to_bio(tags.split(), scheme) == bio.split()
         assert from_bio(bio.split(), scheme) == tags.split()
@@ -46,14 +46,16 @@ def test_conversions(bio: str, iob1: str, bioes: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(bio_tags(), st.sampled_from(Scheme))
-def test_there_and_back(tags: list[str], scheme: Scheme) -> None:
+def test_conversion_from_bio_and_back_is_lossless(tags: list[str], scheme: Scheme) -> None:
     assert to_bio(from_bio(tags, scheme), scheme) == tags
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(bio_tags(), max_size=4), st.sampled_from(Scheme))
-def test_detected_scheme_reads_the_same(sequences: list[list[str]], scheme: Scheme) -> None:
-    """The name may be another where nothing tells, the mentions may not."""
+def test_detected_scheme_yields_the_same_mentions(
+    sequences: list[list[str]], scheme: Scheme
+) -> None:
+    """Several schemes may fit the tags, but the mentions are the same."""
     written = [from_bio(tags, scheme) for tags in sequences]
     found = detect_scheme(written)
     assert [to_bio(tags, found) for tags in written] == sequences
@@ -61,7 +63,7 @@ def test_detected_scheme_reads_the_same(sequences: list[list[str]], scheme: Sche
 
 @settings(max_examples=200, deadline=None)
 @given(ANY_TAGS)
-def test_repair_is_well_formed_and_says_what_it_did(tags: list[str]) -> None:
+def test_repaired_tags_are_valid_and_all_changes_are_returned(tags: list[str]) -> None:
     fixed, repairs = repair_tags(tags, Scheme.BIOES)
     assert repair_tags(fixed, Scheme.BIOES) == (fixed, [])
     changed = [i for i, (a, b) in enumerate(zip(tags, fixed, strict=True)) if a != b]
@@ -77,25 +79,25 @@ def test_repair_is_well_formed_and_says_what_it_did(tags: list[str]) -> None:
         (["O B-X I-X"], Scheme.BIO),
         (["O I-X B-X O"], Scheme.IOB1),
         (["O I-X I-X"], Scheme.IOB1),
-        (["O I-X", "B-X"], Scheme.BIO),  # BIO with a slip: IOB1 has no B after O
-        (["I-X B-Y"], Scheme.BIO),  # nor after another type
+        (["O I-X", "B-X"], Scheme.BIO),  # BIO with an error: IOB1 has no B after O
+        (["I-X B-Y"], Scheme.BIO),  # and none after another type
         (["S-X O", "B-X E-X"], Scheme.BIOES),
         (["O I-X E-X"], Scheme.BIOES),
         (["I O B"], Scheme.BIO),
     ],
 )
-def test_detect(sequences: list[str], expected: Scheme) -> None:
+def test_detect_scheme(sequences: list[str], expected: Scheme) -> None:
     assert detect_scheme(s.split() for s in sequences) is expected
 
 
-def test_mixed_schemes_name_their_evidence() -> None:
+def test_mixed_schemes_raise_with_the_tags_and_places() -> None:
     with pytest.raises(MixedSchemes, match=r"S-X at sentence 1 .*I-Y at sentence 3"):
         detect_scheme([["S-X"], ["O"], ["O", "B-Y", "I-Y"]])
     with pytest.raises(MixedSchemes, match="E-X among BIO tags"):
         to_bio(["B-X", "E-X"], Scheme.BIO)
 
 
-def test_repairs_of_bio_follow_conlleval() -> None:
+def test_bio_is_repaired_as_conlleval_reads_it() -> None:
     fixed, repairs = repair_tags(["O", "I-X", "I-X", "B-Y", "I-X", "O", "I-Y"], Scheme.BIO)
     assert fixed == ["O", "B-X", "I-X", "B-Y", "B-X", "O", "B-Y"]
     assert repairs == [
@@ -117,11 +119,11 @@ def test_repairs_of_bio_follow_conlleval() -> None:
         ("B-X E-Y", "S-X S-Y"),
     ],
 )
-def test_repairs_of_bioes(tags: str, fixed: str) -> None:
+def test_bioes_is_repaired(tags: str, fixed: str) -> None:
     assert repair_tags(tags.split(), Scheme.BIOES)[0] == fixed.split()
 
 
-def test_plain_tags_get_a_label_without_being_repaired() -> None:
+def test_tags_without_a_label_get_the_default_label() -> None:
     assert repair_tags(["O", "B", "I"], Scheme.BIO) == (["O", "B-ENTITY", "I-ENTITY"], [])
     assert to_bio(["S", "B", "E"], Scheme.BIOES, default_label="Gene") == [
         "B-Gene",
@@ -131,7 +133,7 @@ def test_plain_tags_get_a_label_without_being_repaired() -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "X", "b-X", "B_X", "B-", "U-X", "BX", "o", "-", "B X"])
-def test_unknown_tags_are_refused(tag: str) -> None:
+def test_unknown_tags_raise(tag: str) -> None:
     with pytest.raises(UnknownTag):
         to_bio([tag], Scheme.BIO)
     with pytest.raises(UnknownTag):

@@ -1,4 +1,4 @@
-"""Sentence splitting: where it cuts, where it must not, and that it stays linear."""
+"""Tests of the sentence splitter: where it cuts, where it must not, and its running time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from adaptner.text.sentences import split_sentences
 
 
-def parts(text: str, keep_whole: list[tuple[int, int]] | None = None) -> list[str]:
+def split(text: str, keep_whole: list[tuple[int, int]] | None = None) -> list[str]:
     return [text[a:b] for a, b in split_sentences(text, keep_whole or [])]
 
 
-# "|" marks where a cut belongs; the white space after it is part of the text.
+# "|" marks where a sentence ends; the white space after it is part of the text.
 @pytest.mark.parametrize(
-    "marked",
+    "text",
     [
         "We grew E. coli overnight.| It died.",
         "J. Smith and A. B. Jones found it.| They left.",
@@ -42,23 +42,23 @@ def parts(text: str, keep_whole: list[tuple[int, int]] | None = None) -> list[st
         "p = 0 . 05 was the level .| The end .",
     ],
 )
-def test_cuts(marked: str) -> None:
-    assert parts(marked.replace("|", "")) == [part.strip() for part in marked.split("|")]
+def test_sentences_end_at_the_bars(text: str) -> None:
+    assert split(text.replace("|", "")) == [sentence.strip() for sentence in text.split("|")]
 
 
-def test_nothing_in_nothing() -> None:
+def test_blank_text_has_no_sentences() -> None:
     assert split_sentences("") == []
     assert split_sentences(" \n\n \t") == []
 
 
 def test_entities_are_kept_whole() -> None:
     text = "It was St. Mary. Then\n\nmore. End."
-    assert parts(text) == ["It was St. Mary.", "Then", "more.", "End."]
+    assert split(text) == ["It was St. Mary.", "Then", "more.", "End."]
     whole = (text.index("Mary"), text.index("Then") + 4)
-    assert parts(text, [whole]) == ["It was St. Mary. Then", "more.", "End."]
-    assert parts(text, [(0, len(text)), whole]) == [text]
-    # A border between two sentences cuts neither of two entities that only touch it.
-    assert parts("A b. C d.", [(2, 4), (5, 6)]) == ["A b.", "C d."]
+    assert split(text, [whole]) == ["It was St. Mary. Then", "more.", "End."]
+    assert split(text, [(0, len(text)), whole]) == [text]
+    # Two entities that end and begin where a sentence ends do not prevent the cut.
+    assert split("A b. C d.", [(2, 4), (5, 6)]) == ["A b.", "C d."]
 
 
 PROSE = st.text(alphabet="aAbE1.!?()[] \n\"'…µ", max_size=60)
@@ -66,7 +66,9 @@ PROSE = st.text(alphabet="aAbE1.!?()[] \n\"'…µ", max_size=60)
 
 @settings(max_examples=300, deadline=None)
 @given(PROSE, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=4))
-def test_spans_hold_all_and_respect_entities(text: str, pairs: list[tuple[int, int]]) -> None:
+def test_spans_cover_the_text_and_do_not_cut_entities(
+    text: str, pairs: list[tuple[int, int]]
+) -> None:
     keep = [(min(p), min(max(p), len(text))) for p in pairs if min(p) < min(max(p), len(text))]
     spans = split_sentences(text, keep)
     covered = [i for a, b in spans for i in range(a, b) if not text[i].isspace()]

@@ -1,4 +1,4 @@
-"""The tokenizer is offset-exact and agrees with the tokens of the real corpora."""
+"""Tests that the tokeniser is exact and reproduces the tokens of published corpora."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ def words(text: str) -> list[str]:
         ("p53_wt", ["p53", "_", "wt"]),
         ("0.5%", ["0", ".", "5", "%"]),
         ("TNF-α", ["TNF", "-", "α"]),
-        ("cafe\u0301s x\u0301", ["cafe\u0301s", "x\u0301"]),  # decomposed é stays in its word
-        ("\u0301a -\u0301", ["\u0301", "a", "-", "\u0301"]),  # a mark without a letter stands alone
+        (
+            "cafe\u0301s x\u0301",
+            ["cafe\u0301s", "x\u0301"],
+        ),  # a decomposed é does not split the word
+        ("\u0301a -\u0301", ["\u0301", "a", "-", "\u0301"]),  # a mark without a letter is a token
         ("हिन्दी", ["हिन्दी"]),
         ("a\u00a0b\u200bc", ["a", "b", "\u200b", "c"]),
         ("🧬DNA", ["🧬", "DNA"]),
@@ -35,13 +38,13 @@ def words(text: str) -> list[str]:
         ("m²", ["m²"]),
     ],
 )
-def test_examples(text: str, expected: list[str]) -> None:
+def test_tokens_of_examples(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
-def test_every_character_but_space_is_in_one_token(text: str) -> None:
+def test_every_non_space_character_is_in_one_token(text: str) -> None:
     spans = tokenize(text)
     covered = [i for a, b in spans for i in range(a, b)]
     assert covered == [i for i, c in enumerate(text) if not c.isspace()]
@@ -49,12 +52,12 @@ def test_every_character_but_space_is_in_one_token(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="aB1_-. \u0301é\u0903\n"))
-def test_joined_tokens_give_the_same_tokens(text: str) -> None:
+def test_tokens_joined_by_spaces_give_the_same_tokens(text: str) -> None:
     assert words(" ".join(words(text))) == words(text)
 
 
 def _disagreements(lines: list[str]) -> list[str]:
-    """Lines of space-joined tokens that are tokenised otherwise."""
+    """Lines of tokens joined by spaces whose tokens differ from ours."""
     return [line for line in lines if words(line) != line.split(" ")]
 
 
@@ -65,7 +68,7 @@ def _conll_sentences(path: Path) -> list[str]:
     ]
 
 
-def test_agrees_with_all_eight_corpora(shared_data: Path) -> None:
+def test_tokens_agree_with_the_eight_bio8_corpora(shared_data: Path) -> None:
     files = sorted((shared_data / "bio8").glob("*/*.conll"))
     assert len(files) == 24
     seen: set[str] = set()
@@ -75,7 +78,7 @@ def test_agrees_with_all_eight_corpora(shared_data: Path) -> None:
     assert _disagreements(sorted(seen)) == []
 
 
-def test_agrees_with_other_biomedical_corpora(shared_data: Path) -> None:
+def test_tokens_agree_with_other_biomedical_corpora(shared_data: Path) -> None:
     files = sorted((shared_data / "bio-extra").glob("*/test.conll"))
     assert len(files) == 15
     for file in files:
@@ -83,6 +86,6 @@ def test_agrees_with_other_biomedical_corpora(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["abstracts", "elife", "pmc-chemistry-species"])
-def test_agrees_with_raw_text(shared_data: Path, name: str) -> None:
+def test_tokens_agree_with_raw_text(shared_data: Path, name: str) -> None:
     with lzma.open(shared_data / "raw" / f"{name}.txt.xz", "rt", encoding="utf-8") as file:
         assert _disagreements([line.rstrip("\n") for line in islice(file, 5000)]) == []

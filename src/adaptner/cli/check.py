@@ -106,8 +106,8 @@ def examine(file: str, format: str | None = None) -> Findings:
     try:
         for located in reader.read_with_lines(
             file,
-            report=lambda line, repair: findings.repairs.append((line, repair)),
-            problems=findings.errors.append,
+            on_repair=lambda line, repair: findings.repairs.append((line, repair)),
+            on_problem=findings.errors.append,
         ):
             findings.documents += 1
             if problems := find_problems(located.document, file, located.line):

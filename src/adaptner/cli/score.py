@@ -41,7 +41,7 @@ def score(
     repairs: Counter[Path] = Counter()
 
     def documents(file: Path) -> Iterator[Document]:
-        return read(file, from_, report=lambda line, repair: repairs.update([file]))
+        return read(file, from_, on_repair=lambda line, repair: repairs.update([file]))
 
     pairs = list(_aligned(documents(gold), documents(predicted), predicted))
     for file, count in repairs.items():

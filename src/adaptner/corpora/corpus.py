@@ -10,8 +10,7 @@ from types import MappingProxyType
 
 from adaptner.errors import AmbiguousSplit, CorpusIncomplete, FileMissing
 from adaptner.files import digest
-from adaptner.formats import FORMATS, find_format
-from adaptner.text.alignment import to_sentences
+from adaptner.formats import FORMATS, read_sentences
 from adaptner.types import LabelSet, Sentence
 
 SPLITS = ("train", "dev", "test")
@@ -61,7 +60,7 @@ def load_corpus(spec: str | Path) -> Corpus:
     if not folder.is_dir():
         raise FileMissing(file=folder, hint="a corpus is a folder with train, dev and test files")
     files = split_files(folder)
-    sentences = {name: _read(path) for name, path in files.items()}
+    sentences = {name: tuple(read_sentences(path)) for name, path in files.items()}
     labels = LabelSet.of(s for split in sentences.values() for s in split)
     name = folder.resolve().name
     return Corpus(
@@ -103,14 +102,6 @@ def split_files(folder: Path) -> dict[str, Path]:
     if not files:
         raise CorpusIncomplete(file=folder, split="train, dev or test", found="none")
     return files
-
-
-def _read(path: Path) -> tuple[Sentence, ...]:
-    return tuple(
-        sentence
-        for located in find_format(path).read_with_lines(path)
-        for sentence in to_sentences(located.document, path, located.line)
-    )
 
 
 def combined_digest(files: Mapping[str, Path]) -> str:

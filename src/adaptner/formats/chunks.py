@@ -1,4 +1,4 @@
-"""Documents that may be too long to be held whole: they come, are tagged and go in parts."""
+"""Chunks of documents that may be too long for memory, read, tagged, and written one by one."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from dataclasses import dataclass
 from adaptner.text.chunks import CHUNK_CHARACTERS, split_into_chunks, text_blocks
 from adaptner.types import Document
 
-GROUP_CHARACTERS = 200_000  # characters tagged at a time: memory does not grow with the input
-_LEAST = 200  # what a document counts for at least: a million empty ones are not one chunk
+GROUP_CHARACTERS = 200_000  # tagged at a time, so that memory does not grow with the input
+_MIN_DOCUMENT_CHARACTERS = 200  # shorter documents count as this long, to limit their number
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentChunk:
-    """A document, or a stretch of one; offsets in ``document`` count from the stretch's beginning."""
+    """A document or a chunk of one; the offsets in ``document`` are relative to the chunk."""
 
     document: Document
-    start: int = 0  # where it begins in the whole
+    start: int = 0  # offset in the whole document
     last: bool = True
-    file: str = ""  # where it is from
+    file: str = ""
 
 
 def split_document(document: Document) -> Iterator[DocumentChunk]:
-    """Stretches that end where a sentence does. What a file has tokenised is one sentence and stays
-    whole. Entities are left out: parts are made to be tagged."""
+    """Yields chunks that end at the end of a sentence, without entities, ready to be tagged.
+
+    A pre-tokenised document is one sentence and therefore one chunk.
+    """
     if document.token_spans is not None or len(document.text) <= CHUNK_CHARACTERS:
         yield DocumentChunk(Document(document.text, (), document.id, document.token_spans))
         return
@@ -34,15 +36,15 @@ def split_document(document: Document) -> Iterator[DocumentChunk]:
         start += len(text)
 
 
-def group_chunks(parts: Iterable[DocumentChunk]) -> Iterator[list[DocumentChunk]]:
-    """As many parts together as are tagged at a time."""
-    chunk: list[DocumentChunk] = []
+def group_chunks(chunks: Iterable[DocumentChunk]) -> Iterator[list[DocumentChunk]]:
+    """Yields groups of consecutive chunks that are tagged together."""
+    group: list[DocumentChunk] = []
     size = 0
-    for part in parts:
-        chunk.append(part)
-        size += max(len(part.document.text), _LEAST)
+    for chunk in chunks:
+        group.append(chunk)
+        size += max(len(chunk.document.text), _MIN_DOCUMENT_CHARACTERS)
         if size >= GROUP_CHARACTERS:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

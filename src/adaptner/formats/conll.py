@@ -1,4 +1,4 @@
-"""CoNLL: a token and its tag a line, a blank line after each sentence."""
+"""The CoNLL format: one token and its tag per line, and a blank line after each sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adaptner.errors import (
     TooFewColumns,
     UnknownTag,
 )
-from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
+from adaptner.formats.base import Format, LocatedDocument, RepairCallback, ignore_repairs
 from adaptner.formats.lines import (
     MAX_LINE_BYTES,
     ProblemCallback,
@@ -33,41 +33,41 @@ from adaptner.text.schemes import Scheme, SchemeDetector, from_bio, parse_tag, r
 from adaptner.types import OUTSIDE, Document, Sentence
 
 _DOCUMENT_START = "-DOCSTART-"
-MAX_SENTENCE_TOKENS = 200_000  # tokens; a file without blank lines must not fill the memory
+MAX_SENTENCE_TOKENS = 200_000  # limits the memory that a file without blank lines needs
 
 
-class ConllFormat(LocatingReader):
-    """Two or more columns parted by tabs or spaces: the token first, the tag last.
+class ConllFormat(Format):
+    """Two or more columns separated by tabs or spaces, with the token first and the tag last.
 
-    The scheme (IOB1, BIO, BIOES) is found in a first pass over the file and the tags are read as
-    BIO. Lines that begin with -DOCSTART- part documents and are passed over; '#' is a token like
-    any other. Each sentence is one document whose text is its tokens joined by one space.
+    A first pass over the file detects the scheme (IOB1, BIO, BIOES), and the tags are converted to
+    BIO. Lines that begin with -DOCSTART- separate documents and are skipped; '#' is an ordinary
+    token. Each sentence becomes a document whose text is its tokens joined by spaces.
     """
 
     name = "conll"
-    endings: tuple[str, ...] = (".conll", ".tsv", ".iob", ".iob2", ".bio")
+    endings = (".conll", ".tsv", ".iob", ".iob2", ".bio")
 
     def read_with_lines(
         self,
         path: str | Path,
-        report: RepairCallback = ignore_repairs,
-        problems: ProblemCallback = raise_problem,
+        on_repair: RepairCallback = ignore_repairs,
+        on_problem: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
         with open_for_reading(path) as file:
             try:
-                scheme = _detected(file, path)
+                scheme = _detect_scheme(file, path)
             except MixedSchemes as problem:
-                problems(problem)
+                on_problem(problem)
                 scheme = None
             file.seek(0)
             empty = True
-            for sentence in _sentences(file, path, problems):
+            for sentence in _sentences(file, path, on_problem):
                 empty = False
-                if sentence.spoiled or scheme is None:
-                    continue
-                yield LocatedDocument(sentence.lines[0], _document(sentence, scheme, report))
+                if not sentence.faulty and scheme is not None:
+                    document = _to_document(sentence, scheme, on_repair)
+                    yield LocatedDocument(sentence.lines[0], document)
             if empty:
-                problems(EmptyFile(file=path, unit="token and its tag"))
+                on_problem(EmptyFile(file=path, unit="token and its tag"))
 
     def write(
         self, documents: Iterable[Document], path: str | Path, scheme: Scheme = Scheme.BIO
@@ -75,7 +75,7 @@ class ConllFormat(LocatingReader):
         with open_for_writing(path) as file:
             for number, document in enumerate(documents, start=1):
                 for sentence in to_sentences(document):
-                    _refuse_unwritable(sentence, path, number)
+                    _check_writable(sentence, path, number)
                     for token, tag in zip(
                         sentence.tokens, from_bio(sentence.tags, scheme), strict=True
                     ):
@@ -83,26 +83,25 @@ class ConllFormat(LocatingReader):
                     file.write("\n")
 
 
-def _document(sentence: _TaggedLines, scheme: Scheme, report: RepairCallback) -> Document:
-    if sentence.all_outside():
-        read = Sentence.from_tokens(sentence.tokens)
-    else:
-        tags, repairs = repair_tags(sentence.tags, scheme)
-        for one in repairs:
-            report(sentence.lines[one.position], one)
+def _to_document(lines: _TaggedLines, scheme: Scheme, on_repair: RepairCallback) -> Document:
+    bio = None
+    if not lines.all_outside():
+        tags, repairs = repair_tags(lines.tags, scheme)
+        for repair in repairs:
+            on_repair(lines.lines[repair.position], repair)
         bio = tags if scheme is Scheme.BIO else to_bio(tags, scheme)
-        read = Sentence.from_tokens(sentence.tokens, bio)
-    return Document(read.text, read.entities, token_spans=read.token_spans)
+    sentence = Sentence.from_tokens(lines.tokens, bio)
+    return Document(sentence.text, sentence.entities, token_spans=sentence.token_spans)
 
 
-def _refuse_unwritable(sentence: Sentence, path: str | Path, number: int) -> None:
+def _check_writable(sentence: Sentence, path: str | Path, number: int) -> None:
     for entity in sentence.entities:
         if _has_space(entity.label):
             raise EntityNotRepresentable(
                 file=path,
                 what=f"label {entity.label!r} of document {number}",
                 format="conll",
-                reason="white space parts its columns",
+                reason="white space separates the columns",
             )
     for token in sentence.tokens:
         if _has_space(token) or token == _DOCUMENT_START or token.startswith("\ufeff"):
@@ -110,7 +109,7 @@ def _refuse_unwritable(sentence: Sentence, path: str | Path, number: int) -> Non
                 file=path,
                 what=f"token {token!r} of document {number}",
                 format="conll",
-                reason="it would not be read back as a token",
+                reason="it would not be read as one token",
             )
 
 
@@ -120,22 +119,22 @@ def _has_space(text: str) -> bool:
 
 @dataclass(slots=True)
 class _TaggedLines:
-    """The lines of one sentence; ``spoiled`` if one of them was at fault."""
+    """The lines of one sentence; ``faulty`` if one of them contains an error."""
 
     tokens: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    spoiled: bool = False
+    faulty: bool = False
 
     def all_outside(self) -> bool:
         return self.tags.count(OUTSIDE) == len(self.tags)
 
 
-def _detected(file: BinaryIO, path: str | Path) -> Scheme:
-    """The scheme of the sound sentences; the faults of others are left for the second pass."""
+def _detect_scheme(file: BinaryIO, path: str | Path) -> Scheme:
+    """Returns the scheme of the valid sentences; the second pass reports the errors of others."""
     detector = SchemeDetector("line")
     for sentence in _sentences(file, path, lambda problem: None):
-        if not (sentence.spoiled or sentence.all_outside()):
+        if not (sentence.faulty or sentence.all_outside()):
             detector.add(sentence.tags, sentence.lines)
     try:
         return detector.scheme()
@@ -144,69 +143,71 @@ def _detected(file: BinaryIO, path: str | Path) -> Scheme:
 
 
 def _sentences(
-    file: BinaryIO, path: str | Path, problems: ProblemCallback
+    file: BinaryIO, path: str | Path, on_problem: ProblemCallback
 ) -> Iterator[_TaggedLines]:
     columns = _Columns(path)
     for first_line, block in _blocks(file):
         if len(block) > MAX_SENTENCE_TOKENS:
-            problems(SentenceTooLong(file=path, line=first_line, most=f"{MAX_SENTENCE_TOKENS:,}"))
-            yield _TaggedLines(spoiled=True)
+            on_problem(SentenceTooLong(file=path, line=first_line, most=f"{MAX_SENTENCE_TOKENS:,}"))
+            yield _TaggedLines(faulty=True)
             continue
-        sound = columns.of_sound_block(block)
-        if sound is not None:
-            numbers = list(range(first_line, first_line + len(block)))
-            yield _TaggedLines(*sound, numbers)
+        tokens_and_tags = columns.parse_block(block)
+        if tokens_and_tags is not None:
+            line_numbers = list(range(first_line, first_line + len(block)))
+            yield _TaggedLines(*tokens_and_tags, line_numbers)
         else:
-            yield from _line_by_line(block, first_line, path, columns, problems)
+            yield from _parse_lines(block, first_line, path, columns, on_problem)
 
 
 def _blocks(file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
-    """The number of the first line and the lines of each stretch between blank lines; of one that is
-    too long, one line too many."""
+    """Yields the blocks between blank lines, with the number of their first line.
+
+    A block longer than MAX_SENTENCE_TOKENS is cut one line after that.
+    """
     block: list[bytes] = []
-    first = 1
+    first_line = 1
     for number, raw in bounded_lines(file):
         if raw.isspace():
             if block:
-                yield first, block
+                yield first_line, block
                 block = []
         elif not block:
-            first, block = number, [raw]
+            first_line, block = number, [raw]
         elif len(block) <= MAX_SENTENCE_TOKENS:
             block.append(raw)
     if block:
-        yield first, block
+        yield first_line, block
 
 
-def _line_by_line(
+def _parse_lines(
     block: Sequence[bytes],
     first_line: int,
     path: str | Path,
     columns: _Columns,
-    problems: ProblemCallback,
+    on_problem: ProblemCallback,
 ) -> Iterator[_TaggedLines]:
-    """Slow, but knows the place of every fault."""
+    """Parses a block line by line, which is slower but locates every error."""
     sentence = _TaggedLines()
     for number, raw in enumerate(block, start=first_line):
         try:
-            pair = columns.token_and_tag(decode_line(raw, path, number), number)
+            token_and_tag = columns.parse_line(decode_line(raw, path, number), number)
         except AdaptnerError as problem:
-            sentence.spoiled = True
-            problems(problem)
+            sentence.faulty = True
+            on_problem(problem)
             continue
-        if pair is not None:
-            sentence.tokens.append(pair[0])
-            sentence.tags.append(pair[1])
+        if token_and_tag is not None:
+            sentence.tokens.append(token_and_tag[0])
+            sentence.tags.append(token_and_tag[1])
             sentence.lines.append(number)
-        elif sentence.tokens or sentence.spoiled:
+        elif sentence.tokens or sentence.faulty:
             yield sentence
             sentence = _TaggedLines()
-    if sentence.tokens or sentence.spoiled:
+    if sentence.tokens or sentence.faulty:
         yield sentence
 
 
 class _Columns:
-    """Parts the lines of one file into columns, as its first token line does."""
+    """Splits the lines of one file; the first token line determines separator and columns."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = path
@@ -214,10 +215,10 @@ class _Columns:
         self._count = 0
         self._known_tags: set[str] = set()
 
-    def of_sound_block(self, block: Sequence[bytes]) -> tuple[list[str], list[str]] | None:
-        """Tokens and tags of a block in which all is as in the lines before; None if unsure."""
+    def parse_block(self, block: Sequence[bytes]) -> tuple[list[str], list[str]] | None:
+        """Returns tokens and tags of a block like the lines before; None if it may have errors."""
         raw = b"".join(block)
-        if len(raw) > MAX_LINE_BYTES:  # perhaps in one line
+        if len(raw) > MAX_LINE_BYTES:  # A single line may be too long.
             return None
         try:
             text = raw.decode("utf-8")
@@ -233,13 +234,13 @@ class _Columns:
         rows = [line.split(self._separator) for line in text.split("\n")]
         tokens = [row[0] for row in rows]
         tags = [row[-1] for row in rows]
-        as_before = all(len(row) == self._count for row in rows)
-        if as_before and all(tokens) and self._known_tags.issuperset(tags):
+        regular = all(len(row) == self._count for row in rows)
+        if regular and all(tokens) and self._known_tags.issuperset(tags):
             return tokens, tags
         return None
 
-    def token_and_tag(self, line: str, number: int) -> tuple[str, str] | None:
-        """None for a line between sentences."""
+    def parse_line(self, line: str, number: int) -> tuple[str, str] | None:
+        """Returns token and tag, or None for a blank or -DOCSTART- line; raises on errors."""
         line = line.rstrip(" \t")
         if not line:
             return None
@@ -249,19 +250,20 @@ class _Columns:
             raise LoneCarriageReturn(file=self._path, line=number, position=line.index("\r") + 1)
         if self._separator is None:
             self._separator = "\t" if "\t" in line else " "
-        parts = line.split("\t") if self._separator == "\t" else line.replace("\t", " ").split(" ")
-        if self._separator == " ":
-            parts = [part for part in parts if part]
-        if len(parts) != self._count:
+        if self._separator == "\t":
+            columns = line.split("\t")
+        else:
+            columns = [column for column in line.replace("\t", " ").split(" ") if column]
+        if len(columns) != self._count:
             if self._count:
                 raise RaggedColumns(
-                    file=self._path, line=number, found=len(parts), expected=self._count
+                    file=self._path, line=number, found=len(columns), expected=self._count
                 )
-            if len(parts) < 2:
+            if len(columns) < 2:
                 self._separator = None
                 raise TooFewColumns(file=self._path, line=number)
-            self._count = len(parts)
-        token, tag = parts[0], parts[-1].strip(" ")
+            self._count = len(columns)
+        token, tag = columns[0], columns[-1].strip(" ")
         if not token.strip(" "):
             raise TooFewColumns(file=self._path, line=number)
         if tag not in self._known_tags:

@@ -1,4 +1,4 @@
-"""Bytes to text, the same way for every format: strict UTF-8, any line end, no NUL."""
+"""Opens and decodes files for every format: strict UTF-8, any line ending, no NUL."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from adaptner.errors import (
 )
 from adaptner.files import atomic_file
 
-STANDARD = "-"  # standard input or output
+STANDARD = "-"  # path of standard input and output
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _SPOOL_IN_MEMORY = 1 << 24
-# A document on one line is held whole, a few times over; more than this would not stay within 500 MB.
+# A document on one line is in memory several times; a longer line would need more than 500 MB.
 MAX_LINE_BYTES = 1 << 24
-_PIECE = 1 << 16
+_BLOCK_BYTES = 1 << 16
 
 ProblemCallback = Callable[[AdaptnerError], None]
 
 
 def raise_problem(problem: AdaptnerError) -> NoReturn:
-    """The usual answer to a problem; ``check`` gathers them instead and reads on."""
+    """Raises the problem, which ends reading; ``adaptner check`` collects problems instead."""
     raise problem
 
 
 @contextmanager
 def open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
-    """The file at ``path`` for reading, from its start and rewindable even if it is a pipe."""
+    """Opens the file at ``path`` for reading; a pipe is copied first, so that it can be rewound."""
     if str(path) == STANDARD:
         with _spooled(sys.stdin.buffer) as file:
             yield file
         return
     try:
-        file = open(path, "rb")  # noqa: SIM115 (closed below; its errors are not those of the body)
+        file = open(path, "rb")  # noqa: SIM115 (closed below; errors of the body must pass through)
     except FileNotFoundError as error:
         raise FileMissing(file=path, hint="relative paths start at the current folder") from error
     except OSError as error:
@@ -69,7 +69,7 @@ def _spooled(source: BinaryIO) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_for_writing(path: str | Path) -> Iterator[IO[str]]:
-    """A file to write to that is put in place, or sent to standard output, only when complete."""
+    """Opens a file that appears at ``path`` or on standard output only when it is complete."""
     if str(path) != STANDARD:
         with atomic_file(path) as file:
             yield file
@@ -85,51 +85,58 @@ def open_for_writing(path: str | Path) -> Iterator[IO[str]]:
 
 
 def bounded_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines and their numbers, from 1; of one that is too long (``decoded`` refuses it) the
-    beginning."""
+    """Yields line numbers from 1 and lines.
+
+    Longer lines are truncated to MAX_LINE_BYTES + 1 bytes, for which ``decode_line`` raises.
+    """
     number = 0
     while raw := file.readline(MAX_LINE_BYTES + 1):
         number += 1
         rest = raw if len(raw) > MAX_LINE_BYTES else b""
         while rest and not rest.endswith(b"\n"):
-            rest = file.readline(_PIECE)
+            rest = file.readline(_BLOCK_BYTES)
         yield number, raw
 
 
-def line_pieces(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """(line, bytes of it before, piece): lines as they are, long ones in pieces that end between two
-    characters."""
-    number, before, rest = 1, 0, b""
-    while raw := rest + file.readline(_PIECE):
+def line_blocks(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Yields the line number, the offset in the line, and a line or a block of a long line.
+
+    Blocks end between two characters.
+    """
+    number, offset, rest = 1, 0, b""
+    while raw := rest + file.readline(_BLOCK_BYTES):
         rest = b""
-        if len(raw) >= _PIECE and not raw.endswith(b"\n"):
+        if len(raw) >= _BLOCK_BYTES and not raw.endswith(b"\n"):
             last = len(raw) - 1
-            while last > len(raw) - 4 and raw[last] & 0xC0 == 0x80:  # inside a character
+            while last > len(raw) - 4 and raw[last] & 0xC0 == 0x80:  # a continuation byte of UTF-8
                 last -= 1
             raw, rest = raw[:last], raw[last:]
-        yield number, before, raw
-        before += len(raw)
+        yield number, offset, raw
+        offset += len(raw)
         if raw.endswith(b"\n"):
-            number, before = number + 1, 0
+            number, offset = number + 1, 0
 
 
 def decode_line(
-    raw: bytes, file: str | Path, line: int, *, keep_end: bool = False, before: int = 0
+    raw: bytes, file: str | Path, line: int, *, keep_end: bool = False, offset: int = 0
 ) -> str:
-    """The text of one line as read from the file, by default without its line end. ``before``: the
-    bytes of the line that went before, if this is a piece of it."""
+    """Decodes a line, by default without its line ending.
+
+    ``offset`` is the position of ``raw`` in the line, if ``raw`` is a block of it. Raises
+    LineTooLong, WrongEncoding, or NulCharacter.
+    """
     if len(raw) > MAX_LINE_BYTES:
         raise LineTooLong(file=file, line=line, most=f"{MAX_LINE_BYTES >> 20} MB")
-    if line == 1 and not before and raw.startswith(_BOM):
+    if line == 1 and not offset and raw.startswith(_BOM):
         raw = raw[len(_BOM) :]
     if not keep_end:
         raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-    if line == 1 and not before and raw.startswith(_UTF16_BOMS):
+    if line == 1 and not offset and raw.startswith(_UTF16_BOMS):
         raise WrongEncoding(
             file=file, line=line, byte=f"0x{raw[0]:02x}", position=1, guess="UTF-16"
         )
     if b"\0" in raw:
-        raise NulCharacter(file=file, line=line, position=before + raw.index(b"\0") + 1)
+        raise NulCharacter(file=file, line=line, position=offset + raw.index(b"\0") + 1)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -137,6 +144,6 @@ def decode_line(
             file=file,
             line=line,
             byte=f"0x{raw[error.start]:02x}",
-            position=before + error.start + 1,
+            position=offset + error.start + 1,
             guess="WINDOWS-1252",
         ) from error

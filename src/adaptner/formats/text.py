@@ -1,4 +1,4 @@
-"""Plain text: the whole file is one document, character for character."""
+"""The plain text format: the whole file is one document."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adaptner.errors import AdaptnerError, EmptyFile, EntityNotRepresentable
-from adaptner.formats.base import LocatedDocument, LocatingReader, RepairCallback, ignore_repairs
+from adaptner.formats.base import Format, LocatedDocument, RepairCallback, ignore_repairs
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.lines import (
     ProblemCallback,
     decode_line,
-    line_pieces,
+    line_blocks,
     open_for_reading,
     open_for_writing,
     raise_problem,
@@ -21,35 +21,37 @@ from adaptner.text.chunks import split_into_chunks
 from adaptner.types import Document
 
 
-class PlainTextFormat(LocatingReader):
-    """Line ends stay as they are, so that offsets fit the user's file (a byte-order mark goes).
+class PlainTextFormat(Format):
+    """Keeps line endings, so that offsets match the user's file; a byte-order mark is removed.
 
     Several documents are written with a blank line between them.
     """
 
     name = "text"
-    endings: tuple[str, ...] = (".txt",)
+    endings = (".txt",)
 
     def read_with_lines(
         self,
         path: str | Path,
-        report: RepairCallback = ignore_repairs,
-        problems: ProblemCallback = raise_problem,
+        on_repair: RepairCallback = ignore_repairs,
+        on_problem: ProblemCallback = raise_problem,
     ) -> Iterator[LocatedDocument]:
         with open_for_reading(path) as file:
-            if _is_sound(file, path, problems):
-                yield LocatedDocument(1, Document("".join(_pieces(file, path))))
+            if _is_valid(file, path, on_problem):
+                yield LocatedDocument(1, Document("".join(_decoded_blocks(file, path))))
 
     def read_chunks(
-        self, path: str | Path, problems: ProblemCallback = raise_problem
+        self, path: str | Path, on_problem: ProblemCallback = raise_problem
     ) -> Iterator[DocumentChunk]:
-        """The document in parts, so that a file of any size can be read. All of it is looked at
-        before the first one comes."""
+        """Yields the document in chunks, so that a file of any size can be read.
+
+        The whole file is checked before the first chunk.
+        """
         with open_for_reading(path) as file:
-            if not _is_sound(file, path, problems):
+            if not _is_valid(file, path, on_problem):
                 return
             start = 0
-            for text, last in split_into_chunks(_pieces(file, path)):
+            for text, last in split_into_chunks(_decoded_blocks(file, path)):
                 yield DocumentChunk(Document(text), start, last)
                 start += len(text)
 
@@ -68,22 +70,22 @@ class PlainTextFormat(LocatingReader):
                 file.write(document.text)
 
 
-def _is_sound(file: BinaryIO, path: str | Path, problems: ProblemCallback) -> bool:
-    """Whether all of it is text; back to its beginning."""
-    spoiled, empty = False, True
-    for line, before, raw in line_pieces(file):
+def _is_valid(file: BinaryIO, path: str | Path, on_problem: ProblemCallback) -> bool:
+    """Reports all errors of the file and rewinds it; returns False if there are any."""
+    valid, empty = True, True
+    for line, offset, raw in line_blocks(file):
         try:
-            text = decode_line(raw, path, line, keep_end=True, before=before)
+            text = decode_line(raw, path, line, keep_end=True, offset=offset)
             empty = empty and not text.strip()
         except AdaptnerError as problem:
-            problems(problem)
-            spoiled = True
-    if not spoiled and empty:
-        problems(EmptyFile(file=path, unit="sentence"))
+            on_problem(problem)
+            valid = False
+    if valid and empty:
+        on_problem(EmptyFile(file=path, unit="sentence"))
     file.seek(0)
-    return not spoiled and not empty
+    return valid and not empty
 
 
-def _pieces(file: BinaryIO, path: str | Path) -> Iterator[str]:
-    for line, before, raw in line_pieces(file):
-        yield decode_line(raw, path, line, keep_end=True, before=before)
+def _decoded_blocks(file: BinaryIO, path: str | Path) -> Iterator[str]:
+    for line, offset, raw in line_blocks(file):
+        yield decode_line(raw, path, line, keep_end=True, offset=offset)

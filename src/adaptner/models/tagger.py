@@ -182,7 +182,7 @@ class Tagger(nn.Module):
             facts=self.facts,
             calibration=self.calibration,
         )
-        with atomic_folder(folder, ours=MANIFEST, kind="a model of ours") as temporary:
+        with atomic_folder(folder, marker=MANIFEST, kind="a model of ours") as temporary:
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
 
     @classmethod

@@ -76,7 +76,7 @@ class InputFiles:
             for chunk in format.read_chunks(path, report):
                 yield replace(chunk, document=replace(chunk.document, id=name), file=path)
             return
-        for located in format.read_with_lines(path, problems=report):
+        for located in format.read_with_lines(path, on_problem=report):
             document = located.document
             if not document.id and path != STANDARD:
                 document = replace(document, id=f"{path}:{located.line}")

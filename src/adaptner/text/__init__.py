@@ -1,1 +1,1 @@
-"""From characters to tokens, sentences and tags, offset-exact throughout."""
+"""Tokens, sentences, tag schemes, and label names; all offsets are exact."""

@@ -1,4 +1,4 @@
-"""From a document with character offsets to sentences whose entities stand on token borders."""
+"""Splits documents into tokenised sentences and checks that entities lie on token boundaries."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from adaptner.types import Document, Entity, Sentence, Span
 def to_sentences(
     document: Document, file: str | Path | None = None, line: int | None = None
 ) -> list[Sentence]:
-    """The tokenised sentences of ``document``; a pre-tokenised document is one sentence.
+    """Returns the tokenised sentences of ``document``; a pre-tokenised document is one sentence.
 
-    ``file`` and ``line`` go into the error that an entity on no token border raises.
+    Raises the first of ``find_problems``, which names ``file`` and ``line``.
     """
-    tokens = _tokens(document)
+    tokens = _token_spans(document)
     for problem in _problems(document, tokens, file, line):
         raise problem
-    entities = sorted(document.entities, key=_place)
+    entities = sorted(document.entities, key=_span)
     if document.token_spans is not None:
         return [Sentence(document.text, tuple(tokens), tuple(entities))] if tokens else []
     sentences = []
     spans = split_sentences(document.text, [(e.start, e.end) for e in entities])
-    token_at = entity_at = 0
+    token = entity = 0
     for start, end in spans:
-        next_token = bisect_left(tokens, (end, end), lo=token_at)
-        next_entity = entity_at
+        next_token = bisect_left(tokens, (end, end), lo=token)
+        next_entity = entity
         while next_entity < len(entities) and entities[next_entity].start < end:
             next_entity += 1
         sentences.append(
             Sentence(
                 document.text[start:end],
-                tuple((a - start, b - start) for a, b in tokens[token_at:next_token]),
-                tuple(e.shifted(-start) for e in entities[entity_at:next_entity]),
+                tuple((a - start, b - start) for a, b in tokens[token:next_token]),
+                tuple(e.shifted(-start) for e in entities[entity:next_entity]),
                 start,
             )
         )
-        token_at, entity_at = next_token, next_entity
+        token, entity = next_token, next_entity
     return sentences
 
 
 def find_problems(
     document: Document, file: str | Path | None = None, line: int | None = None
 ) -> list[AdaptnerError]:
-    """All that keeps ``document`` from being cut into sentences, where sentences_of raises one."""
-    return list(_problems(document, _tokens(document), file, line))
+    """Returns an error for each entity that is out of range, off the tokens, or overlapping."""
+    return list(_problems(document, _token_spans(document), file, line))
 
 
-def _place(entity: Entity) -> Span:
+def _span(entity: Entity) -> Span:
     return entity.start, entity.end
 
 
-def _tokens(document: Document) -> Sequence[Span]:
+def _token_spans(document: Document) -> Sequence[Span]:
     return tokenize(document.text) if document.token_spans is None else document.token_spans
 
 
@@ -67,22 +67,22 @@ def _problems(
         return
     text = document.text
     starts, ends = [a for a, _ in tokens], [b for _, b in tokens]
-    first_tokens, last_tokens = set(starts), set(ends)
-    usable: list[Entity] = []
+    token_starts, token_ends = set(starts), set(ends)
+    in_range: list[Entity] = []
     for number, entity in enumerate(document.entities, start=1):
         if reason := _out_of_range(entity, len(text)):
             yield BadEntity(file=file, line=line, number=number, reason=reason)
             continue
-        if entity.start in first_tokens and entity.end in last_tokens:
-            usable.append(entity)
+        if entity.start in token_starts and entity.end in token_ends:
+            in_range.append(entity)
             continue
         first = bisect_right(ends, entity.start)
         last = bisect_left(starts, entity.end) - 1
         if first > last:
-            reason = f"{entity.start}-{entity.end} holds white space only"
+            reason = f"{entity.start}-{entity.end} contains only white space"
             yield BadEntity(file=file, line=line, number=number, reason=reason)
             continue
-        usable.append(entity)
+        in_range.append(entity)
         new_start, new_end = starts[first], ends[last]
         yield EntityOffTokens(
             file=file,
@@ -95,7 +95,7 @@ def _problems(
             new_start=new_start,
             new_end=new_end,
         )
-    yield from _overlaps(text, sorted(usable, key=_place), file, line)
+    yield from _overlaps(text, sorted(in_range, key=_span), file, line)
 
 
 def _out_of_range(entity: Entity, length: int) -> str:
@@ -109,18 +109,18 @@ def _out_of_range(entity: Entity, length: int) -> str:
 
 
 def _overlaps(
-    text: str, ordered: Sequence[Entity], file: str | Path | None, line: int | None
+    text: str, sorted_entities: Sequence[Entity], file: str | Path | None, line: int | None
 ) -> Iterator[AdaptnerError]:
-    widest: Entity | None = None
-    for entity in ordered:
-        if widest is not None and entity.start < widest.end:
+    furthest: Entity | None = None
+    for entity in sorted_entities:
+        if furthest is not None and entity.start < furthest.end:
             yield OverlappingEntities(
                 file=file,
                 line=line,
-                first=widest.text_in(text),
-                first_span=f"{widest.start}-{widest.end}",
+                first=furthest.text_in(text),
+                first_span=f"{furthest.start}-{furthest.end}",
                 second=entity.text_in(text),
                 second_span=f"{entity.start}-{entity.end}",
             )
-        if widest is None or entity.end > widest.end:
-            widest = entity
+        if furthest is None or entity.end > furthest.end:
+            furthest = entity

@@ -1,7 +1,7 @@
-"""A text of any length in stretches that can be tagged one by one as if it were whole.
+"""Splits a text of any length into chunks that can be tagged independently.
 
-A stretch ends where a sentence does. The splitter decides that from what is near (abbreviations,
-brackets), so looking at the last part of a stretch is enough to find the place.
+A chunk ends at the end of a sentence. The sentence splitter decides from the context nearby
+(abbreviations, brackets), so only the last part of a chunk has to be searched for its end.
 """
 
 from __future__ import annotations
@@ -10,57 +10,59 @@ from collections.abc import Iterable, Iterator
 
 from adaptner.text.sentences import split_sentences
 
-CHUNK_CHARACTERS = (
-    100_000  # characters: some hundred sentences, enough to fill batches of like length
-)
-# A "sentence" longer than this is cut between two words: no prose has one, and memory is bounded.
+CHUNK_CHARACTERS = 100_000  # several hundred sentences, enough for batches of similar length
+# To bound memory, a longer "sentence" is cut between two words; prose does not have one.
 MAX_CHUNK_CHARACTERS = 250_000
-_LOOKED_AT = 10_000  # characters at the end of a stretch where a sentence's end is looked for
-_SURE = 1_000  # from either end of what is looked at; the widest parenthesis has 600
+_SEARCHED_CHARACTERS = 10_000  # searched for the end of a sentence, from the end of the chunk
+# Sentence ends this close to either end of the searched text may change with more context; the
+# longest parenthesis has 600 characters.
+_UNCERTAIN_CHARACTERS = 1_000
 
 
 def split_into_chunks(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """(stretch, is it the last one) pairs; joined they are the ``blocks`` joined. At least one."""
-    held: list[str] = []
-    size, wanted = 0, CHUNK_CHARACTERS
+    """Yields pairs of a chunk and whether it is the last one, at least one pair.
+
+    The chunks joined are the ``blocks`` joined.
+    """
+    buffer: list[str] = []
+    size, min_size = 0, CHUNK_CHARACTERS
     for block in blocks:
-        held.append(block)
+        buffer.append(block)
         size += len(block)
-        while size >= wanted:
-            text = "".join(held)
+        while size >= min_size:
+            text = "".join(buffer)
             cut = _cut(text)
             if cut:
                 yield text[:cut], False
-            held, size = [text[cut:]], size - cut
-            wanted = (
-                CHUNK_CHARACTERS if cut else size + CHUNK_CHARACTERS // 2
-            )  # not after every line again
-    yield "".join(held), True
+            buffer, size = [text[cut:]], size - cut
+            # Without a cut, wait for half a chunk more, so that not every block is searched.
+            min_size = CHUNK_CHARACTERS if cut else size + CHUNK_CHARACTERS // 2
+    yield "".join(buffer), True
 
 
 def text_blocks(text: str) -> Iterator[str]:
-    for at in range(0, len(text), CHUNK_CHARACTERS):
-        yield text[at : at + CHUNK_CHARACTERS]
+    for start in range(0, len(text), CHUNK_CHARACTERS):
+        yield text[start : start + CHUNK_CHARACTERS]
 
 
 def _cut(text: str) -> int:
-    """Where to cut ``text``, or 0 if more of it has to be seen first."""
-    for looked_at in (_LOOKED_AT, len(text)):
-        first = max(0, len(text) - looked_at)
-        tail = text[first:]
+    """Returns where to cut ``text``, or 0 if that cannot be decided without more text."""
+    for size in (_SEARCHED_CHARACTERS, len(text)):
+        tail_start = max(0, len(text) - size)
+        tail = text[tail_start:]
         for start, _ in reversed(split_sentences(tail)):
-            if start < _SURE:
+            if start < _UNCERTAIN_CHARACTERS:
                 break
-            if start <= len(tail) - _SURE:
-                return first + start
+            if start <= len(tail) - _UNCERTAIN_CHARACTERS:
+                return tail_start + start
     if len(text) < MAX_CHUNK_CHARACTERS:
         return 0
-    blank = next(
+    after_space = next(
         (
-            at
-            for at in range(MAX_CHUNK_CHARACTERS, MAX_CHUNK_CHARACTERS // 2, -1)
-            if text[at - 1].isspace()
+            end
+            for end in range(MAX_CHUNK_CHARACTERS, MAX_CHUNK_CHARACTERS // 2, -1)
+            if text[end - 1].isspace()
         ),
         0,
     )
-    return blank or MAX_CHUNK_CHARACTERS
+    return after_space or MAX_CHUNK_CHARACTERS

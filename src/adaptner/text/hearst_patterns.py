@@ -1,7 +1,7 @@
-"""What a text calls by which name: "diseases such as asthma and gout" (Hearst 1992), "the BRCA1 gene".
+"""Finds instances of names in raw text: "diseases such as asthma and gout" (Hearst 1992), "the BRCA1 gene".
 
-Read from raw, tokenised text with a handful of patterns, and wrong now and then: what is made of it
-(``vectors/direction_training.py``, ``pretraining/gazetteer.py``) rests on many instances.
+The few patterns make mistakes, so their users (``vectors/direction_training.py``,
+``pretraining/gazetteer.py``) rely on many instances.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ might could should would will have has had do does did not no than then also it 
 whom whose when where while but if so into using used via through between during after before
 under over per within without including like more most etc
 """
-ENDS = frozenset(_END_WORDS.split())  # what ends a noun phrase
-_JOINTS = frozenset({",", "and", "or", "/"})
-_LONGEST = 5  # words of a noun phrase; "IL - 6" are three
-_REACH = 40  # words that a list of instances may take
-_MOST = 8  # instances of one list
+ENDS = frozenset(_END_WORDS.split())  # words that end a noun phrase
+_SEPARATORS = frozenset({",", "and", "or", "/"})
+_MAX_PHRASE_WORDS = 5  # "IL - 6" has three words
+_MAX_LIST_WORDS = 40
+_MAX_INSTANCES = 8  # of one list
 _FOR_EXAMPLE = ["e", ".", "g", "."]
 
-NameInstance = tuple[str, str]  # a name, and the words of what it is said of
+NameInstance = tuple[str, str]  # a name ("disease") and the words of an instance ("breast cancer")
 
 
 @dataclass(frozen=True)
 class InstanceCounts:
-    """``named``: for each name what lists say it of; ``compounds``: what stands before the name where
-    it looks like a name itself; both in lower case, with how often. ``frequency``: of each word."""
+    """Counts of instances by name, all in lower case.
+
+    ``named`` counts instances in lists, ``compounds`` words before the name ("BRCA1 gene"), and
+    ``frequency`` all words of the text.
+    """
 
     named: dict[str, Counter[str]] = field(default_factory=dict)
     compounds: dict[str, Counter[str]] = field(default_factory=dict)
@@ -41,20 +44,20 @@ class InstanceCounts:
 
     @classmethod
     def of(cls, sentences: Iterable[str]) -> InstanceCounts:
-        found = cls()
+        counts = cls()
         for sentence in sentences:
             cased = sentence.split(" ")
             words = [word.lower() for word in cased]
-            found.frequency.update(words)
+            counts.frequency.update(words)
             for name, instance in find_instances(words):
-                found.named.setdefault(name, Counter())[instance] += 1
+                counts.named.setdefault(name, Counter())[instance] += 1
             for name, word in find_compounds(cased):
-                found.compounds.setdefault(name, Counter())[word] += 1
-        return found
+                counts.compounds.setdefault(name, Counter())[word] += 1
+        return counts
 
 
 def find_instances(words: Sequence[str]) -> Iterator[NameInstance]:
-    """(name, instance) pairs of a sentence in lower case, in order."""
+    """Yields the (name, instance) pairs of a sentence in lower case, in order."""
     for i in range(1, len(words) - 1):
         word = words[i]
         if word == "such" and words[i + 1] == "as":
@@ -71,32 +74,35 @@ def find_instances(words: Sequence[str]) -> Iterator[NameInstance]:
 
 
 def find_compounds(words: Sequence[str]) -> Iterator[NameInstance]:
-    """("gene", "brca1") of "the BRCA1 gene": the word before has a capital inside, or ends in a digit."""
+    """Yields ("gene", "brca1") for "the BRCA1 gene".
+
+    The word before the name must have a capital after its first letter or end in a digit.
+    """
     for before, word in pairwise(words):
         if len(word) < 3 or not (word.islower() and word.isalpha()) or word in ENDS:
             continue
         numbered = before[:1].isalpha() and before[-1:].isdigit()
-        if word not in _JOINTS and (numbered or any(c.isupper() for c in before[1:])):
+        if word not in _SEPARATORS and (numbered or any(c.isupper() for c in before[1:])):
             yield singular(word), before.lower()
 
 
 def _pairs(name: Sequence[str], instances: Sequence[Sequence[str]]) -> Iterator[NameInstance]:
-    """The name's last word ("line") and its last two ("cell line") are both names of the instances."""
+    """Pairs the instances with the name's last word ("line") and its last two words ("cell line")."""
     for length in (1, 2):
         if len(name) >= length:
-            called = normalise_name(name[-length:])
-            for instance in instances:
-                said = " ".join(instance)
-                if len(said) > 1 and any(c.isalpha() for c in said):
-                    yield called, said
+            normalised = normalise_name(name[-length:])
+            for words in instances:
+                instance = " ".join(words)
+                if len(instance) > 1 and any(c.isalpha() for c in instance):
+                    yield normalised, instance
 
 
 def _is_plain(word: str) -> bool:
-    return word not in ENDS and word not in _JOINTS and any(c.isalnum() for c in word)
+    return word not in ENDS and word not in _SEPARATORS and any(c.isalnum() for c in word)
 
 
 def _before(words: Sequence[str], end: int) -> Sequence[str]:
-    """The noun phrase that ends before ``end``, a comma aside."""
+    """Returns the noun phrase that ends before ``end``, ignoring a comma."""
     if end and words[end - 1] == ",":
         end -= 1
     start = end
@@ -109,16 +115,15 @@ def _after(words: Sequence[str], start: int) -> Sequence[str]:
     end = start
     while end < len(words) and _is_plain(words[end]):
         end += 1
-    return words[start:end] if end - start <= _LONGEST else ()
+    return words[start:end] if end - start <= _MAX_PHRASE_WORDS else ()
 
 
 def _listed(words: Sequence[str]) -> list[list[str]]:
-    """The noun phrases of the list that ``words`` begin with. One that a word such as "in" ends may
-    be cut short: it is left out, unless it is all there is."""
+    """Returns the noun phrases of the list that ``words`` begin with; a word such as "in" ends it."""
     found: list[list[str]] = []
     phrase: list[str] = []
-    for word in words[:_REACH]:
-        if word in _JOINTS:
+    for word in words[:_MAX_LIST_WORDS]:
+        if word in _SEPARATORS:
             if phrase:
                 found.append(phrase)
             phrase = []
@@ -126,24 +131,24 @@ def _listed(words: Sequence[str]) -> list[list[str]]:
             break
         else:
             phrase.append(word)
-        if len(phrase) > _LONGEST or len(found) == _MOST:
+        if len(phrase) > _MAX_PHRASE_WORDS or len(found) == _MAX_INSTANCES:
             return found
     return [*found, phrase] if phrase else found
 
 
 def _listed_backwards(words: Sequence[str]) -> list[list[str]]:
-    """The noun phrases that end where ``words`` do: "rats , mice" of "rats , mice and other rodents"."""
+    """Returns the noun phrases at the end of ``words``: "rats , mice" before "and other rodents"."""
     found: list[list[str]] = []
     end = len(words)
-    while end and len(found) < _MOST:
+    while end and len(found) < _MAX_INSTANCES:
         if words[end - 1] == ",":
             end -= 1
         start = end
         while start and _is_plain(words[start - 1]):
             start -= 1
-        if not 0 < end - start <= _LONGEST:
+        if not 0 < end - start <= _MAX_PHRASE_WORDS:
             break
-        # before the list stands a verb or more: only what a comma parts from it is sure
+        # A verb may precede the list, so only phrases after a comma are certain.
         if found and not (start and words[start - 1] == ","):
             break
         found.append(list(words[start:end]))

@@ -1,8 +1,8 @@
-"""Tag schemes: what IOB1, BIO and BIOES are, telling them apart, converting, repairing.
+"""Tag schemes (IOB1, BIO, BIOES): detection, conversion, and repair.
 
-Any sequence is read in one way, that of conlleval: B and S open a mention; I and E go on with the
-mention before them if it is still open and of the same type, and open a new one if not; E and S
-close. A scheme is then only a way to write the mentions down.
+Every sequence of tags is read as conlleval does, whatever its scheme: B and S open a mention; I and E
+continue an open mention of the same type, otherwise they open a new one; E and S close the mention.
+A scheme only determines how mentions are written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Scheme(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TagRepair:
-    """A tag that was not as its scheme wants it, and what it was taken for."""
+    """A tag that violates its scheme and the tag that replaces it."""
 
     position: int
     found: str
@@ -45,9 +45,12 @@ class _Mention:
     label: str
 
 
-@lru_cache(maxsize=4096)  # a file has few different tags, each many times
+@lru_cache(maxsize=4096)  # A file repeats a few different tags many times.
 def parse_tag(tag: str, default_label: str = DEFAULT_LABEL) -> tuple[str, str]:
-    """('B', 'Gene') for 'B-Gene', ('B', default_label) for a plain 'B', ('O', '') for 'O'."""
+    """Returns ('B', 'Gene') for 'B-Gene', ('B', default_label) for 'B', and ('O', '') for 'O'.
+
+    Raises UnknownTag for anything else.
+    """
     if tag == OUTSIDE:
         return OUTSIDE, ""
     prefix, dash, label = tag.partition("-")
@@ -57,40 +60,43 @@ def parse_tag(tag: str, default_label: str = DEFAULT_LABEL) -> tuple[str, str]:
 
 
 def to_bio(tags: Sequence[str], scheme: Scheme, *, default_label: str = DEFAULT_LABEL) -> list[str]:
-    """``tags`` of ``scheme`` in BIO, every tag with its label."""
+    """Converts ``tags`` of ``scheme`` to BIO; tags without a label get ``default_label``."""
     parsed = _parsed(tags, scheme, default_label)
-    return _written(_mentions(parsed), len(parsed), Scheme.BIO)
+    return _to_tags(_mentions(parsed), len(parsed), Scheme.BIO)
 
 
 def from_bio(
     tags: Sequence[str], scheme: Scheme, *, default_label: str = DEFAULT_LABEL
 ) -> list[str]:
-    """BIO ``tags`` in ``scheme``."""
+    """Converts BIO ``tags`` to ``scheme``."""
     parsed = _parsed(tags, Scheme.BIO, default_label)
-    return _written(_mentions(parsed), len(parsed), scheme)
+    return _to_tags(_mentions(parsed), len(parsed), scheme)
 
 
 def repair_tags(
     tags: Sequence[str], scheme: Scheme, *, default_label: str = DEFAULT_LABEL
 ) -> tuple[list[str], list[TagRepair]]:
-    """``tags`` as well-formed ``scheme``, and each change. A label for a plain tag is no change."""
+    """Returns valid tags of ``scheme`` and the changes made.
+
+    Adding ``default_label`` to a tag without a label is not reported as a change.
+    """
     parsed = _parsed(tags, scheme, default_label)
-    written = _written(_mentions(parsed), len(parsed), scheme)
+    repaired = _to_tags(_mentions(parsed), len(parsed), scheme)
     repairs = [
-        TagRepair(i, tags[i], now, _reason(parsed, i, scheme))
-        for i, ((prefix, _), now) in enumerate(zip(parsed, written, strict=True))
-        if now[0] != prefix
+        TagRepair(i, tags[i], tag, _reason(parsed, i, scheme))
+        for i, ((prefix, _), tag) in enumerate(zip(parsed, repaired, strict=True))
+        if tag[0] != prefix
     ]
-    return written, repairs
+    return repaired, repairs
 
 
 def detect_scheme(sequences: Iterable[Sequence[str]]) -> Scheme:
-    """The scheme of a file's tags; BIO where nothing tells.
+    """Returns the scheme of the tag sequences of a file, BIO if they fit several.
 
-    B where no mention of the same type stands just before is BIO, as IOB1 has no use for it; a
-    file without such a B whose mentions open with I is IOB1. Both together are BIO with slips (for
-    ``repair``): the reading is the same. E or S is BIOES, and a mention that then ends without
-    either raises MixedSchemes.
+    IOB1 uses B only directly after a mention of the same type, so any other B means BIO. Without
+    such a B, mentions that open with I mean IOB1; with one, they are errors in BIO that
+    ``repair_tags`` corrects. E or S means BIOES. Raises MixedSchemes if other mentions of the
+    file then end without E or S.
     """
     detector = SchemeDetector("sentence")
     for number, tags in enumerate(sequences, start=1):
@@ -99,21 +105,22 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> Scheme:
 
 
 class SchemeDetector:
-    """Gathers the first place of each telling tag, so that a file need not be held.
+    """Detects the scheme one sentence at a time, so that a file need not fit in memory.
 
-    ``unit`` is what places count: lines or sentences.
+    ``unit`` ("line" or "sentence") is what ``places`` count, for the message of MixedSchemes.
     """
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self._opened_by_i = False
-        self._needless_b = False
+        self._has_opening_i = False
+        self._has_b_unlike_iob1 = False
+        # The first mention that ends with E or S, and the first that does not: tag and place.
         self._closed: tuple[str, int] | None = None
-        self._left_open: tuple[str, int] | None = None
+        self._unclosed: tuple[str, int] | None = None
 
     def add(self, tags: Sequence[str], places: Sequence[int]) -> None:
-        """One sentence; ``places`` says where each tag stands."""
-        if self._learns_nothing_from(set(tags)):
+        """Adds the tags of one sentence; ``places`` are their line or sentence numbers."""
+        if self._is_uninformative(set(tags)):
             return
         parsed = [parse_tag(tag) for tag in tags]
         before: _Mention | None = None
@@ -121,31 +128,31 @@ class SchemeDetector:
             adjacent = before is not None and before.last + 1 == mention.first
             same_type = before is not None and before.label == mention.label
             opening, closing = parsed[mention.first][0], parsed[mention.last][0]
-            self._opened_by_i |= opening == "I"
-            self._needless_b |= opening == "B" and not (adjacent and same_type)
+            self._has_opening_i |= opening == "I"
+            self._has_b_unlike_iob1 |= opening == "B" and not (adjacent and same_type)
             evidence = tags[mention.last], places[mention.last]
             if closing in "ES":
                 self._closed = self._closed or evidence
             else:
-                self._left_open = self._left_open or evidence
+                self._unclosed = self._unclosed or evidence
             before = mention
 
-    def _learns_nothing_from(self, tags: set[str]) -> bool:
-        """True for most sentences of a file, which makes detection cheap."""
+    def _is_uninformative(self, tags: set[str]) -> bool:
+        """Skips most sentences of a file, which makes detection fast."""
         prefixes = {parse_tag(tag)[0] for tag in tags}
-        settled_unless_closed = self._needless_b and self._left_open is not None
-        return prefixes <= {OUTSIDE} or (settled_unless_closed and not prefixes & {"E", "S"})
+        bio_unless_closed = self._has_b_unlike_iob1 and self._unclosed is not None
+        return prefixes <= {OUTSIDE} or (bio_unless_closed and not prefixes & {"E", "S"})
 
     def scheme(self) -> Scheme:
-        if self._closed and self._left_open:
-            (closing, here), (other, there) = self._closed, self._left_open
+        if self._closed and self._unclosed:
+            (closing, place), (other, other_place) = self._closed, self._unclosed
             raise MixedSchemes(
-                evidence=f"{closing} at {self._unit} {here} is BIOES, but {other} at "
-                f"{self._unit} {there} ends a mention, where BIOES has E- or S-"
+                evidence=f"{closing} at {self._unit} {place} is BIOES, but {other} at "
+                f"{self._unit} {other_place} ends a mention, which BIOES writes with E- or S-"
             )
         if self._closed:
             return Scheme.BIOES
-        return Scheme.IOB1 if self._opened_by_i and not self._needless_b else Scheme.BIO
+        return Scheme.IOB1 if self._has_opening_i and not self._has_b_unlike_iob1 else Scheme.BIO
 
 
 def _parsed(tags: Sequence[str], scheme: Scheme, default_label: str) -> list[tuple[str, str]]:
@@ -158,7 +165,7 @@ def _parsed(tags: Sequence[str], scheme: Scheme, default_label: str) -> list[tup
 
 def _mentions(parsed: Sequence[tuple[str, str]]) -> list[_Mention]:
     mentions: list[_Mention] = []
-    first: int | None = None  # of the mention that is open
+    first: int | None = None  # first token of the open mention
     for i, (prefix, label) in enumerate(parsed):
         if first is not None and (prefix in "OBS" or label != parsed[first][1]):
             mentions.append(_Mention(first, i - 1, parsed[first][1]))
@@ -175,18 +182,18 @@ def _mentions(parsed: Sequence[tuple[str, str]]) -> list[_Mention]:
     return mentions
 
 
-def _written(mentions: Sequence[_Mention], length: int, scheme: Scheme) -> list[str]:
+def _to_tags(mentions: Sequence[_Mention], length: int, scheme: Scheme) -> list[str]:
     tags = [OUTSIDE] * length
     before: _Mention | None = None
     for mention in mentions:
         for i in range(mention.first, mention.last + 1):
             tags[i] = f"I-{mention.label}"
-        touching = (
+        adjacent_to_same_type = (
             before is not None
             and before.last + 1 == mention.first
             and before.label == mention.label
         )
-        if scheme is not Scheme.IOB1 or touching:
+        if scheme is not Scheme.IOB1 or adjacent_to_same_type:
             tags[mention.first] = f"B-{mention.label}"
         if scheme is Scheme.BIOES:
             single = mention.first == mention.last
@@ -199,7 +206,7 @@ def _reason(parsed: Sequence[tuple[str, str]], i: int, scheme: Scheme) -> str:
     prefix, label = parsed[i]
     before, label_before = parsed[i - 1] if i else (OUTSIDE, "")
     if scheme is Scheme.IOB1:
-        return "B only parts adjacent mentions of one type in IOB1"
+        return "in IOB1, B only separates adjacent mentions of one type"
     if prefix in "IE":
         if before == OUTSIDE:
             return f"{prefix} opens a mention"
@@ -207,4 +214,4 @@ def _reason(parsed: Sequence[tuple[str, str]], i: int, scheme: Scheme) -> str:
             return f"{prefix} after another type opens a mention"
         if before in "ES":
             return f"{prefix} after {before} opens a mention"
-    return "the mention ends here, so the tag must be E or S"
+    return "the last tag of a mention must be E or S"

@@ -41,7 +41,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 def test_a_missing_model_is_an_error_and_nothing_is_fetched(no_network: list[object]) -> None:
     for name in ("nobody/no-such-model", "no-such-model", "no/such/folder/here", "/no/such/folder"):
-        with pytest.raises(EncoderMissing, match="not on this machine") as error:
+        with pytest.raises(EncoderMissing, match="not available on this machine") as error:
             find_pretrained(name)
         assert "--download" in str(error.value)
     assert no_network == []

@@ -274,7 +274,7 @@ def test_data_that_changes_under_a_run_fails_the_job(tmp_path: Path) -> None:
             check=True,
         )
         (failure,) = store.failures(run_id)
-    assert "drug is not the corpus that was planned with" in failure.error
+    assert "drug has changed since the run was planned" in failure.error
 
 
 def test_a_base_that_was_removed_is_learnt_again_when_needed(tmp_path: Path) -> None:
