@@ -260,7 +260,9 @@ def test_control_characters_and_other_scripts_come_back_as_they_were(
 
 @pytest.mark.parametrize("text", ["", " \n\t\r\n ", "HeLa\0cells"])
 def test_no_text_is_said(call: Call, eager_model: Path, text: str) -> None:
-    refused(call("tag", eager_model, stdin=text), 1, "NUL character" if text.strip() else "no sentences")
+    refused(
+        call("tag", eager_model, stdin=text), 1, "NUL character" if text.strip() else "no sentences"
+    )
 
 
 def test_an_empty_text_among_others(call: Call, eager_model: Path) -> None:

@@ -102,7 +102,9 @@ def test_ontonotes_that_cannot_be_right(
 
 
 def test_ontonotes_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(RawFilesMissing, match=r"(?s)contains no CoNLL-2012 file.*train, development"):
+    with pytest.raises(
+        RawFilesMissing, match=r"(?s)contains no CoNLL-2012 file.*train, development"
+    ):
         convert_ontonotes(tmp_path)
     path = tmp_path / "train" / "a.gold_conll"
     path.parent.mkdir()
