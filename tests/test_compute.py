@@ -21,14 +21,14 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 )
 def test_auto_takes_cuda_then_mps_then_cpu(monkeypatch, missing, expected) -> None:
     without(monkeypatch, *missing)
-    assert str(compute.device()) == expected
+    assert str(compute.find_device()) == expected
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps", "cuda:7", "tpu", ""])
 def test_missing_device_raises_with_remedy(monkeypatch, name) -> None:
     without(monkeypatch, *(() if name == "cuda:7" else ("cuda", "mps")))
     with pytest.raises(DeviceMissing, match=f"no device '{name}'(.|\n)*--device auto"):
-        compute.device(name)
+        compute.find_device(name)
 
 
 def test_cpu_noise_continues_the_given_generator() -> None:

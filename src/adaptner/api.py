@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence, Sized
 from pathlib import Path
 from typing import Any, NoReturn
 
-from adaptner import formats
+from adaptner import compute, formats
 from adaptner.adaptation.confidence.calibration import CalibrationConstants
 from adaptner.adaptation.confidence.estimate import with_estimate
 from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.adaptation.suggestion import Suggestion
 from adaptner.adaptation.suggestion import select_sentences as choose
-from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.raw_text import ENDINGS, find_text_files
 from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles
@@ -60,6 +59,7 @@ def adapt(
     estimate: bool = True,
     augment: int = 0,
     seed: int = 0,
+    device: str = "auto",
     progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """A tagger from a few labelled sentences (a file, or what ``read`` gives) and a base; without
@@ -91,6 +91,9 @@ def adapt(
     ``augment``: so many copies of every sentence are learnt from too, each with a mention replaced by
     another of its type, from the other sentences and from ``sources``, which may be any corpora then.
 
+    ``device``: auto (cuda, mps or cpu), cpu, cuda or mps. A ``Base`` that is passed in stays on its own
+    device unless another is named here.
+
     >>> tagger = adapt("sentences.jsonl", base="my-base")            # doctest: +SKIP
     >>> tagger = adapt(                                              # doctest: +SKIP
     ...     "sentences.jsonl",
@@ -100,14 +103,15 @@ def adapt(
     ...     unlabelled=["abstracts.txt", "HeLa cells were grown overnight."],
     ... )
     """
-    prepare_process()
+    compute.prepare_process()
+    place = compute.find_device(device)
     if encoder is not None:
         if base is not None:
             raise UsageError(
                 problem="encoder and base: a base has an encoder of its own",
                 remedy="leave out one of them",
             )
-        base = transformer_base(encoder)
+        base = transformer_base(encoder).to(place)
     if zero_shot and isinstance(sentences, (str, Path)):
         refuse_labelled()
     if augment < 0 or (augment and zero_shot):
@@ -118,7 +122,9 @@ def adapt(
     specs: Sequence[SourceSpec] = _listed(sources, SourceDomain)
     texts: Sequence[Unlabelled] = _listed(unlabelled, Sentence)
     if base is not None and not isinstance(base, Base):
-        base = load_base(base)
+        base = load_base(base, place)
+    elif base is not None and device != "auto":
+        base.to(place)
     if method is not None and base is None:  # refused before a base is loaded for nothing
         named = method if isinstance(method, Method) else find_method(method)
         check_given(named, None, specs, texts, augment)
@@ -133,7 +139,7 @@ def adapt(
         if zero_shot and given:
             refuse_labelled()
     if base is None:
-        base = default_base()
+        base = default_base(place)
     chosen = method if isinstance(method, Method) else method_for_base(method, base)
     if zero_shot:
         chosen = without_labels(chosen)
@@ -174,10 +180,10 @@ def adapt(
     return assess(tagger, base, chosen, given, estimate=estimate, seed=seed, progress=progress)
 
 
-def load(folder: str | Path) -> Tagger:
+def load(folder: str | Path, device: str = "auto") -> Tagger:
     """A tagger saved by ``Tagger.save`` or ``adaptner adapt -o``."""
-    prepare_process()
-    return Tagger.load(folder)
+    compute.prepare_process()
+    return Tagger.load(folder, compute.find_device(device))
 
 
 def suggest(
@@ -186,6 +192,7 @@ def suggest(
     number: int = 10,
     *,
     labelled: str | Path | Sequence[Sentence] = (),
+    device: str = "auto",
 ) -> list[Suggestion]:
     """The sentences of ``texts`` (as ``adapt`` takes ``unlabelled``) whose marking would help a tagger
     most, best first, without near-duplicates of each other and of those ``labelled`` already.
@@ -195,7 +202,7 @@ def suggest(
     """
     if number < 1:
         raise UsageError(problem=f"{number} sentences", remedy="ask for one or more")
-    model = tagger if isinstance(tagger, Tagger) else load(tagger)
+    model = tagger if isinstance(tagger, Tagger) else load(tagger, device)
     known = read(labelled) if isinstance(labelled, (str, Path)) else labelled
     given = [texts] if isinstance(texts, (str, Path, Sentence)) else texts
     sentences = (sentence for item in given for sentence in _text_of(item))

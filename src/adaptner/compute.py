@@ -31,7 +31,7 @@ def prepare_process() -> None:
     mallopt(_TRIM_THRESHOLD, 256 << 20)
 
 
-def device(name: str = "auto") -> torch.device:
+def find_device(name: str = "auto") -> torch.device:
     """The device called ``name``; ``auto`` takes the first available of cuda, mps and cpu.
 
     The index is part of the result, so that it equals the ``device`` of a tensor there.

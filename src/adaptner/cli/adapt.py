@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, warn
+from adaptner.cli.options import DeviceName
 
 
 def adapt(
@@ -84,6 +85,7 @@ def adapt(
     from_: Annotated[
         str | None, typer.Option("--from", help="Format, if the ending does not tell.")
     ] = None,
+    device: DeviceName = "auto",
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -115,6 +117,7 @@ def adapt(
     """
     from adaptner import api
     from adaptner.cli.estimate import say_estimate, say_what_hurts
+    from adaptner.compute import find_device
     from adaptner.corpora.annotation_checks import find_issues
     from adaptner.errors import NoEntities, UsageError
     from adaptner.methods.configuration import make_method, method_for_base
@@ -123,6 +126,7 @@ def adapt(
     from adaptner.models.installed import default_base, load_base
     from adaptner.progress import progress_bar
 
+    place = find_device(device)
     if base is not None and encoder is not None:
         raise UsageError(
             problem="--encoder and --base: a base has an encoder of its own",
@@ -147,9 +151,9 @@ def adapt(
     if not counts and not label and sentences is not None:
         raise NoEntities(file=sentences, sentences=len(given))
     if encoder is not None:
-        start = transformer_base(encoder)
+        start = transformer_base(encoder).to(place)
     else:
-        start = default_base() if base is None else load_base(base)
+        start = default_base(place) if base is None else load_base(base, place)
     chosen = method_for_base(method, start, config)
     learns = chosen.capabilities.adapts
     if learns:

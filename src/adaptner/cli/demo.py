@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from adaptner.cli.common import emit_json, info, out
 from adaptner.cli.options import (
+    DeviceName,
     JsonFlag,
     QuietFlag,
     Seed,
@@ -36,6 +37,7 @@ def demo(
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
     seed: Seed = 0,
+    device: DeviceName = "auto",
 ) -> None:
     """Try adaptation on an example: find cell lines after a few labelled sentences.
 
@@ -45,7 +47,7 @@ def demo(
     Example: adaptner demo -o demo
     """
     from adaptner import api
-    from adaptner.compute import prepare_process
+    from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.bundled import bundled_corpus
     from adaptner.episodes import draw_sentences
     from adaptner.metrics.spans import score_entities
@@ -56,7 +58,7 @@ def demo(
     prepare_process()
     seconds: dict[str, float] = {}
     with _timed(seconds, "base"):
-        base = default_base()
+        base = default_base(find_device(device))
     corpus = bundled_corpus("cellline")
     support, test = draw_sentences(corpus.split("train"), sentences, seed), corpus.split("test")
     (label,) = corpus.labels.labels

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out
+from adaptner.cli.options import DeviceName
 
 if TYPE_CHECKING:
+    import torch
+
     from adaptner.corpora.corpus import Corpus
     from adaptner.corpora.sources import SourceDomain
     from adaptner.methods.base import Method
@@ -69,6 +72,7 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Also write the JSON here.")
     ] = None,
+    device: DeviceName = "auto",
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -85,7 +89,7 @@ def evaluate(
     import json
 
     from adaptner import api
-    from adaptner.compute import prepare_process
+    from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.episodes import draw_sentences
     from adaptner.evaluation.protocol import evaluate_few_shot
@@ -102,7 +106,7 @@ def evaluate(
     if base is not None:
         _refuse("--vectors", vectors)
         _refuse("--encoder", encoder)
-        start = load_base(base)
+        start = load_base(base, find_device(device))
         chosen = method_for_base(method, start, config)
         api.check_given(chosen, start, sources or ())
         chosen.check(start)
@@ -116,7 +120,9 @@ def evaluate(
         domains = api.sources_for(sources or (), test)
         _tell_removed(domains, quiet)
     else:
-        domains, start = _pretrained(chosen, sources, corpus, vectors, iterations, seed, quiet)
+        domains, start = _pretrained(
+            chosen, sources, corpus, vectors, iterations, seed, find_device(device), quiet
+        )
     rows = []
     total = (len(counts) + len(percents)) * draws
     with progress_bar(f"{corpus.name}: {total} draws", quiet) as progress:
@@ -211,6 +217,7 @@ def _pretrained(
     vectors: Path | None,
     iterations: int,
     seed: int,
+    device: torch.device,
     quiet: bool,
 ) -> tuple[list[SourceDomain], Base]:
     """A base in memory from the sources, without the sentences of the target's test set."""
@@ -236,7 +243,7 @@ def _pretrained(
             Budget(iterations),
             vectors=table,
             seed=seed,
-            run=TrainingRun(progress=progress),
+            run=TrainingRun(progress=progress, device=device),
         )
     return domains, base
 

@@ -42,6 +42,10 @@ RayAddress = Annotated[
         metavar="ADDRESS", help="Work on a Ray cluster instead: HOST:PORT, auto or local."
     ),
 ]
+DeviceName = Annotated[
+    str,
+    machine_option(metavar="NAME", help="Device: auto (cuda, mps or cpu), cpu, cuda or mps."),
+]
 Resume = Annotated[
     bool, machine_option("--resume", help="Continue an interrupted run from its last checkpoint.")
 ]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info
+from adaptner.cli.options import DeviceName
 
 
 def pretrain(
@@ -69,6 +70,7 @@ def pretrain(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")
     ] = False,
+    device: DeviceName = "auto",
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -85,7 +87,7 @@ def pretrain(
 
     Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
     """
-    from adaptner.compute import prepare_process
+    from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import UsageError
     from adaptner.methods.configuration import make_method
@@ -123,6 +125,7 @@ def pretrain(
             held_out=excluded,
             seed=seed,
             resume=resume,
+            device=find_device(device),
             progress=progress,
             tell=lambda message: info(message, quiet),
         )

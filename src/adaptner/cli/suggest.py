@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from adaptner.cli.common import info, out, print_error, print_problem
-from adaptner.cli.options import FormatFrom, ModelFolder, QuietFlag, file_option
+from adaptner.cli.options import DeviceName, FormatFrom, ModelFolder, QuietFlag, file_option
 
 if TYPE_CHECKING:
     from adaptner.adaptation.suggestion import Suggestion
@@ -50,6 +50,7 @@ def suggest(
     ] = "jsonl",
     from_: FormatFrom = None,
     quiet: QuietFlag = False,
+    device: DeviceName = "auto",
 ) -> None:
     """Propose the sentences whose annotation would improve a tagger most.
 
@@ -71,7 +72,7 @@ def suggest(
     from adaptner.types import Document
 
     known = api.read(labelled) if labelled is not None else ()
-    tagger = api.load(model)
+    tagger = api.load(model, device)
     source = InputFiles(files, from_, print_problem)
     with progress_bar("reading", quiet) as progress:
         sentences = _with_progress(_unlabelled_sentences(source), progress)

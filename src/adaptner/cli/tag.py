@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adaptner.cli.common import info, out, print_problem
-from adaptner.cli.options import FormatFrom, Jobs, ModelFolder, QuietFlag, RayAddress, file_option
+from adaptner.cli.options import (
+    DeviceName,
+    FormatFrom,
+    Jobs,
+    ModelFolder,
+    QuietFlag,
+    RayAddress,
+    file_option,
+)
 
 if TYPE_CHECKING:
     from adaptner.formats.chunks import DocumentChunk
@@ -43,6 +51,7 @@ def tag(
     from_: FormatFrom = None,
     quiet: QuietFlag = False,
     jobs: Jobs = 1,
+    device: DeviceName = "auto",
     ray: RayAddress = None,
 ) -> None:
     """Find entities in text with a tagger.
@@ -72,6 +81,7 @@ def tag(
         to=to,
         jobs=jobs,
         ray=ray,
+        device=device,
         report=print_problem,
         show=_show if to_terminal else None,
     )

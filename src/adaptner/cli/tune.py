@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, warn
+from adaptner.cli.options import DeviceName
 
 if TYPE_CHECKING:
     from adaptner.evaluation.tuning import Choice
@@ -70,6 +71,7 @@ def tune(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")
     ] = False,
+    device: DeviceName = "auto",
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -83,7 +85,7 @@ def tune(
 
     Example: adaptner tune --method hgda --sources drug/ gene/ species/ -o tuned.toml
     """
-    from adaptner.compute import prepare_process
+    from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.errors import UsageError
     from adaptner.evaluation import tuning
@@ -134,6 +136,7 @@ def tune(
         plan,
         None if output is None else output.with_suffix(ROWS),
         resume=resume,
+        device=find_device(device),
         bars=lambda title: progress_bar(title, quiet),
         tell=lambda message: info(message, quiet),
     )

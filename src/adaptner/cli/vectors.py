@@ -8,8 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, print_error
+from adaptner.cli.common import (
+    SEEDS,
+    JsonFlag,
+    QuietFlag,
+    emit_json,
+    info,
+    out,
+    print_error,
+)
 from adaptner.cli.help import GroupHelp, VerbHelp
+from adaptner.cli.options import DeviceName
 
 app = typer.Typer(
     cls=GroupHelp, help="Train word vectors from raw text, and look at them.", no_args_is_help=True
@@ -167,6 +176,7 @@ def context(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.")
     ] = False,
+    device: DeviceName = "auto",
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
@@ -179,7 +189,7 @@ def context(
 
     Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
     """
-    from adaptner.compute import prepare_process
+    from adaptner.compute import find_device, prepare_process
     from adaptner.errors import UsageError
     from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
     from adaptner.progress import progress_bar
@@ -203,6 +213,7 @@ def context(
         output,
         seed=seed,
         resume=resume,
+        device=find_device(device),
         shown=lambda title: progress_bar(title, quiet),
     )
     seconds = time.monotonic() - begun

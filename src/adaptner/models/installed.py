@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from adaptner.errors import AdaptnerError, UnknownBase, did_you_mean
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST, Manifest, read_manifest
@@ -46,14 +48,14 @@ def installed_bases() -> list[InstalledBase]:
     return sorted(found.values(), key=lambda base: base.name)
 
 
-def load_base(base: str | Path) -> Base:
+def load_base(base: str | Path, device: torch.device | None = None) -> Base:
     """By name or by folder. A folder that is there wins over a name."""
-    return Base.load(base_folder(base))
+    return Base.load(base_folder(base), device)
 
 
-def default_base() -> Base:
+def default_base(device: torch.device | None = None) -> Base:
     """The package's own, or what a user has put under its name."""
-    return load_base(base_folder(DEFAULT))
+    return load_base(base_folder(DEFAULT), device)
 
 
 def default_domains() -> tuple[str, ...]:

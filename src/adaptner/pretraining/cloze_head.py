@@ -46,7 +46,8 @@ class ClozeHead(nn.Module):
         without a vector (all zero) is neither guessed nor in the choice."""
         known = words[0].any(-1)
         mask = batch.mask[0] & known[batch.index[0]]
-        chosen = torch.randperm(int(mask.sum()), generator=noise)[:most]
+        drawn = torch.randperm(int(mask.sum()), generator=noise, device=noise.device)
+        chosen = drawn[:most].to(states.device)
         if not len(chosen):  # not a word with a vector: nothing is learnt here
             return 0.0 * states.sum()
         guessed = F.normalize(self.guesses(states[0])[mask][chosen], dim=-1)

@@ -8,6 +8,9 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import torch
+
+from adaptner.compute import CPU
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.sources import source_domains
 from adaptner.errors import OutputExists, RunNotResumable, UsageError
@@ -42,6 +45,7 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
+    device: torch.device = CPU,
     progress: ProgressCallback = no_progress,
     tell: Callable[[str], None] = lambda message: None,
 ) -> Base:
@@ -80,7 +84,7 @@ def pretrain(
         return finished(folder, settings)
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
-    run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, progress)
+    run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, progress, device)
     base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
     if beside:
         assert begun is not None

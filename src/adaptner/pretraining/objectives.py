@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from adaptner.nn.batching.batch import on_device
 from adaptner.nn.batching.word_batch import WordBatch
 from adaptner.nn.encoders.lexical_features import STATES
 from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, LabelNameHead, WeakLabels
@@ -61,7 +62,8 @@ class LabelNameObjective(nn.Module):
 
     def forward(self, seen: PretrainingBatch) -> Tensor:
         places, labels = weak_labels(self.gazetteer, seen.sentences, seen.states.shape[1])
-        return self.head(seen.read.flatten(0, 1)[places], labels, seen.noise)
+        read = seen.read.flatten(0, 1)
+        return self.head(read[places.to(read.device)], on_device(labels, read.device), seen.noise)
 
 
 def weak_labels(
@@ -117,7 +119,8 @@ class DistillationObjective(nn.Module):
 
     def forward(self, seen: PretrainingBatch) -> Tensor:
         """Mean squared error, over that of always telling the mean."""
-        rows = torch.randperm(len(seen.sentences), generator=seen.noise)[: self.most].tolist()
+        drawn = torch.randperm(len(seen.sentences), generator=seen.noise, device=seen.noise.device)
+        rows = drawn[: self.most].tolist()
         taught = self.teacher.states([seen.sentences[row] for row in rows])
         wanted = (torch.cat(taught) - self.middle) / self.spread
         read = seen.read

@@ -18,6 +18,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 
+from adaptner.compute import CPU, noise_generator
 from adaptner.corpora.raw_text import find_text_files, sentences_of_files
 from adaptner.errors import UsageError
 from adaptner.files import digest
@@ -85,6 +86,7 @@ def pretrain_on_text(
     seed: int = 0,
     resume: bool = False,
     checkpoint_seconds: float = 60.0,
+    device: torch.device = CPU,
     shown: Shown = lambda title: nullcontext(no_progress),
 ) -> Base:
     """Train on ``texts`` (streamed; one tokenised sentence a line) and save the base in ``folder``."""
@@ -104,7 +106,9 @@ def pretrain_on_text(
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
     # first of all: where it is missing, nobody is to wait for the names
-    teacher = TransformerTeacher(config.teacher, config.teacher_layers) if config.teacher else None
+    teacher = None
+    if config.teacher:
+        teacher = TransformerTeacher(config.teacher, config.teacher_layers, device)
     read_first = repeat_stream(files, config.longest, random.Random(seed))
     some = list(islice(read_first, _ALPHABET_FROM))
     batcher = WordBatcher(vectors, alphabet_of(some))
@@ -126,11 +130,12 @@ def pretrain_on_text(
         lessons["following"] = DistillationObjective(
             encoder.width, teacher, config.followed, some, generator
         )
-    learner = _Learner(encoder, lessons)
+    learner = _Learner(encoder, lessons).to(device)
     faster = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
     rates = dict.fromkeys(faster, config.name_rate)
     optimiser = Optimiser(learner.parameters(), config.optimiser, rates)
-    state = TrainingState(learner, optimiser, random.Random(seed), generator)
+    noise = noise_generator(generator, device)
+    state = TrainingState(learner, optimiser, random.Random(seed), noise)
     stream: Iterator[list[Sentence]] | None = None
     read = batcher
 
@@ -144,7 +149,7 @@ def pretrain_on_text(
             batches = text_batches(files, config.batch, config.longest, seed)
             stream = islice(batches, iteration - 1, None)
         sentences = next(stream)
-        batch = read([sentences])
+        batch = read([sentences]).to(device)
         states = encoder(batch, state.noise)[0]
         words = encoder.words(batch.rows, batch.pieces)
         ordered = [sentences[i] for i in batch.order[0]]
@@ -158,7 +163,9 @@ def pretrain_on_text(
 
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     with shown("learning from text") as progress:
-        run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, progress)
+        run = TrainingRun(
+            folder, fingerprint, settings, resume, checkpoint_seconds, progress, device
+        )
         run_training(state, iterate, budget, run)
     facts = {
         "iterations": state.done,
@@ -184,4 +191,4 @@ def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
     shape = encoder.config.model_copy(update={"lexical_features": True, "state_length": STATES})
     wide = RecurrentEncoder(shape, batcher, torch.Generator())
     wide.load_state_dict(encoder.state_dict())
-    return wide
+    return wide.to(encoder.device)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
+from adaptner.compute import CPU
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder
 from adaptner.nn.encoders.transformer.pretrained import find_pretrained
 from adaptner.types import Sentence
@@ -16,16 +17,16 @@ from adaptner.types import Sentence
 class TransformerTeacher:
     """``layers``: its states after so many; the middle ones say most of a word where it stands."""
 
-    def __init__(self, name: str, layers: int) -> None:
+    def __init__(self, name: str, layers: int, device: torch.device = CPU) -> None:
         config = TransformerConfig(name=name, subwords="mean", dropout=0, network_dropout=False)
         self._batcher = config.batcher(replace(find_pretrained(name), layers=layers))
-        self._encoder = TransformerEncoder(config, self._batcher, Generator())
+        self._encoder = TransformerEncoder(config, self._batcher, Generator()).to(device)
         self.width = self._encoder.width
 
     @torch.no_grad()
     def states(self, sentences: Sequence[Sentence]) -> list[Tensor]:
         """(words, width) of each sentence."""
-        batch = self._batcher([sentences])
+        batch = self._batcher([sentences]).to(self._encoder.device)
         found: list[Tensor] = [torch.empty(0)] * len(sentences)
         for row, place in zip(self._encoder(batch)[0], batch.order[0], strict=True):
             found[place] = row[: len(sentences[place])]

@@ -10,6 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+import torch
+
 from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
@@ -37,13 +39,15 @@ class SerialExecutor:
 
 
 class ProcessExecutor:
-    """Tags in worker processes: on Linux forks that share the model's memory, elsewhere each process
+    """Tags in worker processes: on Linux forks that share a model on the CPU, otherwise each process
     loads the model."""
 
     def __init__(self, tagger: Tagger, folder: Path, processes: int) -> None:
         self._processes = processes
-        start_method = "fork" if sys.platform == "linux" else "spawn"
-        model = tagger if start_method == "fork" else folder
+        device = tagger.encoder.device
+        shared = sys.platform == "linux" and device.type == "cpu"  # CUDA does not survive a fork
+        start_method = "fork" if shared else "spawn"
+        model = tagger if shared else (folder, device)
         self._pool = ProcessPoolExecutor(
             processes,
             multiprocessing.get_context(start_method),
@@ -69,11 +73,11 @@ class ProcessExecutor:
             raise ProcessDied(jobs=self._processes) from error
 
 
-def _start_worker(model: Tagger | Path) -> None:
+def _start_worker(model: Tagger | tuple[Path, torch.device]) -> None:
     global _tagger
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends its workers
     prepare_process()
-    _tagger = model if isinstance(model, Tagger) else Tagger.load(model)
+    _tagger = model if isinstance(model, Tagger) else Tagger.load(*model)
 
 
 def _predict(batch: Batch) -> BatchEntities:

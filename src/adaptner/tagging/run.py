@@ -40,6 +40,7 @@ def tag_files(
     to: str | None = None,
     jobs: int = 1,
     ray: str | None = None,
+    device: str = "auto",
     report: ProblemCallback = raise_problem,
     show: Show | None = None,
 ) -> TaggingSummary:
@@ -48,7 +49,8 @@ def tag_files(
     does not grow with the size of the input.
 
     ``from_`` and ``to`` name the formats, by default those of the file endings. ``jobs`` processes
-    or the Ray cluster at the address ``ray`` share the work. ``report`` receives each problem; by
+    or the Ray cluster at the address ``ray`` (on the CPUs of its nodes) share the work. ``device`` is
+    auto, cpu, cuda or mps. ``report`` receives each problem; by
     default the first one is raised. ``show``, if given, receives the tagged chunks instead of a file.
 
     >>> from adaptner.tagging import tag_files
@@ -67,7 +69,7 @@ def tag_files(
         raise UsageError(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
     if ray is not None and jobs > 1:
         raise UsageError(problem="--jobs and --ray together", remedy="give one of the two")
-    executor, labels = _make_executor(Path(model), jobs, ray)
+    executor, labels = _make_executor(Path(model), jobs, ray, device)
     note = f"{', '.join(labels)}, found by {model}"
     source = InputFiles(names, from_, report)
     skipped = 0
@@ -92,15 +94,15 @@ def tag_files(
 
 
 def _make_executor(
-    model: Path, jobs: int, ray: str | None
+    model: Path, jobs: int, ray: str | None, device: str
 ) -> tuple[TaggingExecutor, tuple[str, ...]]:
     # Imported here so that wrong calls are refused before torch is loaded
-    from adaptner.compute import prepare_process
+    from adaptner.compute import find_device, prepare_process
     from adaptner.models.tagger import Tagger
     from adaptner.tagging.processes import ProcessExecutor, SerialExecutor
 
     prepare_process()
-    tagger = Tagger.load(model)
+    tagger = Tagger.load(model, find_device(device))
     labels = tagger.labels.labels
     if ray is not None:
         from adaptner.tagging.on_ray import RayExecutor

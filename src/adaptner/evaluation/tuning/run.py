@@ -9,6 +9,9 @@ from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 
+import torch
+
+from adaptner.compute import CPU
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import draw_sentences
 from adaptner.errors import OutputExists, RunNotResumable, TrainingDiverged, UsageError
@@ -33,6 +36,7 @@ def tune(
     rows_file: Path | None = None,
     *,
     resume: bool = False,
+    device: torch.device = CPU,
     bars: ProgressBars = lambda title: nullcontext(no_progress),
     tell: Callable[[str], None] = lambda message: None,
 ) -> Choice:
@@ -61,7 +65,7 @@ def tune(
                     Budget(plan.iterations),
                     vectors=plan.vectors,
                     seed=plan.seed,
-                    run=TrainingRun(progress=progress),
+                    run=TrainingRun(progress=progress, device=device),
                 )
             with bars(f"validating on {domain}") as progress:
                 for outcome, trial in zip(
