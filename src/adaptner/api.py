@@ -253,7 +253,9 @@ def check_given(
             + (": it makes copies of its own" if method.capabilities.augments else ""),
             remedy="leave out --augment, or name another method with --method",
         )
-    alone = method.capabilities.sources == "optional" and (base is None or base.raw)
+    alone = method.capabilities.sources == "optional" and (
+        base is None or base.provenance.encoder_from == "raw text"
+    )
     if method.capabilities.reads_sources and not len(sources) and not alone:
         domains = base.model.domains if base else default_domains()
         raise SourcesNeeded(method=method.name, given="none", domains=domain_names(domains))

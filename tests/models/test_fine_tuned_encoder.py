@@ -69,12 +69,12 @@ def test_the_start_stays_as_it_is(folder: Path, base: Base) -> None:
     start = base_folder("biomedical")
     assert (folder / WEIGHTS).read_bytes() == (start / WEIGHTS).read_bytes()
     assert base.method == "named"
-    assert base.facts["taught"]["method"] == "finetuning"
-    assert [s["domain"] for s in base.facts["taught"]["sources"]] == ["Gene"]
+    assert base.facts["fine_tuned_encoder"]["method"] == "finetuning"
+    assert [s["domain"] for s in base.facts["fine_tuned_encoder"]["sources"]] == ["Gene"]
 
 
 def test_the_second_is_tuned_and_has_its_own_domains(base: Base) -> None:
-    second = base.over_taught
+    second = base.with_fine_tuned_encoder
     assert second is not None
     assert second.model.domains == ("Gene",)
     sentence = support("gene")[0]
@@ -84,9 +84,9 @@ def test_the_second_is_tuned_and_has_its_own_domains(base: Base) -> None:
 def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
     base.save(tmp_path / "again")
     again = Base.load(tmp_path / "again")
-    assert base.taught is not None
-    assert again.taught is not None
-    mine, theirs = base.taught.state_dict(), again.taught.state_dict()
+    assert base.fine_tuned_encoder is not None
+    assert again.fine_tuned_encoder is not None
+    mine, theirs = base.fine_tuned_encoder.state_dict(), again.fine_tuned_encoder.state_dict()
     assert mine.keys() == theirs.keys()
     assert all(torch.equal(p, theirs[n]) for n, p in mine.items())
     made = [adapt_named(b, support("gene"), CONFIG) for b in (base, again)]
@@ -97,13 +97,13 @@ def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
 
 
 def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None:
-    assert base.taught is not None
+    assert base.fine_tuned_encoder is not None
     gene = adapt_named(base, support("gene"), CONFIG)
-    assert gene.encoder is base.taught.encoder
+    assert gene.encoder is base.fine_tuned_encoder.encoder
     assert gene.facts["known"] == {"Gene": "Gene"}
     cells = adapt_named(base, support("cellline"), CONFIG)
     assert cells.encoder is base.model.encoder
-    without = adapt_named(replace(base, taught=None), support("cellline"), CONFIG)
+    without = adapt_named(replace(base, fine_tuned_encoder=None), support("cellline"), CONFIG)
     assert all(
         torch.equal(p, q)
         for p, q in zip(cells.decoder.parameters(), without.decoder.parameters(), strict=True)
@@ -128,22 +128,22 @@ def test_without_a_mention_the_labels_decide(base: Base) -> None:
 
 
 def test_who_asks_for_no_sources_gets_none(base: Base) -> None:
-    untold = CONFIG.model_copy(update={"sources": False})
+    untold = CONFIG.model_copy(update={"use_source_labels": False})
     assert choose_encoder(base, support("gene"), LabelSet(("Gene",)), untold) is base
 
 
 def test_without_one_of_its_domains_it_is_not_kept(base: Base) -> None:
     """It has read that domain's labels, whoever speaks for them."""
-    assert base.of_domains(["Disease", "Gene"]).taught is base.taught
-    assert base.of_domains(["Disease"]).taught is None
+    assert base.of_domains(["Disease", "Gene"]).fine_tuned_encoder is base.fine_tuned_encoder
+    assert base.of_domains(["Disease"]).fine_tuned_encoder is None
 
 
 def test_more_sources_go_on_top(base: Base) -> None:
     learn = method("named")(**QUICK)
     more = learn.fit(sources("cellline"), Budget(2), start=base)
-    assert more.taught is base.taught
+    assert more.fine_tuned_encoder is base.fine_tuned_encoder
     anew = learn.fit(sources("gene"), Budget(2), start=base)
-    assert anew.taught is None
+    assert anew.fine_tuned_encoder is None
 
 
 @pytest.mark.parametrize("name", ["hgda", "named", "wpz", "metaner"])
@@ -161,8 +161,8 @@ def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -
         chosen, corpora("drug"), Budget(1), tmp_path, start=folder, beside=True, tell=told.append
     )
     assert told[0].endswith("has a second encoder, for Gene: the new one takes its place")
-    assert found.taught is not None
-    assert found.taught.domains == ("Drug",)
+    assert found.fine_tuned_encoder is not None
+    assert found.fine_tuned_encoder.domains == ("Drug",)
 
 
 def test_beside_what(tmp_path: Path) -> None:
@@ -180,5 +180,5 @@ def test_a_damaged_file_is_noticed(base: Base, tmp_path: Path) -> None:
 
 def test_the_shipped_one_is_for_what_it_was_taught() -> None:
     shipped = default_base()
-    assert shipped.taught is not None
-    assert set(shipped.taught.domains) == {"Disease", "Drug", "Gene", "Species"}
+    assert shipped.fine_tuned_encoder is not None
+    assert set(shipped.fine_tuned_encoder.domains) == {"Disease", "Drug", "Gene", "Species"}

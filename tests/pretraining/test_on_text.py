@@ -166,10 +166,10 @@ def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
         pretrain_on_text([naming_text], vectors, config, Budget(120), tmp_path / "cut", **options)
     pretrain_on_text([naming_text], vectors, config, Budget(120), tmp_path / "cut", resume=True)
     again = Base.load(tmp_path / "cut")
-    assert whole.names is not None
-    assert again.names is not None
-    assert again.names.names == whole.names.names
-    assert torch.equal(again.names.weight, whole.names.weight)
+    assert whole.label_probes is not None
+    assert again.label_probes is not None
+    assert again.label_probes.names == whole.label_probes.names
+    assert torch.equal(again.label_probes.weight, whole.label_probes.weight)
     for name, value in weights(whole).items():
         assert torch.equal(value, weights(again)[name])
 
@@ -181,12 +181,12 @@ def test_what_the_text_names_is_told_by_the_states(
     base = pretrain_on_text([naming_text], vectors, config, Budget(600), tmp_path / "run")
     words = ["The", "patient", "suffers", "from", "ill7itis", "today", "."]
     batch = base.batcher([[Sentence.from_tokens(words)]])
-    assert base.names is not None
-    row = base.names.row("Disease")
+    assert base.label_probes is not None
+    row = base.label_probes.row("Disease")
     assert row is not None
     with torch.no_grad():
-        states = base.model.encoder(batch)[0, 0, :, : len(base.names.weight[0])]
-        odds = states @ base.names.weight[row] + base.names.bias[row]
+        states = base.model.encoder(batch)[0, 0, :, : len(base.label_probes.weight[0])]
+        odds = states @ base.label_probes.weight[row] + base.label_probes.bias[row]
     assert int(odds.argmax()) == 4
     tagger = adaptner.adapt([Sentence.from_tokens(words)], base, labels=["Disease"])
     tagger.save(tmp_path / "model")

@@ -167,7 +167,11 @@ def adapt(
             )
     if learns and len(given) == 1:
         warn("one sentence only: the tagger will know little more than its words", quiet)
-    if chosen.capabilities.sources == "optional" and start.raw and not (sources or zero_shot):
+    if (
+        chosen.capabilities.sources == "optional"
+        and start.provenance.encoder_from == "raw text"
+        and not (sources or zero_shot)
+    ):
         info(
             f"no --sources: {chosen.name} learns from the sentences and the text of the target alone",
             quiet,

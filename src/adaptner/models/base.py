@@ -9,11 +9,12 @@ from typing import Any
 
 import torch
 
-from adaptner.models import fine_tuned_encoder as taught
+from adaptner.models import fine_tuned_encoder
+from adaptner.models.provenance import Provenance
 from adaptner.models.storage import DomainEntry, Manifest, consistent_files, read_model, write_model
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.encoders.registry import restored_encoder
-from adaptner.nn.heads.label_probes import FILE as NAMES
+from adaptner.nn.heads import label_probes
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
 from adaptner.types import LabelSet
@@ -30,8 +31,11 @@ class Base:
     config: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
-    names: LabelProbes | None = None  # what names mean among θ's states
-    taught: TaggingModel | None = None  # a second θ, tuned on sources, with its φ
+    label_probes: LabelProbes | None = None  # directions of label names among the states
+    fine_tuned_encoder: TaggingModel | None = (
+        None  # a second one, trained on sources, with decoders
+    )
+    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def labels(self) -> LabelSet:
@@ -42,16 +46,18 @@ class Base:
         return every[0].with_labels(x for labels in every for x in labels.labels)
 
     @property
-    def raw(self) -> bool:
-        """θ is what raw text has made of it: sources, if there are any, have taught φ alone."""
-        return not self.model.domains or (self.method == "named" and "start" in self.facts)
-
-    @property
-    def over_taught(self) -> Base | None:
-        """The base as it is over the θ that its sources have tuned."""
-        if self.taught is None:
+    def with_fine_tuned_encoder(self) -> Base | None:
+        """This base with its second encoder and that encoder's decoders in place of the first."""
+        if self.fine_tuned_encoder is None:
             return None
-        return replace(self, model=self.taught, names=None, taught=None)
+        provenance = self.provenance.model_copy(update={"encoder_from": "sources"})
+        return replace(
+            self,
+            model=self.fine_tuned_encoder,
+            label_probes=None,
+            fine_tuned_encoder=None,
+            provenance=provenance,
+        )
 
     def of_domains(self, names: Iterable[str], others: Base | None = None) -> Base:
         """The same θ with the φ of these domains only: its own, or else those of ``others``, which has
@@ -66,8 +72,10 @@ class Base:
         model = TaggingModel(self.model.encoder, domains, torch.Generator(), self.model.shape)
         for mine, decoder in zip(model.decoder, kept.values(), strict=True):
             mine.load_state_dict(decoder.state_dict())
-        kept_whole = self.taught is not None and set(self.taught.domains) <= set(names)
-        return replace(self, model=model, taught=self.taught if kept_whole else None)
+        second = self.fine_tuned_encoder
+        if second is not None and not set(second.domains) <= set(names):
+            second = None
+        return replace(self, model=model, fine_tuned_encoder=second)
 
     def save(self, folder: str | Path) -> None:
         model = self.model
@@ -85,11 +93,14 @@ class Base:
             shape=model.shape,
             config=self.config,
             facts=self.facts,
+            provenance=self.provenance,
         )
-        beside = {} if self.names is None else {NAMES: self.names.content()}
-        if self.taught is not None:
-            beside[taught.FILE] = taught.content(self.taught)
-        write_model(Path(folder), manifest, model, self.batcher, self.folder, beside)
+        files = {}
+        if self.label_probes is not None:
+            files[label_probes.FILE] = self.label_probes.content()
+        if self.fine_tuned_encoder is not None:
+            files[fine_tuned_encoder.FILE] = fine_tuned_encoder.content(self.fine_tuned_encoder)
+        write_model(Path(folder), manifest, model, self.batcher, self.folder, files)
 
     @classmethod
     def load(cls, folder: str | Path, device: torch.device | None = None) -> Base:
@@ -102,20 +113,29 @@ class Base:
             domains = {d.name: d.label_set() for d in manifest.domains}
             model = TaggingModel(encoder, domains, generator, manifest.shape)
             model.load_state_dict(tensors)
-            names = None
-            if NAMES in manifest.files:
-                names = LabelProbes.of((folder / NAMES).read_bytes())
+            probes = None
+            if label_probes.FILE in manifest.files:
+                probes = LabelProbes.of((folder / label_probes.FILE).read_bytes())
             second = None
-            if taught.FILE in manifest.files:
-                content = (folder / taught.FILE).read_bytes()
-                second = taught.model_of(content, encoder, batcher, manifest.shape)
-        own = (manifest.method, manifest.config, manifest.facts)
-        base = cls(model, batcher, *own, folder, names, second)
+            if fine_tuned_encoder.FILE in manifest.files:
+                content = (folder / fine_tuned_encoder.FILE).read_bytes()
+                second = fine_tuned_encoder.model_of(content, encoder, batcher, manifest.shape)
+        base = cls(
+            model,
+            batcher,
+            manifest.method,
+            manifest.config,
+            manifest.facts,
+            folder,
+            probes,
+            second,
+            manifest.provenance or Provenance.of_facts(manifest.method, manifest.facts),
+        )
         return base if device is None else base.to(device)
 
     def to(self, device: torch.device) -> Base:
         """This base with its models on ``device``."""
         self.model.to(device)
-        if self.taught is not None:
-            self.taught.to(device)
+        if self.fine_tuned_encoder is not None:
+            self.fine_tuned_encoder.to(device)
         return self

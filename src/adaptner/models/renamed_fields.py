@@ -32,6 +32,8 @@ _ADAPTATION: dict[str, dict[str, str]] = {
     "stm-elmo": {"longest": "max_words", "text": "lm_text"},
 }
 
+_FACTS = {"taught": "fine_tuned_encoder"}
+
 
 def current_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The nested settings of ``method`` under today's names; unknown names and values are kept."""
@@ -49,6 +51,8 @@ def current_manifest(content: Mapping[str, Any]) -> dict[str, Any]:
     current = current_settings("", content)  # `encoder` stands beside `config` in a manifest
     if isinstance(config := content.get("config"), Mapping):
         current["config"] = current_settings(str(content.get("method")), config)
+    if isinstance(facts := content.get("facts"), Mapping):
+        current["facts"] = _renamed(_FACTS, facts)
     return current
 
 

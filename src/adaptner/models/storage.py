@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMissing
 from adaptner.files import atomic_file, digest
+from adaptner.models.provenance import Provenance
 from adaptner.models.renamed_fields import current_manifest
 from adaptner.models.vocabulary_files import (
     SUBWORDS,
@@ -66,6 +67,7 @@ class Manifest(BaseModel):
     config: dict[str, Any] = {}
     facts: dict[str, Any] = {}  # sources, budget, seed: whatever the model's maker wants known
     calibration: Calibration = Calibration()  # of a tagger's scores; older folders have none
+    provenance: Provenance | None = None  # of a base; folders written before 2026-11-19 have none
     files: dict[str, str] = {}  # name -> SHA-256
 
 

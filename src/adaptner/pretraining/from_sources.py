@@ -57,8 +57,8 @@ def pretrain(
     begun = None if start is None else Base.load(start)
     if beside:
         _check_beside(method, begun)
-        if begun is not None and begun.taught is not None:
-            known = ", ".join(begun.taught.domains)
+        if begun is not None and begun.fine_tuned_encoder is not None:
+            known = ", ".join(begun.fine_tuned_encoder.domains)
             tell(f"{start} has a second encoder, for {known}: the new one takes its place")
     tests = [s for c in held_out for s in c.split("test")]
     sources = source_domains(group_by_domain(corpora), tests)
@@ -88,9 +88,9 @@ def pretrain(
     base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
     if beside:
         assert begun is not None
-        facts = {**begun.facts, "taught": {"method": base.method, **base.facts}}
-        facts["taught"].pop("start", None)  # told above
-        base = replace(begun, facts=facts, taught=rounded(base.model))
+        facts = {**begun.facts, "fine_tuned_encoder": {"method": base.method, **base.facts}}
+        facts["fine_tuned_encoder"].pop("start", None)  # `facts` has it
+        base = replace(begun, facts=facts, fine_tuned_encoder=rounded(base.model))
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(model_card(base, method))

@@ -180,7 +180,7 @@ def pretrain_on_text(
     naming = lessons.get("naming")
     base = Base(model, batcher, METHOD, {}, facts)
     if isinstance(naming, LabelNameObjective):
-        base.names = naming.head.senses(naming.gazetteer.names)
+        base.label_probes = naming.head.senses(naming.gazetteer.names)
     base.save(folder)
     (folder / FILE).unlink(missing_ok=True)
     return base

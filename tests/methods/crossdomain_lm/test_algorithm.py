@@ -33,6 +33,7 @@ from adaptner.methods.crossdomain_lm.algorithm import (
 )
 from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.models.base import Base
+from adaptner.models.provenance import Provenance
 from adaptner.models.tagger import Tagger
 from adaptner.nn.losses.sampled_softmax import (
     NegativeSampler,
@@ -371,7 +372,7 @@ def taught_by_text(sources: list[SourceDomain]) -> Base:
     )
     alone = TaggingModel(base.model.encoder, {}, torch.Generator().manual_seed(2))
     assert alone.domains == ()
-    return replace(base, model=alone, facts={"iterations": 4})
+    return replace(base, model=alone, facts={"iterations": 4}, provenance=Provenance())
 
 
 def test_it_takes_any_sources_and_keeps_its_layers(

@@ -143,7 +143,7 @@ def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> No
         ("cell line", "gene"), weight, torch.tensor([-5.0, -6.0]), borders, torch.arange(3.0)
     )
     config = LinearFitConfig(name_weight=3, state_share=0.4, border_weight=0.3, entity_bias=2)
-    decoder = decoder_prior(replace(base, names=names), LABELS, config)
+    decoder = decoder_prior(replace(base, label_probes=names), LABELS, config)
     for tag, kind in (("B-CellLine", 1), ("I-CellLine", 2)):
         row = decoder.weight[0, LABELS.index[tag]].detach()
         wanted = 0.5 * 0.4 * 3 * weight[0] + 0.3 * (borders[kind] - borders[0])

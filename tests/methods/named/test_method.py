@@ -40,7 +40,7 @@ def test_the_encoder_stays_to_the_last_bit(start: Base, learnt: Base) -> None:
     before = start.model.encoder.state_dict()
     for name, p in learnt.model.encoder.state_dict().items():
         assert torch.equal(p, before[name]), name
-    assert learnt.names is start.names
+    assert learnt.label_probes is start.label_probes
 
 
 def test_what_the_start_knew_is_still_there(start: Base, learnt: Base) -> None:
@@ -104,12 +104,12 @@ def test_without_a_start_all_of_it_learns() -> None:
 
 def test_domains_can_be_taken_away_and_come_back(start: Base, learnt: Base, tmp_path) -> None:
     assert learnt.of_domains([]).model.domains == ()
-    named = replace(learnt, names=None).of_domains(["CellLine"])
+    named = replace(learnt, label_probes=None).of_domains(["CellLine"])
     assert named.model.domains == ("CellLine",)
     learnt.save(tmp_path / "base")
     again = Base.load(tmp_path / "base")
     assert again.model.domains == learnt.model.domains
-    assert isinstance(again.names, LabelProbes)
+    assert isinstance(again.label_probes, LabelProbes)
     for mine, theirs in zip(again.model.parameters(), learnt.model.parameters(), strict=True):
         assert torch.equal(mine, theirs)
 
@@ -118,4 +118,4 @@ def test_decoders_of_another_make_are_not_kept(start: Base) -> None:
     shared = method("named")(**SETTINGS, decoders="shared")
     base = shared.fit(sources("cellline", "drug"), Budget(1), start=start)
     assert base.model.domains == ("CellLine", "Drug")
-    assert base.names is start.names
+    assert base.label_probes is start.label_probes

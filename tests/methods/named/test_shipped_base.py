@@ -46,7 +46,7 @@ def test_it_is_installed_and_small(base: Base) -> None:
     assert base.method == "named"
     assert base.model.domains == ("Disease", "Drug", "Gene", "Species")
     assert base.batcher.vectors.senses is not None
-    assert base.names is not None
+    assert base.label_probes is not None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_sources_taught_is_worth_points(base: Base, corpus: str) -> None:
 
 def test_the_second_encoder_is_worth_points(base: Base) -> None:
     """1 to 6 when it was made; it has learnt from none of these corpora."""
-    first = replace(base, taught=None)
+    first = replace(base, fine_tuned_encoder=None)
     pairs = [(c, seed) for c in ("disease", "drug", "gene", "species") for seed in range(3)]
     assert mean(f1(base, c, 5, seed) - f1(first, c, 5, seed) for c, seed in pairs) > 0.01
 

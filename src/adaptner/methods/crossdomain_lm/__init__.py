@@ -60,9 +60,7 @@ class CrossDomainLM(SourceAndTargetMethod):
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config = self.config.adaptation
-        if (
-            base.raw
-        ):  # an encoder as it was made, with no use for what sources taught of their labels
+        if base.provenance.encoder_from == "raw text":  # source decoders are of no use here
             base = base.of_domains(())
         if not base.model.domains and given.sources:
             base = self.fit(given.sources, Budget(0), start=base, seed=given.seed)

@@ -137,7 +137,7 @@ class CrossDomainTraining:
         )
         if config.zero_shot and config.near_start:
             recurrent.place_near(self.target_domain, range(self.target_domain))
-        if base.facts.get("iterations") or "start" in base.facts:  # something has been learnt
+        if base.facts.get("iterations") or base.provenance.parent:  # something has been learnt
             recurrent.start_from(model.encoder.recurrent)
         hidden = model.encoder.recurrent.width // 2
         words = OutputWordTable(len(self.vocabulary), hidden, generator) if self.texts else None

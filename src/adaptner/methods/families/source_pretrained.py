@@ -19,6 +19,7 @@ from adaptner.episodes import Task
 from adaptner.errors import BadConfiguration, TooFewDomains
 from adaptner.methods.base import Method, MethodConfig
 from adaptner.models.base import Base
+from adaptner.models.provenance import Provenance
 from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
 from adaptner.nn.encoders.base import Encoder
@@ -174,7 +175,16 @@ class SourcePretrainedMethod(Method):
         if start is not None:
             facts["start"] = {"method": start.method, **start.facts}
         folder = None if start is None else start.folder  # its vectors can be linked
-        return Base(model, batcher, self.name, config.model_dump(mode="json"), facts, folder)
+        made_from = None if start is None else start.provenance
+        return Base(
+            model,
+            batcher,
+            self.name,
+            config.model_dump(mode="json"),
+            facts,
+            folder,
+            provenance=Provenance.trained(self.name, [d.name for d in sources], made_from),
+        )
 
 
 def _vectors(encoder: Encoder, given: bool) -> str:

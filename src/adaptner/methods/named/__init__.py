@@ -74,9 +74,11 @@ class NamedMethod(SupervisedMethod):
         base = super().fit(sources, budget, vectors=vectors, start=start, seed=seed, run=run)
         if start is None:
             return base
-        base.names = start.names
-        if start.taught is not None and not set(start.taught.domains) & set(base.model.domains):
-            base.taught = start.taught  # else it would speak for what is learnt anew
+        base.provenance = base.provenance.keeping_encoder()
+        base.label_probes = start.label_probes
+        second = start.fine_tuned_encoder
+        if second is not None and not set(second.domains) & set(base.model.domains):
+            base.fine_tuned_encoder = second
         if start.model.shape != base.model.shape or base.model.shape.shared:
             return base  # its φ are of another make
         return base.of_domains(dict.fromkeys((*start.model.domains, *base.model.domains)), start)

@@ -182,7 +182,7 @@ def decoder_prior(
     encoder, batcher = base.model.encoder, base.batcher
     assert isinstance(batcher, WordBatcher)
     assert isinstance(encoder, RecurrentEncoder)
-    senses, names = batcher.vectors.senses, base.names
+    senses, names = batcher.vectors.senses, base.label_probes
     if not encoder.config.lexical_features:
         senses = names = None
     of_states = slice(0, encoder.recurrent.width)

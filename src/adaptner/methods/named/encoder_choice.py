@@ -15,7 +15,7 @@ MIN_SHARE_OF_MENTIONS = 2 / 3  # of the mentions; it knows less of what they hav
 def choose_encoder(
     base: Base, sentences: Sequence[Sentence], labels: LabelSet, config: LinearFitConfig
 ) -> Base:
-    taught = base.over_taught
+    taught = base.with_fine_tuned_encoder
     if taught is None or not config.use_source_labels:
         return base
     marked = [EncodedSentences.of(taught, sentences, labels, config)]
