@@ -22,10 +22,16 @@ from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.evaluation.calibration.fit import Observation, fit_calibration, observe
-from adaptner.evaluation.calibration.report import check_calibration, report
+from adaptner.evaluation.calibration.report import (
+    CalibrationCheck,
+    calibration_error,
+    check_calibration,
+    pooled,
+    report,
+)
 from adaptner.methods.configuration import method_for_base
 from adaptner.models.installed import DEFAULT, base_folder, load_base
-from adaptner.reproduce.report.reliability import reliability_diagram
+from adaptner.reproduce.report.chart import Axis, Chart, Point, Series, Style, series_style
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # Of one type each, which the base has learnt from other corpora
@@ -97,6 +103,21 @@ def main() -> None:
     if options.fit:
         fit_calibration(rows).save(base_folder(options.fit), known=options.known)
         print(f"constants of {len(rows)} rows -> {base_folder(options.fit)}")
+
+
+def reliability_diagram(draws: list[CalibrationCheck]) -> str:
+    """Returns the share of correct mentions against their score, raw and calibrated, as SVG."""
+    series = [Series("ideal", Style("#555555", (0, (2, 3)), "none"), [Point(0, 0), Point(1, 1)])]
+    kinds = ("calibrated", [d.bins for d in draws]), ("raw", [d.raw_bins for d in draws])
+    for number, (name, bins) in enumerate(kinds):
+        total = pooled(bins)
+        points = [Point(b.promised / b.found, b.right / b.found) for b in total if b.found >= 20]
+        label = f"{name}: error {calibration_error(total):.3f}"
+        series.append(Series(label, series_style(number), points))
+    ticks = (0, 0.2, 0.4, 0.6, 0.8, 1)
+    score, correct = Axis("score", 0, 1, ticks), Axis("share that is correct", 0, 1, ticks)
+    title = "Share of correct mentions by score"
+    return Chart(title, score, correct, series, bands=True).svg()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from report_cases import BIO8, TARGETS5, draws, many, request, result
 from adaptner.errors import UnknownName
 from adaptner.metrics.significance import t_interval
 from adaptner.reproduce.report.cells import ComparisonCell
-from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, OWN, compare
+from adaptner.reproduce.report.compare import ADDITIONAL, COMPARABLE, OVERALL, compare
 from adaptner.reproduce.report.levels import WHOLE, Level
 from adaptner.reproduce.report.matching import report_column
 from adaptner.reproduce.tables.published import paper, row_label
@@ -18,7 +18,7 @@ from adaptner.reproduce.tables.published import paper, row_label
 
 def line(comparison, label, level=None):
     (found,) = [
-        n for n in comparison.lines if n.label == label and level in (None, n.level, n.level.size)
+        n for n in comparison.rows if n.label == label and level in (None, n.level, n.level.size)
     ]
     return found
 
@@ -61,7 +61,7 @@ def test_one_draw_has_a_mean_and_no_verdict():
     cell = ComparisonCell("NCBI", {0: 0.3}, 0.3)
     assert (cell.mean, cell.sd, cell.interval) == (0.3, None, None)
     assert cell.verdict == "not comparable"
-    assert cell.reason == "one draw has no interval"
+    assert cell.reason == "a single draw has no interval"
 
 
 def test_an_objection_goes_before_everything_but_absence():
@@ -85,17 +85,17 @@ def test_a_published_row_gets_our_draws_of_its_method_and_size():
 def test_no_row_of_the_paper_is_dropped_whatever_there_is():
     for results in ([], many()):
         comparison = compare(results, request())
-        rows = [n.row for n in comparison.main if n.row is not None]
+        rows = [n.published for n in comparison.main_rows if n.published is not None]
         assert sorted(map(id, rows)) == sorted(map(id, paper("hgda").table("3").rows))
 
 
 def test_a_method_that_the_paper_does_not_have_gets_a_row_of_its_own():
     comparison = compare(draws([0.1, 0.2], "maml"), request())
     own = line(comparison, "maml")
-    assert own.row is None
+    assert own.published is None
     assert own.cells["NCBI"].verdict == "not comparable"
     assert own.cells["NCBI"].reason == "the paper has no figure here"
-    assert own in comparison.main
+    assert own in comparison.main_rows
 
 
 def test_the_encoder_tells_the_starred_rows_apart():
@@ -106,7 +106,7 @@ def test_the_encoder_tells_the_starred_rows_apart():
     assert line(starred, "HGDA", 5).cells["NCBI"].n == 0
     other = compare(draws([0.3, 0.5], variant="without twin"), request())
     assert not line(other, "HGDA", 5).measured
-    assert line(other, "hgda [without twin]").row is None
+    assert line(other, "hgda [without twin]").published is None
 
 
 def test_precision_and_recall_tables_take_their_measure():
@@ -141,7 +141,7 @@ def test_rows_without_a_size_are_about_all_of_the_data():
     ]
     comparison = compare(results, request("metaner/3", TARGETS5))
     assert line(comparison, "MetaNER", WHOLE).cells["SEC"].mean == pytest.approx(0.85)
-    (fewer,) = [n for n in comparison.others if n.level == Level(share=5.0)]
+    (fewer,) = [n for n in comparison.other_rows if n.level == Level(share=5.0)]
     assert fewer.label == "MetaNER"
     assert fewer.cells["SEC"].verdict == "not comparable"
 
@@ -180,7 +180,7 @@ def test_overall_takes_only_draws_that_all_corpora_have():
     none = [r for r in results if r.target != "s800" or r.seed > 2]
     none += [result(target="s800", seed=9)]
     overall = line(compare(none, request()), "HGDA", 5).cells[OVERALL]
-    assert "no draw is there for every one" in overall.reason
+    assert "no draw has a result for each" in overall.reason
 
 
 def test_a_column_that_does_not_compare_taints_the_overall_and_another_goes_without_it():
@@ -192,7 +192,7 @@ def test_a_column_that_does_not_compare_taints_the_overall_and_another_goes_with
     assert hgda.cells["BC4CHEMD"].reason == why
     assert hgda.cells[OVERALL].verdict == "not comparable"
     assert why in hgda.cells[OVERALL].reason
-    row = hgda.row
+    row = hgda.published
     without = [v for c, v in zip(BIO8, row.values, strict=True) if c != "BC4CHEMD"]
     assert hgda.cells[COMPARABLE].published == pytest.approx(statistics.fmean(without))
     assert hgda.cells[COMPARABLE].verdict == "within"
@@ -216,14 +216,14 @@ def test_what_is_missing_says_why():
     comparison = compare(draws([0.3, 0.4]), told)
     reason = {
         (n.label, n.level.size, name): cell.reason
-        for n in comparison.main
+        for n in comparison.main_rows
         for name, cell in n.cells.items()
     }
     assert reason["HGDA*", 5, "NCBI"] == "no transformer yet"
-    assert reason["BioBERT", 5, "NCBI"] == "not asked for (--methods)"
-    assert reason["HGDA-NEs", 5, "NCBI"] == "not asked for (--methods)"
-    assert reason["HGDA", 5, "JNLPBA"] == "not asked for (--targets)"
-    assert reason["HGDA", 20, "NCBI"] == "not asked for (--sizes)"
+    assert reason["BioBERT", 5, "NCBI"] == "not requested (--methods)"
+    assert reason["HGDA-NEs", 5, "NCBI"] == "not requested (--methods)"
+    assert reason["HGDA", 5, "JNLPBA"] == "not requested (--targets)"
+    assert reason["HGDA", 20, "NCBI"] == "not requested (--sizes)"
     assert reason["HGDA", 5, "S800"] == "the folder is gone"
     assert reason["HGDA", 10, "NCBI"].startswith("no result: the job failed")
 
@@ -234,12 +234,12 @@ def test_corpora_that_stand_for_no_column_get_columns_of_their_own():
     told = request("metaner/2", {}, targets=names, incomparable={"scitech": "not ACE"})
     comparison = compare(results, told)
     row = line(comparison, "MetaNER", WHOLE)
-    assert comparison.own_names == ("conll03", "scitech", OWN)
+    assert comparison.additional_names == ("conll03", "scitech", ADDITIONAL)
     assert row.cells["scitech"].reason == "not ACE"
     assert row.cells["conll03"].verdict == "not comparable"
-    assert row.cells[OWN].mean == pytest.approx(0.65)
+    assert row.cells[ADDITIONAL].mean == pytest.approx(0.65)
     assert row.cells["BC"].published == pytest.approx(0.7604)
-    assert not comparison.filled(comparison.names)
+    assert not comparison.has_values(comparison.names)
 
 
 def test_slips_of_the_paper_are_on_their_cells():
@@ -291,23 +291,23 @@ def test_scores_by_type_come_from_the_same_counts():
     assert found == {"PER precision": 6 / 8, "PER recall": 0.6, "PER f1": 12 / 18, "MISC f1": 0.0}
     lines = compare(
         [kept], request("pdaln/3", {"SciTech": "scitech"})
-    ).main  # a row names its corpus
-    by_corpus = {n.row.corpus: n.cells["PER f1"].values for n in lines}
+    ).main_rows  # a row names its corpus
+    by_corpus = {n.published.corpus: n.cells["PER f1"].values for n in lines}
     assert by_corpus["SciTech"] == {0: 12 / 18}
     assert not by_corpus["Wikigold"]
 
 
 def test_a_table_of_other_counts_compares_nothing():
     comparison = compare(many(), request("jia2019/1", {}))
-    assert {c.verdict for n in comparison.lines for c in n.cells.values()} == {"missing"}
+    assert {c.verdict for n in comparison.rows for c in n.cells.values()} == {"missing"}
 
 
 def test_every_published_table_can_be_reported_on_without_results():
     for p in (paper(n) for n in ("hgda", "metabioner", "metaner", "pdaln", "jia2019")):
         for table in p.tables:
             comparison = compare([], request(f"{p.name}/{table.id}", {}))
-            assert len(comparison.main) == len(table.rows)
-            assert all(c.reason for n in comparison.lines for c in n.cells.values())
+            assert len(comparison.main_rows) == len(table.rows)
+            assert all(c.reason for n in comparison.rows for c in n.cells.values())
 
 
 def test_an_unknown_table_names_the_nearest():
@@ -327,5 +327,5 @@ def test_an_ablation_fills_the_row_of_its_name():
     results += draws([0.7, 0.8], "crossdomain-lm", "bionlp13pc", 0)
     whole = [replace(r, share=100.0) for r in results]
     comparison = compare(whole, request("jia2019/3", {"13PC": "bionlp13pc"}))
-    found = {n.label: n.cells["13PC"].mean for n in comparison.lines if n.measured}
+    found = {n.label: n.cells["13PC"].mean for n in comparison.rows if n.measured}
     assert found == {"CO-LM": pytest.approx(0.55), "FINAL": pytest.approx(0.75)}

@@ -9,12 +9,12 @@ from report_cases import draws, request, result
 
 from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank
 from adaptner.reproduce.report.compare import compare
+from adaptner.reproduce.report.crossings import BEFORE, NEVER, crossing
 from adaptner.reproduce.report.pairs import compare_pairs
-from adaptner.reproduce.report.special import BEFORE, NEVER, crossing
 
 
 def line(comparison, label):
-    (found,) = [n for n in comparison.lines if n.label == label]
+    (found,) = [n for n in comparison.rows if n.label == label]
     return found
 
 
@@ -38,13 +38,13 @@ def test_holm_over_the_pairs_of_a_size_and_column_by_hand():
     adjusted[middle] = min(1, max(adjusted[smallest], 2 * raw[middle]))
     adjusted[largest] = min(1, max(adjusted[middle], raw[largest]))
     for pair, p in adjusted.items():
-        assert found[pair].t == pytest.approx(p), pair
+        assert found[pair].t_test_p == pytest.approx(p), pair
     best = found["MetaNER", "HGDA"]
     assert best.difference == pytest.approx(statistics.fmean(metaner) - statistics.fmean(hgda))
     assert best.n == 5
     # Three pairs whose exact Wilcoxon p is the least that five draws can give, times three.
     assert wilcoxon_signed_rank(metaner, hgda).p_value == 0.0625
-    assert best.wilcoxon == pytest.approx(0.1875)
+    assert best.wilcoxon_p == pytest.approx(0.1875)
 
 
 def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
@@ -53,10 +53,10 @@ def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
     elsewhere = [*draws([0.1, 0.3], target="s800"), *draws([0.2, 0.5], "metaner", "s800")]
     found = {p.column: p for p in compare_pairs(compare([*one, *other, *elsewhere], request()))}
     assert found["NCBI"].n == 3
-    assert found["NCBI"].t == pytest.approx(
+    assert found["NCBI"].t_test_p == pytest.approx(
         paired_t_test([0.30, 0.34, 0.36], [0.2, 0.25, 0.29]).p_value
     )
-    assert found["S800"].t == pytest.approx(paired_t_test([0.1, 0.3], [0.2, 0.5]).p_value)
+    assert found["S800"].t_test_p == pytest.approx(paired_t_test([0.1, 0.3], [0.2, 0.5]).p_value)
 
 
 def test_one_draw_gives_no_pair():
@@ -69,7 +69,7 @@ def test_stars_follow_the_corrected_p():
     (pair,) = compare_pairs(compare(results, request()))
     assert pair.stars == "***"
     (pair,) = compare_pairs(compare([*draws(same), *draws(same, "metaner")], request()))
-    assert (pair.stars, pair.t, pair.difference) == ("", 1.0, 0.0)
+    assert (pair.stars, pair.t_test_p, pair.difference) == ("", 1.0, 0.0)
 
 
 def test_where_a_curve_crosses_its_bound():

@@ -8,9 +8,11 @@ from report_cases import BIO8, draws, many, request, result
 
 from adaptner.errors import AdaptnerError
 from adaptner.reproduce.report import write_report
-from adaptner.reproduce.report.content import report_document
-from adaptner.reproduce.report.details import ranges
-from adaptner.reproduce.report.document import (
+from adaptner.reproduce.report.content import report_page
+from adaptner.reproduce.report.details import format_ranges
+from adaptner.reproduce.report.html import render_html
+from adaptner.reproduce.report.markdown import render_markdown
+from adaptner.reproduce.report.page import (
     Code,
     Paragraph,
     ReportPage,
@@ -18,8 +20,6 @@ from adaptner.reproduce.report.document import (
     ReportTable,
     TableCell,
 )
-from adaptner.reproduce.report.html import html_page
-from adaptner.reproduce.report.markdown import markdown_page
 from adaptner.reproduce.tables.published import paper
 
 EMPTY = {"meta", "line", "rect", "circle", "polygon", "polyline", "br"}
@@ -72,8 +72,8 @@ def tables_of(markdown):
 
 
 def both(results, told):
-    document = report_document(results, told)
-    return html_page(document), markdown_page(document)
+    document = report_page(results, told)
+    return render_html(document), render_markdown(document)
 
 
 FULL = {
@@ -184,7 +184,7 @@ def test_missing_cells_are_said_in_every_form():
     results = [r for r in many() if (r.method, r.target) != ("hgda", "s800")]
     html, markdown = both(results, request(**FULL))
     for text in (html, markdown):
-        assert text.count("no result: the job failed, or has not run yet") >= 4  # one a size
+        assert text.count("no result: the job failed or has not run yet") >= 4  # one a size
         assert "missing: S800" in text
 
 
@@ -226,7 +226,7 @@ def test_hostile_names_are_text_and_nothing_else():
 
 
 def test_a_fence_cannot_be_ended_from_inside():
-    text = markdown_page(ReportPage("t", "a", [Code("x\n```\n````\n# not a title")]))
+    text = render_markdown(ReportPage("t", "a", [Code("x\n```\n````\n# not a title")]))
     assert "`````\nx\n```\n````\n# not a title\n`````" in text
 
 
@@ -235,17 +235,17 @@ def test_an_entry_is_written_in_both_forms():
         ["a", "b"], [ReportRow([TableCell("x|y", "(z)", "under", strong=True), "1"])]
     )
     document = ReportPage("t", "a", [grid, Paragraph("p < 0.05 & *")])
-    assert "| **x\\|y** (z) · under | 1 |" in markdown_page(document)
-    assert "p &lt; 0.05 &amp; \\*" in markdown_page(document)
-    html = html_page(document)
+    assert "| **x\\|y** (z) · under | 1 |" in render_markdown(document)
+    assert "p &lt; 0.05 &amp; \\*" in render_markdown(document)
+    html = render_html(document)
     assert "<th><b>x|y</b> <small>(z)</small><span>under</span></th>" in html
     assert "p &lt; 0.05 &amp; *" in html
 
 
 def test_seeds_are_written_as_ranges():
-    assert ranges([4, 0, 1, 2, 7]) == "0-2, 4, 7"
-    assert ranges([]) == ""
-    assert ranges([3, 3]) == "3"
+    assert format_ranges([4, 0, 1, 2, 7]) == "0-2, 4, 7"
+    assert format_ranges([]) == ""
+    assert format_ranges([3, 3]) == "3"
 
 
 def test_results_that_are_not_one_experiment_raise_doubts():

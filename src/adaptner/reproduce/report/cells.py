@@ -1,4 +1,4 @@
-"""One cell of the comparison: our draws, the published figure, and what that amounts to."""
+"""One cell of the comparison: our draws, the published figure and the verdict on both."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ WITHIN, ABOVE, BELOW = "within", "above", "below"
 NOT_COMPARABLE, MISSING = "not comparable", "missing"
 VERDICTS = (WITHIN, ABOVE, BELOW, NOT_COMPARABLE, MISSING)
 CONFIDENCE = 0.95
-_ROUNDING = 1e-9  # what binary fractions may add to a border; a printed digit is 1e-6 or more
+_ROUNDING = 1e-9  # error of binary fractions; one unit of a printed digit is at least 1e-6
 
 
 @dataclass(frozen=True)
 class ComparisonCell:
-    """``values`` are our draws by seed and ``published`` the paper's figure, both as fractions.
+    """``values`` are our draws by seed and ``published`` is the paper's figure, both as fractions.
 
-    The verdict is about the published figure and the 95 % interval of our mean: ``within`` when it
-    lies inside or on a border, ``above`` when ours is higher, ``below`` when ours is lower.
+    The verdict is ``within`` if the published figure lies in the 95 % interval of our mean,
+    ``above`` if our mean is higher, ``below`` if it is lower. ``objection`` says why the two must
+    not be compared, ``absence`` why there are no values.
     """
 
     column: str
     values: Mapping[int, float] = field(default_factory=dict)
     published: float | None = None
-    objection: str = ""  # why the two must not be compared
-    absence: str = ""  # why there are no values
+    objection: str = ""
+    absence: str = ""
     slips: tuple[Slip, ...] = ()
     results: tuple[StoredResult, ...] = ()
 
@@ -44,7 +45,7 @@ class ComparisonCell:
 
     @cached_property
     def sd(self) -> float | None:
-        """With n - 1; a single draw has none."""
+        """With n - 1; None for a single draw."""
         if self.n < 2:
             return None
         sd = mean_sd(list(self.values.values()))[1]
@@ -68,11 +69,11 @@ class ComparisonCell:
 
     @property
     def reason(self) -> str:
-        """Why a cell is missing or not comparable; nothing for the others."""
+        """Why a cell is missing or not comparable; empty for the others."""
         if not self.values:
             return self.absence or "no result"
         if self.objection:
             return self.objection
         if self.published is None:
             return "the paper has no figure here"
-        return "one draw has no interval" if self.n < 2 else ""
+        return "a single draw has no interval" if self.n < 2 else ""

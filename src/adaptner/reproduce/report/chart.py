@@ -1,42 +1,78 @@
-"""A line chart: axes with units, bands, marks, and labels at the ends of the lines."""
+"""Draws one line chart as SVG with matplotlib.
+
+The colours are those of Okabe and Ito, which people with colour blindness can tell apart. Dashes
+and markers repeat them, so that a grey copy can be read too.
+"""
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from adaptner.reproduce.report.svg import (
-    INK,
-    QUIET,
-    RULE,
-    Canvas,
-    Point,
-    Scale,
-    Style,
-    nice_ticks,
-    shortened,
-    spread,
-)
+from adaptner.errors import ExtraMissing
+from adaptner.reproduce.report.page import printable
 
-WIDTH, HEIGHT = 480, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 118, 40, 46
-_INSET = 10  # of the first and last place, where series stand beside one another
-_LABEL_GAP, _LABEL_LENGTH, _TITLE_LENGTH = 14, 16, 58
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#a8478a", "#5a5a5a", "#b07a00", "#3d9bd1", "#000000")
+_DASHES = ("-", (0, (6, 3)), (0, (2, 2)), (0, (8, 3, 2, 3)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_GREY = "#555555"
+_SIZE = (6.6, 3.7)  # inches
+_SETTINGS = {
+    "svg.hashsalt": "adaptner",  # the same ids in each run
+    "svg.fonttype": "none",  # text stays text
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "font.size": 9,
+    "font.family": ["DejaVu Sans"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+}
+_OVERLAP = 3.0  # points between the markers of two series at the same x
+_MAX_LABEL, _MAX_TITLE = 24, 60
+
+
+class Style(NamedTuple):
+    colour: str
+    dash: Any
+    marker: str
+
+
+def series_style(number: int) -> Style:
+    """Returns the style of the n-th series; styles repeat after 224."""
+    return Style(
+        COLOURS[number % len(COLOURS)],
+        _DASHES[number // len(COLOURS) % len(_DASHES)],
+        _MARKERS[number % len(_MARKERS)],
+    )
+
+
+class Point(NamedTuple):
+    """``low`` and ``high`` are the ends of an interval around ``y``."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
 class Series:
-    """``points`` are (x, mean, deviation or None); ``reference`` (x, published value)."""
+    """``published`` are figures (x, y) of the paper, drawn as hollow markers."""
 
     label: str
     style: Style
-    points: Sequence[tuple[float, float, float | None]]
-    reference: Sequence[Point] = ()
+    points: Sequence[Point]
+    published: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True)
 class Axis:
-    """``ticks`` fix the labelled places; without them round numbers are taken."""
+    """``ticks`` are the labelled values; without them matplotlib chooses round ones."""
 
     label: str
     low: float
@@ -44,111 +80,120 @@ class Axis:
     ticks: Sequence[float] = ()
     logarithmic: bool = False
 
-    def places(self) -> Sequence[float]:
-        return self.ticks or nice_ticks(self.low, self.high)
+
+@dataclass(frozen=True)
+class Crossing:
+    """A vertical line from the axis to ``height``, with a triangle on the axis."""
+
+    x: float
+    height: float
+    colour: str
+    label: str
+    published: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class Chart:
-    """Draws in the order it is told, series last, so that they lie on top."""
+    """``level`` is a horizontal dashed line with its label.
+
+    Intervals are ``bars`` on points that stand side by side, or ``bands`` along the lines.
+    """
 
     title: str
     x: Axis
     y: Axis
-    marked: bool = True  # whether points get marks
-    beside: float = 0.0  # pixels between the marks of two series at the same place
-    canvas: Canvas = field(init=False)
-    bounds: list[tuple[str, float]] = field(init=False, default_factory=list)
+    series: Sequence[Series]
+    level: tuple[float, str] | None = None
+    crossings: Sequence[Crossing] = ()
+    markers: bool = True
+    bands: bool = False
 
-    def __post_init__(self) -> None:
-        self.canvas = Canvas(WIDTH, HEIGHT, self.title)
-        inset = _INSET if self.beside else 0
-        self.across = Scale(
-            self.x.low, self.x.high, _LEFT + inset, WIDTH - _RIGHT - inset, self.x.logarithmic
-        )
-        self.up = Scale(self.y.low, self.y.high, HEIGHT - _BOTTOM, _TOP)
-        self._frame()
+    def svg(self) -> str:
+        """Returns the drawing; the same chart gives the same bytes."""
+        try:
+            import matplotlib
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ExtraMissing(what="a plot", package="matplotlib", extra="reproduce") from error
+        with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+            # The viewer chooses the font, so that a glyph missing from ours does no harm.
+            warnings.filterwarnings("ignore", message="Glyph")
+            figure = Figure(figsize=_SIZE)
+            figure.subplots_adjust(left=0.1, right=0.7, top=0.9, bottom=0.14)
+            self._draw(figure.add_subplot())
+            file = io.StringIO()
+            title = printable(self.title)
+            keys = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+            figure.savefig(file, format="svg", metadata={**keys, "Title": title})
+        return file.getvalue()
 
-    def bound(self, value: float, label: str) -> None:
-        """A level to be reached, across the whole chart."""
-        y = self.up(value)
-        self.canvas.line((_LEFT, y), (WIDTH - _RIGHT, y), QUIET, 1.2, "5 3")
-        self.bounds.append((label, y))
+    def _draw(self, axes: Any) -> None:
+        axes.set_title(_shortened(self.title, _MAX_TITLE), x=0)
+        self._draw_axes(axes)
+        if self.level is not None:
+            value, label = self.level
+            axes.axhline(value, color=_GREY, linewidth=1.2, linestyle=(0, (5, 3)), label=label)
+        gap = 0 if self.bands else min(_OVERLAP, 16 / max(1, len(self.series) - 1))
+        for number, series in enumerate(self.series):
+            self._draw_series(axes, series, gap * (number - (len(self.series) - 1) / 2))
+        for crossing in self.crossings:
+            fill = "white" if crossing.published else crossing.colour
+            axes.vlines(crossing.x, self.y.low, crossing.height, crossing.colour, "dotted", lw=1)
+            axes.plot(
+                *([crossing.x], [self.y.low], "^"), color=crossing.colour, markerfacecolor=fill,
+                clip_on=False, markersize=7, label=crossing.label, zorder=4,
+            )  # fmt: skip
+        if any(series.published for series in self.series):
+            axes.plot([], [], "o", color=_GREY, markerfacecolor="white", label="published")
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
-    def drop(self, x: float, top: float, style: Style, hollow: bool) -> None:
-        """A line from a point down to the axis, where a share is read off."""
-        foot = self.up(self.y.low)
-        at = self.across(x)
-        self.canvas.line((at, self.up(top)), (at, foot), style.colour, 1, "2 2")
-        self.canvas.mark((at, foot), Style(style.colour, "", "triangle"), 5, hollow)
+    def _draw_axes(self, axes: Any) -> None:
+        from matplotlib.ticker import NullLocator
 
-    def draw(self, series: Sequence[Series]) -> str:
-        # Never so far that a series leaves the inset of a logarithmic axis.
-        apart = min(self.beside, 2 * _INSET / max(1, len(series) - 1))
-        shifts = [(i - (len(series) - 1) / 2) * apart for i in range(len(series))]
-        for one, shift in zip(series, shifts, strict=True):
-            self._band(one, shift)
-        for one, shift in zip(series, shifts, strict=True):
-            self._lines(one, shift)
-        self._labels(series, shifts)
-        return self.canvas.drawing()
+        axes.set_xlabel(self.x.label)
+        axes.set_ylabel(self.y.label)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.set_ylim(self.y.low, self.y.high)
+        if self.x.logarithmic:
+            axes.set_xscale("log")
+            axes.set_xlim(self.x.low / 1.2, self.x.high * 1.2)
+        else:
+            margin = 0.04 * (self.x.high - self.x.low)
+            axes.set_xlim(self.x.low - margin, self.x.high + margin)
+        if self.x.ticks:
+            axes.set_xticks(self.x.ticks, [f"{tick:,g}" for tick in self.x.ticks])
+        axes.xaxis.set_minor_locator(NullLocator())
 
-    def _frame(self) -> None:
-        canvas, right, foot = self.canvas, WIDTH - _RIGHT, HEIGHT - _BOTTOM
-        canvas.text((_LEFT, 20), shortened(self.title, _TITLE_LENGTH), size=13, bold=True)
-        for tick in self.y.places():
-            y = self.up(tick)
-            canvas.line((_LEFT, y), (right, y), RULE)
-            canvas.text((_LEFT - 6, y + 4), f"{tick:g}", anchor="end", size=11)
-        for tick in self.x.places():
-            x = self.across(tick)
-            canvas.line((x, foot), (x, foot + 4))
-            canvas.text((x, foot + 17), f"{tick:,g}", anchor="middle", size=11)
-        canvas.line((_LEFT, foot), (right, foot))
-        canvas.text(((_LEFT + right) / 2, HEIGHT - 10), self.x.label, anchor="middle", colour=QUIET)
-        canvas.text(
-            (14, (_TOP + foot) / 2), self.y.label, anchor="middle", colour=QUIET, upright=False
-        )
+    def _draw_series(self, axes: Any, series: Series, shift: float) -> None:
+        """Draws a series ``shift`` points to the right of its place."""
+        from matplotlib.transforms import ScaledTranslation
 
-    def _band(self, series: Series, shift: float) -> None:
-        spreads = [(x, mean, sd) for x, mean, sd in series.points if sd is not None]
-        if len(spreads) > 1:
-            over = [(self.across(x) + shift, self.up(m + sd)) for x, m, sd in spreads]
-            under = [(self.across(x) + shift, self.up(m - sd)) for x, m, sd in spreads]
-            self.canvas.area([*over, *reversed(under)], series.style.colour, 0.10)
-        elif spreads:  # one point has no band, but its deviation is there to be seen
-            x, mean, sd = spreads[0]
-            at = self.across(x) + shift
-            ends = (at, self.up(mean + sd)), (at, self.up(mean - sd))
-            self.canvas.line(*ends, series.style.colour, 1.2)
+        colour, dash, marker = series.style
+        moved = ScaledTranslation(shift / 72, 0, axes.figure.dpi_scale_trans)
+        place = {"transform": axes.transData + moved, "color": colour}
+        points = series.points
+        intervals = [p for p in points if p.low is not None and p.high is not None]
+        xs = [p.x for p in intervals]
+        ends = [p.low for p in intervals], [p.high for p in intervals]
+        if self.bands and len(intervals) > 1:
+            axes.fill_between(xs, *ends, color=colour, alpha=0.12, linewidth=0)
+        elif intervals:
+            axes.vlines(xs, *ends, linewidth=1.2, alpha=0.8, **place)
+        # A single point needs a marker, because it has no line.
+        shown = marker if self.markers or len(points) == 1 else "none"
+        axes.plot(
+            *([p.x for p in points], [p.y for p in points]), linestyle=dash, marker=shown,
+            markersize=5, linewidth=1.6, label=_shortened(series.label, _MAX_LABEL), **place,
+        )  # fmt: skip
+        if series.published:
+            xs, ys = zip(*series.published, strict=True)
+            axes.plot(
+                *(xs, ys, marker), markersize=7, markerfacecolor="white", markeredgewidth=1.4,
+                zorder=1.8, **place,
+            )  # fmt: skip
 
-    def _lines(self, series: Series, shift: float) -> None:
-        places = [(self.across(x) + shift, self.up(mean)) for x, mean, _ in series.points]
-        if len(places) > 1:
-            self.canvas.path(places, series.style.colour, 2, series.style.dash)
-        for x, value in series.reference:
-            at = self.across(x) + shift, self.up(value)
-            self.canvas.mark(at, series.style, 4.2, hollow=True)
-        if self.marked or len(places) == 1:
-            for place in places:
-                self.canvas.mark(place, series.style, 3.4)
 
-    def _labels(self, series: Sequence[Series], shifts: Sequence[float]) -> None:
-        """At the end of each line, moved apart, with the series' mark before the name."""
-        ends: list[tuple[str, Style | None, Point]] = [
-            (s.label, s.style, (self.across(s.points[-1][0]) + shift + 5, self.up(s.points[-1][1])))
-            for s, shift in zip(series, shifts, strict=True)
-            if s.points
-        ]
-        ends += [(label, None, (WIDTH - _RIGHT + 2, y)) for label, y in self.bounds]
-        heights = spread([y for _, _, (_, y) in ends], _LABEL_GAP, _TOP, HEIGHT - _BOTTOM)
-        left = WIDTH - _RIGHT + 14
-        for (label, look, end), height in zip(ends, heights, strict=True):
-            colour = QUIET if look is None else look.colour
-            self.canvas.line(end, (left - 6, height), colour, 0.7)
-            if look is None:
-                self.canvas.line((left - 5, height), (left + 4, height), QUIET, 1.2, "3 2")
-            else:
-                self.canvas.mark((left, height), look, 3.4)
-            words = shortened(label, _LABEL_LENGTH)
-            self.canvas.text((left + 7, height + 4), words, size=11, colour=INK)
+def _shortened(text: str, most: int) -> str:
+    text = printable(text)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""From results to the published table with ours beside it: lines of cells, nothing left out."""
+"""Compares results with a published table: rows of cells, none of the paper's rows left out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.cells import ComparisonCell
+from adaptner.reproduce.report.crossings import crossing_cell
+from adaptner.reproduce.report.hardness import hardness_cell, records_of_matching_runs
 from adaptner.reproduce.report.levels import Level, row_level
 from adaptner.reproduce.report.matching import (
     Column,
@@ -18,7 +20,6 @@ from adaptner.reproduce.report.matching import (
     report_column,
 )
 from adaptner.reproduce.report.request import ReportRequest
-from adaptner.reproduce.report.special import crossing_draws, fitting_runs, hardness_cell
 from adaptner.reproduce.tables.published import (
     Paper,
     PublishedRow,
@@ -29,18 +30,18 @@ from adaptner.reproduce.tables.published import (
 
 OVERALL = "Overall"
 COMPARABLE = "Overall, comparable"
-OWN = "Overall, own corpora"
+ADDITIONAL = "Overall, additional corpora"
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A method at a level. ``row`` is the published row it stands beside, if there is one."""
+    """A method at a level. ``published`` is the paper's row, if it has one."""
 
     label: str
     method: str | None
     variant: str
     level: Level
-    row: PublishedRow | None
+    published: PublishedRow | None
     cells: Mapping[str, ComparisonCell]
 
     @property
@@ -49,29 +50,30 @@ class ComparisonRow:
 
     @property
     def results(self) -> list[StoredResult]:
-        """Every draw once: an overall holds what its columns hold."""
-        found = {id(r): r for cell in self.cells.values() for r in cell.results}
-        return list(found.values())
+        """Each draw once, although the cells of overall columns repeat them."""
+        unique = {id(r): r for cell in self.cells.values() for r in cell.results}
+        return list(unique.values())
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """``columns`` are the printed ones and ``totals`` stand after them; ``own`` are corpora that the
-    published table does not have. ``repeated`` counts draws that were there more than once."""
+    """``columns`` are the printed ones, followed by ``totals``. ``additional`` columns are corpora
+    that the published table does not have. ``repeated`` counts the draws left out because a newer
+    result exists for the same draw."""
 
     paper: Paper
     table: PublishedTable
     request: ReportRequest
     columns: tuple[Column, ...]
     totals: tuple[str, ...]
-    own: tuple[Column, ...]
-    lines: tuple[ComparisonRow, ...]
+    additional: tuple[Column, ...]
+    rows: tuple[ComparisonRow, ...]
     repeated: int
     index: Index
 
     @property
-    def scored(self) -> bool:
-        """Whether its figures are scores at levels: neither hardness nor shares read off curves."""
+    def has_scores(self) -> bool:
+        """False for hardness and for shares read off curves."""
         return not (self.table.columns == ("hardness",) or self.table.id.startswith("crossing"))
 
     @property
@@ -83,104 +85,107 @@ class Comparison:
         return (*(c.name for c in self.columns), *self.totals)
 
     @property
-    def own_names(self) -> tuple[str, ...]:
-        """The columns of a table of its own: corpora, and their mean where there are several."""
-        names = tuple(c.name for c in self.own)
-        return (*names, OWN) if len(names) > 1 else names
+    def additional_names(self) -> tuple[str, ...]:
+        """The additional corpora and, if there are several, their mean."""
+        names = tuple(c.name for c in self.additional)
+        return (*names, ADDITIONAL) if len(names) > 1 else names
 
-    def filled(self, names: Iterable[str]) -> bool:
-        """Whether anything was measured in these columns."""
-        wanted = list(names)
-        return any(line.cells[name].values for line in self.lines for name in wanted)
+    def has_values(self, names: Iterable[str]) -> bool:
+        """True if anything was measured in these columns."""
+        names = list(names)
+        return any(row.cells[name].values for row in self.rows for name in names)
 
     @property
-    def main(self) -> list[ComparisonRow]:
-        """The lines of the published table: its rows, and our other methods at its levels."""
+    def main_rows(self) -> list[ComparisonRow]:
+        """The published rows, and our other methods at the published levels."""
         published = {row_level(row) for row in self.table.rows}
-        return [line for line in self.lines if line.level in published]
+        return [row for row in self.rows if row.level in published]
 
     @property
-    def others(self) -> list[ComparisonRow]:
-        """What was run at levels that the table does not have."""
-        shown = {id(line) for line in self.main}
-        return [line for line in self.lines if id(line) not in shown]
+    def other_rows(self) -> list[ComparisonRow]:
+        """The rows at levels that the published table does not have."""
+        main = {id(row) for row in self.main_rows}
+        return [row for row in self.rows if id(row) not in main]
 
     @property
     def results(self) -> list[StoredResult]:
-        found = {id(r): r for draws in self.index.values() for r in draws.values()}
-        return list(found.values())
+        unique = {id(r): r for draws in self.index.values() for r in draws.values()}
+        return list(unique.values())
 
 
 def compare(results: Iterable[StoredResult], request: ReportRequest) -> Comparison:
-    """Every row of the published table, then what we have besides, level by level."""
-    name, _, id = request.table.partition("/")
-    source = paper(name)
-    return _Comparer(source, source.table(id), request).comparison(results)
+    """Returns each row of the published table, then our additional rows, level by level."""
+    paper_name, _, table_id = request.table.partition("/")
+    source = paper(paper_name)
+    return _Comparer(source, source.table(table_id), request).compare(results)
 
 
 class _Comparer:
     def __init__(self, source: Paper, table: PublishedTable, request: ReportRequest) -> None:
         self.source, self.table, self.request = source, table, request
         self.columns = tuple(report_column(table, name, request) for name in table.columns)
-        self.hardness = fitting_runs(request.hardness, table.rows)
-        self.sound = [c.name for c in self.columns if not c.objection]
-        self.own: tuple[Column, ...] = ()
+        self.hardness = records_of_matching_runs(request.hardness, table.rows)
+        self.comparable = [c.name for c in self.columns if not c.objection]
+        self.additional: tuple[Column, ...] = ()
         self.index: Index = {}
 
-    def comparison(self, results: Iterable[StoredResult]) -> Comparison:
+    @property
+    def all_columns(self) -> tuple[Column, ...]:
+        return (*self.columns, *self.additional)
+
+    def compare(self, results: Iterable[StoredResult]) -> Comparison:
         results = list(results)
         published = {row_level(row) for row in self.table.rows}
         self.index, repeated = index_results(results, published)
-        self.own = tuple(additional_columns(self.table, results, self.request))
-        lines = [self._published_line(row) for row in self.table.rows]
-        lines += self._own_lines(lines)
-        levels = sorted({line.level for line in lines}, key=lambda level: level.place)
-        lines = [self._totalled(n) for level in levels for n in lines if n.level == level]
+        self.additional = tuple(additional_columns(self.table, results, self.request))
+        rows = [self._published_row(row) for row in self.table.rows]
+        rows += self._additional_rows(rows)
+        levels = sorted({row.level for row in rows}, key=lambda level: level.sort_key)
+        rows = [self._with_totals(row) for level in levels for row in rows if row.level == level]
         return Comparison(
             paper=self.source,
             table=self.table,
             request=self.request,
             columns=self.columns,
             totals=self._totals(),
-            own=self.own,
-            lines=tuple(lines),
+            additional=self.additional,
+            rows=tuple(rows),
             repeated=repeated,
             index=self.index,
         )
 
-    def _published_line(self, row: PublishedRow) -> ComparisonRow:
+    def _published_row(self, row: PublishedRow) -> ComparisonRow:
         label, level = row_label(row), row_level(row)
         method, variant = method_for_row(row, self.index)
         cells = {}
-        for column in (*self.columns, *self.own):
-            found = self._found(row, method, variant, level, column)
-            cell = self._excused(found, label, method, level, column)
+        for column in self.all_columns:
+            cell = self._cell(row, method, variant, level, column)
+            cell = self._with_reasons(cell, label, method, level, column)
             if column in self.columns:
                 slips = self.source.slips_at(self.table, row, column.name)
                 cell = replace(cell, published=self._figure(row, column.name), slips=slips)
             cells[column.name] = cell
         return ComparisonRow(label, method, variant, level, row, cells)
 
-    def _own_lines(self, lines: Sequence[ComparisonRow]) -> list[ComparisonRow]:
-        """What was run and stands in no published row."""
-        corpora = {column.corpus for column in (*self.columns, *self.own) if column.metric}
-        wanted = {(m, v, level) for m, v, level, corpus in self.index if corpus in corpora}
-        wanted -= {(line.method or "", line.variant, line.level) for line in lines}
-        # Their names are the published ones wherever the paper has the method at another level.
-        names = {(line.method, line.variant): line.label for line in lines}
+    def _additional_rows(self, rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
+        """Results that fill no published row."""
+        corpora = {column.corpus for column in self.all_columns if column.metric}
+        keys = {(m, v, level) for m, v, level, corpus in self.index if corpus in corpora}
+        keys -= {(row.method or "", row.variant, row.level) for row in rows}
+        # A method that the paper has at another level keeps its published name.
+        labels = {(row.method, row.variant): row.label for row in rows}
         found = []
-        for method, variant, level in sorted(wanted, key=lambda w: (w[0], w[1], w[2].place)):
-            label = names.get((method, variant)) or (f"{method} [{variant}]" if variant else method)
-            cells = {
-                column.name: self._excused(
-                    self._found(None, method, variant, level, column), label, method, level, column
-                )
-                for column in (*self.columns, *self.own)
-            }
+        for method, variant, level in sorted(keys, key=lambda k: (k[0], k[1], k[2].sort_key)):
+            default = f"{method} [{variant}]" if variant else method
+            label = labels.get((method, variant)) or default
+            cells = {}
+            for column in self.all_columns:
+                cell = self._cell(None, method, variant, level, column)
+                cells[column.name] = self._with_reasons(cell, label, method, level, column)
             found.append(ComparisonRow(label, method, variant, level, None, cells))
         return found
 
-    def _found(
+    def _cell(
         self,
         row: PublishedRow | None,
         method: str | None,
@@ -188,7 +193,7 @@ class _Comparer:
         level: Level,
         column: Column,
     ) -> ComparisonCell:
-        """Our draws for a cell, if any."""
+        """Our draws for a cell, if there are any."""
         if row is not None and self.table.columns == ("hardness",):
             return hardness_cell(self.hardness, row, column.name)
         corpus = column.corpus
@@ -197,26 +202,26 @@ class _Comparer:
         if method is None or corpus is None:
             return ComparisonCell(column.name)
         if self.table.id.startswith("crossing"):
-            return crossing_draws(self.index, method, variant, corpus, column.name)
+            return crossing_cell(self.index, method, variant, corpus, column.name)
         if column.metric is None:
             return ComparisonCell(column.name)
         draws = self.index.get((method, variant, level, corpus), {})
         results = tuple(draws[seed] for seed in sorted(draws))
-        found = {r.seed: column.value_in(r) for r in results}
-        values = {seed: value for seed, value in found.items() if value is not None}
-        absence = "" if values or not found else "computed before counts by type were kept"
+        figures = {r.seed: column.value_in(r) for r in results}
+        values = {seed: value for seed, value in figures.items() if value is not None}
+        absence = "" if values or not figures else "computed before counts by type were kept"
         return ComparisonCell(column.name, values, absence=absence, results=results)
 
-    def _excused(
+    def _with_reasons(
         self, cell: ComparisonCell, label: str, method: str | None, level: Level, column: Column
     ) -> ComparisonCell:
-        """With the reasons why it is empty or must not be compared."""
+        """Adds why the cell is empty or must not be compared."""
         objection = cell.objection or self.request.incomparable.get(label) or column.objection
         absence = cell.absence or self._absence(label, method, level, column)
         return replace(cell, objection=objection, absence=absence)
 
     def _absence(self, label: str, method: str | None, level: Level, column: Column) -> str:
-        """Why there may be nothing in a cell, most telling first."""
+        """Why a cell may be empty, the most specific reason first."""
         request = self.request
         for name in (label, method, column.corpus):
             if name is not None and name in request.skipped:
@@ -224,69 +229,75 @@ class _Comparer:
         if method is None:
             return "none of our runs fills this row"
         if column.corpus is None or column.metric is None:
-            return column.objection or "no corpus and measure of ours stand for this column"
+            return column.objection or "none of our corpora and measures matches this column"
         if request.methods and method not in request.methods:
-            return "not asked for (--methods)"
+            return "not requested (--methods)"
         if request.targets and column.corpus not in request.targets:
-            return "not asked for (--targets)"
+            return "not requested (--targets)"
         if request.sizes and level.size is not None and level.size not in request.sizes:
-            return "not asked for (--sizes)"
-        return "no result: the job failed, or has not run yet"
+            return "not requested (--sizes)"
+        return "no result: the job failed or has not run yet"
 
     def _figure(self, row: PublishedRow, column: str) -> float | None:
+        """The published figure as a fraction, or as a count."""
         name = "overall" if column == OVERALL else column
         value = self.table.value(row, name)
         first = self.table.rows[0]
         if self.table.relative and row is not first and value is not None:
-            whole = self.table.value(first, name)
-            value = None if whole is None else whole + value
+            absolute = self.table.value(first, name)
+            value = None if absolute is None else absolute + value
         return value / 100 if value is not None and self.table.unit == "percent" else value
 
     def _totals(self) -> tuple[str, ...]:
         if all(row.overall is None for row in self.table.rows):
             return ()
-        return (OVERALL, COMPARABLE) if 1 < len(self.sound) < len(self.columns) else (OVERALL,)
+        partly = 1 < len(self.comparable) < len(self.columns)
+        return (OVERALL, COMPARABLE) if partly else (OVERALL,)
 
-    def _totalled(self, line: ComparisonRow) -> ComparisonRow:
-        cells = dict(line.cells)
+    def _with_totals(self, row: ComparisonRow) -> ComparisonRow:
+        cells = dict(row.cells)
         totals = self._totals()
         if OVERALL in totals:
-            total = _mean_over([line.cells[c.name] for c in self.columns], OVERALL)
-            if line.row is not None:
-                slips = self.source.slips_at(self.table, line.row, "overall")
-                total = replace(total, published=self._figure(line.row, OVERALL), slips=slips)
+            total = _mean_cell([row.cells[c.name] for c in self.columns], OVERALL)
+            if row.published is not None:
+                slips = self.source.slips_at(self.table, row.published, "overall")
+                figure = self._figure(row.published, OVERALL)
+                total = replace(total, published=figure, slips=slips)
             cells[OVERALL] = total
         if COMPARABLE in totals:
-            parts = [line.cells[name] for name in self.sound]
-            # The paper does not print this one: it is the mean of what it prints.
+            parts = [row.cells[name] for name in self.comparable]
+            # The paper does not print this figure: it is the mean of those it prints.
             figures = [p.published for p in parts if p.published is not None]
             mean = mean_sd(figures)[0] if len(figures) == len(parts) else None
-            cells[COMPARABLE] = replace(_mean_over(parts, COMPARABLE), published=mean)
-        if len(self.own) > 1:
-            cells[OWN] = _mean_over([line.cells[c.name] for c in self.own], OWN)
-        return replace(line, cells=cells)
+            cells[COMPARABLE] = replace(_mean_cell(parts, COMPARABLE), published=mean)
+        if len(self.additional) > 1:
+            parts = [row.cells[c.name] for c in self.additional]
+            cells[ADDITIONAL] = _mean_cell(parts, ADDITIONAL)
+        return replace(row, cells=cells)
 
 
-def _mean_over(parts: Sequence[ComparisonCell], title: str) -> ComparisonCell:
-    """The mean over corpora draw by draw; a draw counts when every corpus has it. (Draw by draw,
-    because corpora may share sentences, so that their draws are not independent.)"""
-    absent = [cell for cell in parts if not cell.values]
+def _mean_cell(parts: Sequence[ComparisonCell], title: str) -> ComparisonCell:
+    """The mean over corpora, draw by draw, over the draws that all corpora have.
+
+    Draw by draw, because corpora may share sentences, so that their draws are not independent.
+    """
+    empty = [cell for cell in parts if not cell.values]
     seeds = sorted(set.intersection(*(set(cell.values) for cell in parts)))
     values: dict[int, float] = {}
     absence = ""
-    if len(absent) == len(parts):
+    if len(empty) == len(parts):
         reasons = {cell.reason for cell in parts}
         absence = reasons.pop() if len(reasons) == 1 else "nothing was run"
-    elif absent:
-        absence = f"a mean over all corpora; missing: {', '.join(c.column for c in absent)}"
+    elif empty:
+        absence = f"a mean over all corpora; missing: {', '.join(c.column for c in empty)}"
     elif not seeds:
-        absence = "a mean over all corpora; no draw is there for every one of them"
+        absence = "a mean over all corpora; no draw has a result for each of them"
     else:
         values = {seed: mean_sd([cell.values[seed] for cell in parts])[0] for seed in seeds}
-    reasons = {cell.objection for cell in parts}
-    if len(reasons) > 1:
+    objections = {cell.objection for cell in parts}
+    if len(objections) > 1:
         objection = "; ".join(f"{c.column}: {c.objection}" for c in parts if c.objection)
     else:
-        objection = reasons.pop()
+        objection = objections.pop()
     results = tuple(r for cell in parts for r in cell.results if r.seed in values)
     return ComparisonCell(title, values, objection=objection, absence=absence, results=results)

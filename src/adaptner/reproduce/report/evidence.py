@@ -1,4 +1,4 @@
-"""What the table rests on: tests between methods, plots, crossings."""
+"""The plots of a report, the crossings of the In-Domain bound, and tests between methods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Any
 
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.compare import Comparison
-from adaptner.reproduce.report.document import (
+from adaptner.reproduce.report.crossings import (
+    BEFORE,
+    IN_DOMAIN,
+    crossing,
+    in_domain_bound,
+    share_curve,
+)
+from adaptner.reproduce.report.matching import Column
+from adaptner.reproduce.report.page import (
     Block,
     Figure,
     Figures,
@@ -20,27 +28,21 @@ from adaptner.reproduce.report.document import (
 )
 from adaptner.reproduce.report.pairs import ALPHA, MethodPair, compare_pairs
 from adaptner.reproduce.report.plots import (
+    METANER,
     bound_plot,
     hardness_plot,
+    method_styles,
     published_crossing,
     share_plot,
     size_plot,
-    styles,
-)
-from adaptner.reproduce.report.special import (
-    BEFORE,
-    IN_DOMAIN,
-    crossing,
-    in_domain_bound,
-    share_curve,
 )
 
-_STARS = (
-    "Each cell: the mean of the first method less that of the second over the draws that both have, "
-    "in points of a hundred; under it the p-values of a paired t-test and of Wilcoxon's signed-rank "
-    "test over draws, both two-sided and Holm-corrected over all pairs of that size and column. Stars "
-    "go by the t-test: * p < 0.05, ** p < 0.01, *** p < 0.001. (With five draws Wilcoxon's p cannot "
-    "fall below 0.0625, even before the correction.)"
+_SIGNIFICANCE_LEGEND = (
+    "Each cell shows the mean of the first method minus that of the second over their common draws, "
+    "in percentage points. Below it are the p-values of a paired t-test and of Wilcoxon's "
+    "signed-rank test over draws, both two-sided and Holm-corrected over all pairs of that size and "
+    "column. Stars follow the t-test: * p < 0.05, ** p < 0.01, *** p < 0.001. With five draws, "
+    "Wilcoxon's p cannot fall below 0.0625, even without the correction."
 )
 
 
@@ -48,34 +50,40 @@ def significance_blocks(comparison: Comparison) -> list[Block]:
     pairs = compare_pairs(comparison)
     if not pairs:
         return [Paragraph("No two methods have two draws in common yet.")]
-    table: dict[tuple[Any, str, str], dict[str, MethodPair]] = {}
+    by_column: dict[tuple[Any, str, str], dict[str, MethodPair]] = {}
     for pair in pairs:
-        table.setdefault((pair.level, pair.first, pair.second), {})[pair.column] = pair
-    names = [n for n in (*comparison.names, *comparison.own_names) if comparison.filled([n])]
+        by_column.setdefault((pair.level, pair.first, pair.second), {})[pair.column] = pair
+    names = [
+        name
+        for name in (*comparison.names, *comparison.additional_names)
+        if comparison.has_values([name])
+    ]
     rows: list[ReportRow] = []
-    for level in dict.fromkeys(level for level, *_ in table):
+    for level in dict.fromkeys(level for level, *_ in by_column):
         rows.append(ReportRow([level.label], "group"))
-        for (where, first, second), found in table.items():
-            if where == level:
-                cells = [_pair_entry(found.get(name)) for name in names]
+        for (pair_level, first, second), found in by_column.items():
+            if pair_level == level:
+                cells = [_pair_cell(found.get(name)) for name in names]
                 rows.append(ReportRow([f"{first} − {second}", *cells]))
-    grid = ReportTable(["pair", *names], rows, wide=True)
-    return [_tally(pairs, comparison), Paragraph(_STARS, quiet=True), grid]
+    table = ReportTable(["pair", *names], rows, full_width=True)
+    legend = Paragraph(_SIGNIFICANCE_LEGEND, muted=True)
+    return [_significance_counts(pairs, comparison), legend, table]
 
 
 def size_blocks(comparison: Comparison) -> list[Block]:
     prefix = _slug(comparison.request.table)
+    columns = (*comparison.columns, *comparison.additional)
     figures = []
-    columns = (*comparison.columns, *comparison.own)
     for number, name in enumerate((*comparison.totals, *(c.name for c in columns))):
         svg = size_plot(comparison, name)
         if svg is not None:
             caption = f"{name}: score against the number of labelled target sentences"
             figures.append(Figure(svg, f"{prefix}-size-{number}-{_slug(name)}.svg", caption))
-    if not figures:
-        return []
-    said = "Lines: our means. Bands: ± one standard deviation over draws. Hollow marks: the paper."
-    return [Paragraph(said, quiet=True), Figures(figures)]
+    return _with_legend(
+        "Filled markers and lines: our means. Bars: their 95 % intervals (Student's t), which "
+        "may reach beyond the plot with few draws. Hollow markers: published figures.",
+        figures,
+    )
 
 
 def share_blocks(comparison: Comparison) -> list[Block]:
@@ -83,111 +91,117 @@ def share_blocks(comparison: Comparison) -> list[Block]:
     figures = []
     overview = bound_plot(comparison)
     if overview is not None:
-        caption = "MetaNER less the In-Domain bound, one line per target"
+        caption = "F1 of MetaNER minus the In-Domain bound, one line per target"
         figures.append(Figure(overview, f"{prefix}-share-all.svg", caption))
-    for number, column in enumerate((*comparison.columns, *comparison.own)):
+    for number, column in enumerate((*comparison.columns, *comparison.additional)):
         svg = share_plot(comparison, column.name)
         if svg is not None:
             caption = f"{column.name}: F1 against the share of the target's training data"
             name = f"{prefix}-share-{number}-{_slug(column.name)}.svg"
             figures.append(Figure(svg, name, caption))
-    if not figures:
-        return []
-    said = (
-        "The dashed line is the In-Domain model with all of the target's data. A filled triangle "
-        "on the axis is where our MetaNER passes it, a hollow one where the paper says it does."
+    blocks = _with_legend(
+        "Bands: ± one standard deviation over draws. The dashed line is the In-Domain model with "
+        "all of the target's data. The filled triangle on the axis marks where our MetaNER passes "
+        "it, the hollow one where the paper's does.",
+        figures,
     )
-    return [Paragraph(said, quiet=True), Figures(figures), *_crossing_grid(comparison)]
+    return [*blocks, *_crossing_table(comparison)] if blocks else []
 
 
-def hardness_blocks(request_records: Sequence[Mapping[str, Any]], table: str) -> list[Block]:
+def hardness_blocks(records: Sequence[Mapping[str, Any]], table: str) -> list[Block]:
     runs: dict[str, list[Mapping[str, Any]]] = {}
-    for record in request_records:
+    for record in records:
         runs.setdefault(str(record.get("run", "")), []).append(record)
     figures = []
-    for number, (run, records) in enumerate(runs.items()):
-        title = ", ".join(sorted({str(record["domain"]) for record in records}))
-        svg = hardness_plot(records, f"Sources {title}")
+    for number, (run, found) in enumerate(runs.items()):
+        domains = ", ".join(sorted({str(record["domain"]) for record in found}))
+        svg = hardness_plot(found, f"Sources {domains}")
         if svg is not None:
             name = f"{_slug(table)}-hardness-{number}.svg"
-            figures.append(Figure(svg, name, f"Hardness of tasks from {title} (base {run})"))
-    if not figures:
-        return []
-    said = (
+            figures.append(Figure(svg, name, f"Hardness of tasks from {domains} (base {run})"))
+    return _with_legend(
         "The weight γ of a task in the encoder's update (HGDA, equation 2), averaged over the tasks "
-        "of a domain in 25 stretches of the run. Tasks of equal weight lie on the dashed line."
+        "of a domain in 25 sections of the run. The dashed line marks equal weights.",
+        figures,
     )
-    return [Paragraph(said, quiet=True), Figures(figures)]
 
 
-def _pair_entry(pair: MethodPair | None) -> TableCell:
+def _with_legend(text: str, figures: Sequence[Figure]) -> list[Block]:
+    return [Paragraph(text, muted=True), Figures(figures)] if figures else []
+
+
+def _pair_cell(pair: MethodPair | None) -> TableCell:
     if pair is None:
-        return TableCell("–", tip="fewer than two common draws")
-    tone = "" if pair.t >= ALPHA else "above" if pair.difference > 0 else "below"
-    tip = f"t: p = {_p(pair.t)}; Wilcoxon: p = {_p(pair.wilcoxon)}; {pair.n} draws, both corrected"
+        return TableCell("–", tooltip="fewer than two common draws")
+    t_test, wilcoxon = _format_p(pair.t_test_p), _format_p(pair.wilcoxon_p)
+    tone = "" if pair.t_test_p >= ALPHA else "above" if pair.difference > 0 else "below"
     points = round(100 * pair.difference, 1) + 0.0  # no "-0.0"
-    shown = f"{points:+.1f}".replace("-", "−") + pair.stars
-    return TableCell(shown, under=f"{_p(pair.t)} / {_p(pair.wilcoxon)}", tone=tone, tip=tip)
+    return TableCell(
+        f"{points:+.1f}".replace("-", "−") + pair.stars,
+        second_line=f"{t_test} / {wilcoxon}",
+        tone=tone,
+        tooltip=f"t-test: p = {t_test}; Wilcoxon: p = {wilcoxon}; {pair.n} draws, both corrected",
+    )
 
 
-def _tally(pairs: Sequence[MethodPair], comparison: Comparison) -> Block:
-    """Per pair: in how many cells of the printed columns one is significantly better."""
-    printed = {column.name for column in (*comparison.columns, *comparison.own)}
-    ahead: dict[tuple[str, str], Counter[str]] = {}
+def _significance_counts(pairs: Sequence[MethodPair], comparison: Comparison) -> Block:
+    """Per pair: the number of cells in which either method is significantly better."""
+    columns = {column.name for column in (*comparison.columns, *comparison.additional)}
+    counts: dict[tuple[str, str], Counter[str]] = {}
     for pair in pairs:
-        if pair.column in printed:
-            count = ahead.setdefault((pair.first, pair.second), Counter())
+        if pair.column in columns:
+            count = counts.setdefault((pair.first, pair.second), Counter())
             count["cells"] += 1
-            if pair.t < ALPHA:
+            if pair.t_test_p < ALPHA:
                 count["first" if pair.difference > 0 else "second"] += 1
     rows = [
-        ReportRow([a, b, str(n["first"]), str(n["second"]), str(n["cells"])])
-        for (a, b), n in ahead.items()
+        ReportRow([first, second, str(n["first"]), str(n["second"]), str(n["cells"])])
+        for (first, second), n in counts.items()
     ]
     header: list[TableCell | str] = ["first", "second"]
-    header += [TableCell(f"{which} better", under="p < 0.05") for which in ("first", "second")]
-    return ReportTable([*header, TableCell("compared", under="cells")], rows, names=2)
+    header += [
+        TableCell(f"{which} better", second_line="p < 0.05") for which in ("first", "second")
+    ]
+    header.append(TableCell("compared", second_line="cells"))
+    return ReportTable(header, rows, text_columns=2)
 
 
-def _crossing_grid(comparison: Comparison) -> list[Block]:
+def _crossing_table(comparison: Comparison) -> list[Block]:
     """The share at which each method passes the In-Domain bound."""
-    columns = [c for c in (*comparison.columns, *comparison.own) if comparison.filled([c.name])]
+    columns = [
+        column
+        for column in (*comparison.columns, *comparison.additional)
+        if comparison.has_values([column.name])
+    ]
     rows = []
-    for method, variant in styles(comparison):
-        if method == IN_DOMAIN:
-            continue
-        cells: list[TableCell | str] = []
-        for column in columns:
-            bound = in_domain_bound(comparison.index, column.corpus or "")
-            curve = share_curve(comparison.index, method, variant, column.corpus or "")
-            if bound is None or len(curve) < 2:
-                cells.append("–")
-                continue
-            at = crossing([(s, mean_sd([r.f1 for r in d])[0]) for s, d in curve.items()], bound)
-            first = min(curve)
-            shown = (
-                f"{at:.0f} %"
-                if isinstance(at, float)
-                else f"< {first:g} %"
-                if at == BEFORE
-                else "never"
+    for method, variant in method_styles(comparison):
+        cells = [_crossing_text(comparison, method, variant, column) for column in columns]
+        if method != IN_DOMAIN and any(cell.text != "–" for cell in cells):
+            labels = (
+                r.label for r in comparison.rows if (r.method, r.variant) == (method, variant)
             )
-            published = published_crossing(comparison, column.name) if method == "metaner" else None
-            cells.append(
-                TableCell(shown, under="" if published is None else f"paper {published:g} %")
-            )
-        label = next(
-            n.label for n in comparison.lines if (n.method, n.variant) == (method, variant)
-        )
-        if any(cell != "–" for cell in cells):
-            rows.append(ReportRow([label, *cells]))
+            rows.append(ReportRow([next(labels), *cells]))
     if not rows:
         return []
     title = Paragraph("Share of the target's data at which a method passes the In-Domain bound:")
     return [title, ReportTable(["method", *(c.name for c in columns)], rows)]
 
 
-def _p(value: float) -> str:
+def _crossing_text(comparison: Comparison, method: str, variant: str, column: Column) -> TableCell:
+    bound = in_domain_bound(comparison.index, column.corpus or "")
+    curve = share_curve(comparison.index, method, variant, column.corpus or "")
+    if bound is None or len(curve) < 2:
+        return TableCell("–")
+    share = crossing([(s, mean_sd([r.f1 for r in d])[0]) for s, d in curve.items()], bound)
+    if isinstance(share, float):
+        text = f"{share:.0f} %"
+    else:
+        text = f"< {min(curve):g} %" if share == BEFORE else "never"
+    published = published_crossing(comparison, column.name) if method == METANER else None
+    return TableCell(text, second_line="" if published is None else f"paper {published:g} %")
+
+
+def _format_p(value: float) -> str:
     if value < 0.001:
         return "<.001"
     return "1" if value >= 0.9995 else f"{value:.3f}".removeprefix("0")

@@ -1,4 +1,4 @@
-"""Results as others want them: chosen, summed up, as CSV or Parquet."""
+"""Selects results, summarises them and writes them as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ from adaptner.files import atomic_file
 from adaptner.reproduce.jobs.result import StoredResult
 
 ExportRow = dict[str, Any]
+_CONDITIONS = ("variant", "profile", "budget", "version")
 
 
 def select_results(
     results: Sequence[StoredResult], method: str | None, target: str | None, size: str | None
 ) -> list[StoredResult]:
-    """Those that fit; a method or corpus that no result has is an error with the nearest."""
-    _refuse_unknown("method", method, {r.method for r in results})
-    _refuse_unknown("corpus", target, {r.target for r in results})
-    wanted = _size(size)
+    """Returns the results of a method, corpus and size ("20" or "20%"); None selects all.
+
+    Raises ``UnknownName`` if no result has the method or corpus.
+    """
+    _check_name("method", method, {r.method for r in results})
+    _check_name("corpus", target, {r.target for r in results})
+    wanted = _parse_size(size)
     found = [
         r
         for r in results
-        if method in (None, r.method) and target in (None, r.target) and wanted in (None, _level(r))
+        if method in (None, r.method) and target in (None, r.target) and wanted in (None, _size(r))
     ]
     return sorted(
         found, key=lambda r: (r.method, r.variant, r.target, r.share or 0, r.size, r.seed)
@@ -39,16 +43,19 @@ def as_rows(results: Iterable[StoredResult]) -> list[ExportRow]:
 
 
 def summarise_results(results: Sequence[StoredResult]) -> list[ExportRow]:
-    """Mean and sd over draws. Results of other variants, profiles, budgets or versions, or on more of
-    the test split, stand apart; of two draws that differ in anything else the newer counts."""
-    told = [_told(r) for r in results]
-    differ = {name for name in _APART if len({facts[name] for facts in told}) > 1}
+    """Returns mean and sd over draws.
+
+    Results of other variants, profiles, budgets or versions, or on more test sentences, have separate
+    rows. If results of the same draw differ in anything else, only the newest counts.
+    """
+    conditions = [_conditions(r) for r in results]
+    differing = {name for name in _CONDITIONS if len({c[name] for c in conditions}) > 1}
     scored: dict[str, set[int]] = {}
     for r in results:
         scored.setdefault(r.target, set()).add(r.sentences)
     rows: dict[tuple[Any, ...], ExportRow] = {}
-    for r, facts in zip(results, told, strict=True):
-        parts = [facts[name] for name in _APART if name in differ and facts[name]]
+    for r, condition in zip(results, conditions, strict=True):
+        parts = [condition[name] for name in _CONDITIONS if name in differing and condition[name]]
         parts += [f"{r.sentences} scored"] if len(scored[r.target]) > 1 else []
         label = f"{r.method} ({', '.join(parts)})" if parts else r.method
         key = (label, r.target, r.size, r.share, r.seed)
@@ -75,53 +82,49 @@ def write_parquet(results: Sequence[StoredResult], path: Path) -> None:
     for r in results:
         for name, value in _flat(r).items():
             columns[name].append(value)
-    kinds = {"int": pyarrow.int64(), "bool": pyarrow.bool_()}
-    kinds |= dict.fromkeys(("float", "float | None"), pyarrow.float64())
+    types = {"int": pyarrow.int64(), "bool": pyarrow.bool_()}
+    types |= dict.fromkeys(("float", "float | None"), pyarrow.float64())
     schema = pyarrow.schema(
-        [(f.name, kinds.get(str(f.type), pyarrow.string())) for f in fields(StoredResult)]
+        [(f.name, types.get(str(f.type), pyarrow.string())) for f in fields(StoredResult)]
     )
     with atomic_file(path, "wb") as file:
         parquet.write_table(pyarrow.table(columns, schema=schema), file)
 
 
 def _flat(result: StoredResult) -> ExportRow:
-    """Dictionaries as JSON."""
+    """The result with dictionaries as JSON."""
     return {
         name: json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
         for name, value in result.as_dict().items()
     }
 
 
-_APART = ("variant", "profile", "budget", "version")
-
-
-def _told(result: StoredResult) -> dict[str, str]:
-    budget = f"{result.iterations} iterations"
+def _conditions(result: StoredResult) -> dict[str, str]:
     return {
         "variant": result.variant,
         "profile": result.profile,
-        "budget": budget,
+        "budget": f"{result.iterations} iterations",
         "version": f"version {result.method_version}" if result.method_version > 1 else "",
     }
 
 
-def _level(result: StoredResult) -> int | str:
+def _size(result: StoredResult) -> int | str:
     return result.size if result.share is None else f"{result.share:g}%"
 
 
-def _size(text: str | None) -> int | str | None:
+def _parse_size(text: str | None) -> int | str | None:
     if text is None:
         return None
     try:
         return f"{float(text[:-1]):g}%" if text.endswith("%") else int(text)
     except ValueError as error:
         raise UsageError(
-            problem=f"--size {text}: neither a number of sentences nor a share",
-            remedy="write for example --size 20 or --size 20%",
+            problem=f"--size {text} is neither a number of sentences nor a share",
+            remedy="use for example --size 20 or --size 20%",
         ) from error
 
 
-def _refuse_unknown(kind: str, name: str | None, known: set[str]) -> None:
+def _check_name(kind: str, name: str | None, known: set[str]) -> None:
     if name is not None and known and name not in known:
         names = sorted(known)
         raise UnknownName(

@@ -1,4 +1,4 @@
-"""How much of the target a result was adapted to, so that like is compared with like."""
+"""The amount of target data that a result was adapted to, so that like is compared with like."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from adaptner.reproduce.tables.published import SEMI_SUPERVISED, UNSUPERVISED, P
 
 @dataclass(frozen=True)
 class Level:
-    """A number of sentences, a share of the train split in percent, or a setting that the paper
-    names without one number (PDALN's two). Exactly one is given."""
+    """Exactly one of: a number of sentences, a share of the train split in percent, or a setting
+    that the paper names without a number (PDALN's two)."""
 
     size: int | None = None
     share: float | None = None
@@ -23,15 +23,16 @@ class Level:
         if self.setting is not None:
             return self.setting
         if self.share is not None:
-            whole = self.share >= 100
-            return "all target data" if whole else f"{self.share:g} % of the target data"
+            if self.share >= 100:
+                return "all target data"
+            return f"{self.share:g} % of the target data"
         if self.size == 0:
             return "no target labels"
         return "1 sentence" if self.size == 1 else f"{self.size:,} sentences"
 
     @property
-    def place(self) -> tuple[int, float, str]:
-        """To sort by: settings, then sizes, then shares."""
+    def sort_key(self) -> tuple[int, float, str]:
+        """Settings first, then sizes, then shares."""
         if self.setting is not None:
             return 0, float(self.setting == SEMI_SUPERVISED), self.setting
         if self.size is not None:
@@ -43,7 +44,7 @@ WHOLE = Level(share=100.0)
 
 
 def row_level(row: PublishedRow) -> Level:
-    """A row that names no size is about the whole train split, unless its setting says else."""
+    """Returns a row's level: the whole train split, unless it names a size or a setting."""
     if row.size is not None:
         return Level(size=row.size)
     if row.setting in (UNSUPERVISED, SEMI_SUPERVISED):
@@ -52,11 +53,11 @@ def row_level(row: PublishedRow) -> Level:
 
 
 def result_level(result: StoredResult, published: Set[Level]) -> Level:
-    """Where a result belongs in a table whose rows have the levels ``published``."""
+    """Returns a result's level in a table whose rows have the levels ``published``."""
     if result.share is not None:
         return Level(share=float(result.share))
     if Level(setting=UNSUPERVISED) in published or Level(setting=SEMI_SUPERVISED) in published:
         return Level(setting=SEMI_SUPERVISED if result.size else UNSUPERVISED)
-    own = Level(size=result.size)
-    # MetaNER prints its zero-shot rows beside those that had all of the target's data.
-    return WHOLE if result.size == 0 and own not in published and WHOLE in published else own
+    level = Level(size=result.size)
+    # MetaNER prints zero-shot rows among those that had all of the target's data.
+    return WHOLE if result.size == 0 and level not in published and WHOLE in published else level

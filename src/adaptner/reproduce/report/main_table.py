@@ -1,4 +1,4 @@
-"""The published table with ours beside it, and how often the two agree."""
+"""The published table with our results in each cell, and the counts of verdicts."""
 
 from __future__ import annotations
 
@@ -15,58 +15,73 @@ from adaptner.reproduce.report.cells import (
     ComparisonCell,
 )
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, Comparison, ComparisonRow
-from adaptner.reproduce.report.document import Block, Paragraph, ReportRow, ReportTable, TableCell
+from adaptner.reproduce.report.page import Block, Paragraph, ReportRow, ReportTable, TableCell
 from adaptner.reproduce.tables.published import PublishedTable
 
 SIGNS = {WITHIN: "≈", ABOVE: "▲", BELOW: "▼", NOT_COMPARABLE: "○", MISSING: "–"}
 LEGEND = (
-    "In each cell: our mean ± sd over draws, then the published figure with the verdict. "
-    "≈ within the 95 % interval of our mean (Student's t); ▲ ours is above; ▼ ours is below; "
-    "○ not comparable; – missing; (…) published only; † a known slip of the paper; ‡ fewer draws than asked for. Bold: "
-    "our best at that size. The published figures come without an interval, so ▲ and ▼ are harsher "
-    "than a test of two means."
+    "Each cell shows our mean ± standard deviation over draws and, below it, the published figure "
+    "with the verdict: ≈ the published figure lies within the 95 % interval of our mean (Student's "
+    "t); ▲ ours is above it; ▼ ours is below it; ○ not comparable; – missing. (…) published figure "
+    "only; † known error in the paper; ‡ fewer draws than requested. Bold: our best method at that "
+    "size. Published figures come without an interval, so ▲ and ▼ are stricter than a test of two "
+    "means."
 )
 _DIGITS = {"fraction": 3, "percent": 1, "count": 0}
-_WIDE = 5  # columns; fewer would stand too far apart on a whole page
+_FULL_WIDTH_FROM = 5  # columns; fewer would be too far apart on a full page
 
 
 def main_blocks(comparison: Comparison) -> list[Block]:
-    """The published table; before or after it our own corpora, whichever has something to show."""
-    legend = Paragraph(LEGEND, quiet=True)
-    grid = comparison_grid(comparison, comparison.main, comparison.names)
-    if not comparison.own:
-        return [legend, grid]
-    own = comparison_grid(comparison, comparison.main, comparison.own_names)
-    if comparison.filled(comparison.names):
-        return [legend, grid, Paragraph("Corpora that the published table does not have:"), own]
-    ours_first = Paragraph("No corpus at hand stands for a column of the published table. Ours:")
-    return [legend, ours_first, own, Paragraph("The published table, for orientation:"), grid]
+    """Returns the published table and the table of additional corpora, if there are any. The table
+    with results comes first."""
+    legend = Paragraph(LEGEND, muted=True)
+    published = comparison_table(comparison, comparison.main_rows, comparison.names)
+    if not comparison.additional:
+        return [legend, published]
+    additional = comparison_table(comparison, comparison.main_rows, comparison.additional_names)
+    if comparison.has_values(comparison.names):
+        heading = Paragraph("Corpora that the published table does not have:")
+        return [legend, published, heading, additional]
+    return [
+        legend,
+        Paragraph("None of the corpora that were run is in the published table. Our results:"),
+        additional,
+        Paragraph("The published table, for orientation:"),
+        published,
+    ]
 
 
-def comparison_grid(
-    comparison: Comparison, lines: Sequence[ComparisonRow], names: Sequence[str] | None = None
+def comparison_table(
+    comparison: Comparison, rows: Sequence[ComparisonRow], names: Sequence[str] | None = None
 ) -> ReportTable:
-    """One group of rows per level; rows that were not measured keep their published figures."""
+    """Returns a group of rows per level. Rows without results show the published figures."""
     names = comparison.names if names is None else names
-    rows: list[ReportRow] = []
-    for level in dict.fromkeys(line.level for line in lines):
-        group = [n for n in lines if n.level == level and (n.row is not None or _any(n, names))]
-        if comparison.scored:
-            rows.append(ReportRow([level.label], "group"))
-        best = {name: _best(group, name) if comparison.scored else None for name in names}
-        rows += [_row(comparison, line, best) for line in group]
-    first = TableCell("method" if any(line.method for line in lines) else "tasks of")
-    return ReportTable([first, *_header(comparison, names)], rows, wide=len(names) >= _WIDE)
+    shown: list[ReportRow] = []
+    for level in dict.fromkeys(row.level for row in rows):
+        group = [
+            row
+            for row in rows
+            if row.level == level
+            and (row.published is not None or any(row.cells[name].values for name in names))
+        ]
+        if comparison.has_scores:
+            shown.append(ReportRow([level.label], "group"))
+        best = {name: _best(group, name) if comparison.has_scores else None for name in names}
+        shown += [_row(comparison, row, best) for row in group]
+    first = TableCell("method" if any(row.method for row in rows) else "tasks of")
+    header = [first, *_header(comparison, names)]
+    return ReportTable(header, shown, full_width=len(names) >= _FULL_WIDTH_FROM)
 
 
-def verdict_grid(comparison: Comparison) -> ReportTable:
-    """Per method, over corpora and levels: how many cells got which verdict."""
-    columns = comparison.columns if comparison.filled(comparison.names) else comparison.own
+def verdict_table(comparison: Comparison) -> ReportTable:
+    """Returns the counts of verdicts per method, over corpora and levels."""
+    measured = comparison.has_values(comparison.names)
+    columns = comparison.columns if measured else comparison.additional
     counts: dict[str, Counter[str]] = {}
-    for line in comparison.main:
-        if line.measured and line.row is not None:
-            count = counts.setdefault(line.label, Counter())
-            count.update(line.cells[column.name].verdict for column in columns)
+    for row in comparison.main_rows:
+        if row.measured and row.published is not None:
+            count = counts.setdefault(row.label, Counter())
+            count.update(row.cells[column.name].verdict for column in columns)
     header = ["method", *(f"{SIGNS[v]} {v}" for v in VERDICTS), "cells"]
     rows = [
         ReportRow([label, *(str(count[v] or "") for v in VERDICTS), str(count.total())])
@@ -75,19 +90,19 @@ def verdict_grid(comparison: Comparison) -> ReportTable:
     return ReportTable(header, rows)
 
 
-def ours(value: float | None, comparison: Comparison) -> str:
-    """A figure of ours in the table's unit, with the digits it deserves."""
+def format_ours(value: float | None, comparison: Comparison) -> str:
+    """Returns one of our figures in the table's unit."""
     if value is None:
         return ""
     return f"{value * comparison.scale:.{_DIGITS.get(comparison.table.unit, 2)}f}"
 
 
-def theirs(cell: ComparisonCell, comparison: Comparison) -> str:
-    """A published figure as printed."""
+def format_published(cell: ComparisonCell, comparison: Comparison) -> str:
+    """Returns the published figure as printed."""
     if cell.published is None:
         return ""
-    table = comparison.table
-    return f"{cell.published * comparison.scale:.{_decimals(table, cell.column)}f}"
+    decimals = _decimals(comparison.table, cell.column)
+    return f"{cell.published * comparison.scale:.{decimals}f}"
 
 
 def _decimals(table: PublishedTable, column: str) -> int:
@@ -97,79 +112,92 @@ def _decimals(table: PublishedTable, column: str) -> int:
 
 
 def _header(comparison: Comparison, names: Sequence[str]) -> list[TableCell]:
-    columns = {c.name: c for c in (*comparison.columns, *comparison.own)}
-    sound = sum(not column.objection for column in comparison.columns)
+    columns = {c.name: c for c in (*comparison.columns, *comparison.additional)}
+    comparable = sum(not column.objection for column in comparison.columns)
     found = []
     for name in names:
         if name == COMPARABLE:
-            tip = "mean over the corpora without ○; the published figure is computed from its row"
-            found.append(TableCell("Overall", under=f"{sound} without ○", tip=tip))
+            tooltip = "mean over the corpora without ○; its published figure is computed by us"
+            line = f"{comparable} without ○"
+            found.append(TableCell("Overall", second_line=line, tooltip=tooltip))
         elif name not in columns:
-            found.append(TableCell("Overall", under="mean of all"))
+            found.append(TableCell("Overall", second_line="mean of all"))
         else:
             column = columns[name]
             same = column.corpus is None or column.corpus.lower() == name.lower()
-            objection = f"not comparable: {column.objection}" if column.objection else ""
-            under = "" if same else str(column.corpus)
-            found.append(TableCell(name + (" ○" if objection else ""), under=under, tip=objection))
+            sign = " ○" if column.objection else ""
+            tooltip = f"not comparable: {column.objection}" if column.objection else ""
+            line = "" if same else str(column.corpus)
+            found.append(TableCell(name + sign, second_line=line, tooltip=tooltip))
     return found
 
 
-def _row(comparison: Comparison, line: ComparisonRow, best: dict[str, float | None]) -> ReportRow:
-    cells = [line.cells[name] for name in best]
+def _row(comparison: Comparison, row: ComparisonRow, best: dict[str, float | None]) -> ReportRow:
+    cells = [row.cells[name] for name in best]
     if not any(cell.values for cell in cells):
-        reasons = dict.fromkeys(cell.reason for cell in cells)
-        elsewhere = line.measured  # on corpora of another table
-        label = TableCell(line.label, "" if elsewhere else "(not run)", tip="; ".join(reasons))
-        figures = [
-            TableCell(
-                f"({theirs(c, comparison)}{_slip(c)})" if c.published is not None else "",
-                tip=_tip(c),
-            )
-            for c in cells
-        ]
-        return ReportRow([label, *figures], "quiet")
-    entries = [_entry(c, comparison, best[c.column]) for c in cells]
-    if line.row is None:
-        return ReportRow([TableCell(line.label, "(ours)", tip="not in the paper"), *entries])
-    same = (line.method or "").lower() == line.label.lower()
-    return ReportRow([TableCell(line.label, under="" if same else line.method or ""), *entries])
+        return _published_only(comparison, row, cells)
+    shown = [_cell(cell, comparison, best[cell.column]) for cell in cells]
+    if row.published is None:
+        return ReportRow([TableCell(row.label, "(ours)", tooltip="not in the paper"), *shown])
+    same = (row.method or "").lower() == row.label.lower()
+    return ReportRow([TableCell(row.label, second_line="" if same else row.method or ""), *shown])
 
 
-def _entry(cell: ComparisonCell, comparison: Comparison, best: float | None) -> TableCell:
-    tip = _tip(cell, comparison)
-    # Where the paper has no figure there is nothing to judge, and no sign for it.
-    judged = cell.published is not None
-    sign = SIGNS[cell.verdict] if judged and cell.values else ""
-    under = f"{theirs(cell, comparison)}{_slip(cell)} {sign}".strip()
+def _published_only(
+    comparison: Comparison, row: ComparisonRow, cells: Sequence[ComparisonCell]
+) -> ReportRow:
+    reasons = dict.fromkeys(cell.reason for cell in cells)
+    # A row without results in this table may have some in the table of additional corpora.
+    detail = "" if row.measured else "(not run)"
+    figures = [
+        TableCell(
+            f"({format_published(cell, comparison)}{_dagger(cell)})"
+            if cell.published is not None
+            else "",
+            tooltip=_tooltip(cell),
+        )
+        for cell in cells
+    ]
+    return ReportRow([TableCell(row.label, detail, tooltip="; ".join(reasons)), *figures], "muted")
+
+
+def _cell(cell: ComparisonCell, comparison: Comparison, best: float | None) -> TableCell:
+    tooltip = _tooltip(cell, comparison)
+    # Without a published figure there is no verdict.
+    has_verdict = cell.published is not None
+    sign = SIGNS[cell.verdict] if has_verdict and cell.values else ""
+    line = f"{format_published(cell, comparison)}{_dagger(cell)} {sign}".strip()
     if cell.mean is None:
-        return TableCell(SIGNS[MISSING], under=under, tone=MISSING, tip=tip)
+        return TableCell(SIGNS[MISSING], second_line=line, tone=MISSING, tooltip=tooltip)
     few = "‡" if cell.n < comparison.request.draws else ""
-    aside = f"±{ours(cell.sd, comparison)}{few}" if cell.sd is not None else f"one draw{few}"
-    tone = cell.verdict if judged else ""
-    return TableCell(ours(cell.mean, comparison), aside, under, tone, tip, cell.mean == best)
+    return TableCell(
+        text=format_ours(cell.mean, comparison),
+        detail=f"±{format_ours(cell.sd, comparison)}{few}"
+        if cell.sd is not None
+        else f"one draw{few}",
+        second_line=line,
+        tone=cell.verdict if has_verdict else "",
+        tooltip=tooltip,
+        bold=cell.mean == best,
+    )
 
 
-def _tip(cell: ComparisonCell, comparison: Comparison | None = None) -> str:
-    said = [f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict]
+def _tooltip(cell: ComparisonCell, comparison: Comparison | None = None) -> str:
+    parts = [f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict]
     if comparison is not None and cell.interval is not None:
-        low, high = (ours(v, comparison) for v in (cell.interval.low, cell.interval.high))
-        said.append(f"95 % interval {low} to {high}")
+        low, high = (format_ours(v, comparison) for v in (cell.interval.low, cell.interval.high))
+        parts.append(f"95 % interval {low} to {high}")
     if comparison is not None and cell.values and cell.results:
-        said.append(f"{cell.n} of {max(cell.n, comparison.request.draws)} draws")
-    said += [f"† {slip.note}" for slip in cell.slips]
-    return "; ".join(said)
+        parts.append(f"{cell.n} of {max(cell.n, comparison.request.draws)} draws")
+    parts += [f"† {slip.note}" for slip in cell.slips]
+    return "; ".join(parts)
 
 
-def _slip(cell: ComparisonCell) -> str:
+def _dagger(cell: ComparisonCell) -> str:
     return "†" if cell.slips else ""
 
 
-def _any(line: ComparisonRow, names: Sequence[str]) -> bool:
-    return any(line.cells[name].values for name in names)
-
-
-def _best(lines: Sequence[ComparisonRow], column: str) -> float | None:
-    """Of two measured methods or more; one alone is not the best of anything."""
-    means = [m for line in lines if (m := line.cells[column].mean) is not None]
+def _best(rows: Sequence[ComparisonRow], column: str) -> float | None:
+    """The best mean of at least two measured methods."""
+    means = [m for row in rows if (m := row.cells[column].mean) is not None]
     return max(means) if len(means) > 1 else None

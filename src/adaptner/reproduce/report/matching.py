@@ -1,4 +1,4 @@
-"""Which results belong into which published row and column."""
+"""Assigns results to the rows and columns of a published table."""
 
 from __future__ import annotations
 
@@ -12,39 +12,40 @@ from adaptner.reproduce.report.levels import Level, result_level
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
-Index = dict[
-    tuple[str, str, Level, str], dict[int, StoredResult]
-]  # method, variant, level, corpus; seed
+# (method, variant, level, corpus) -> seed -> result
+Index = dict[tuple[str, str, Level, str], dict[int, StoredResult]]
 
-TOTAL = "Total"  # the column of a table by type that is about all of them
+TOTAL = "Total"  # the column over all types in a table by type
 _MEASURES = {"f1": "f1", "precision": "precision", "recall": "recall", "mean": "f1"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the corpus of ours and the measure that fill it, where there are any."""
+    """A column with the corpus and the measure of ours that fill it, if there are any.
+
+    ``objection`` says why its figures must not be compared. ``entity_type`` is set if the column
+    is about one type only.
+    """
 
     name: str
     corpus: str | None
     metric: str | None
-    objection: str = ""  # why its figures must not be compared
-    type: str | None = None  # of the entities it is about, where it is not about all
+    objection: str = ""
+    entity_type: str | None = None
 
     def value_in(self, result: StoredResult) -> float | None:
-        """What a result has for it; None where it was computed before it kept counts by type."""
+        """Returns the value of a result; None if it was computed before counts by type were kept."""
         if self.metric is None:
             return None
-        if self.type is None:
+        if self.entity_type is None:
             return float(getattr(result, self.metric))
-        known = result.by_type
-        kept = (
-            known if self.type == TOTAL else {t: own for t, own in known.items() if t == self.type}
-        )
-        if not known:
+        counts = result.by_type
+        if not counts:
             return None
+        types = counts if self.entity_type == TOTAL else {self.entity_type} & counts.keys()
         correct, predicted, gold, tokens = (
-            sum(own[name] for own in kept.values())
-            for name in ("correct", "predicted", "gold", "tokens")
+            sum(counts[name][kind] for name in types)
+            for kind in ("correct", "predicted", "gold", "tokens")
         )
         if self.metric == "tokens":
             return float(tokens)
@@ -52,21 +53,22 @@ class Column:
 
 
 def report_column(table: PublishedTable, name: str, request: ReportRequest) -> Column:
-    """Some tables name the measure in the column: "SciTech precision"."""
+    """Returns the column. Some tables have the measure in its name: "SciTech precision"."""
     subject, _, last = name.rpartition(" ")
     if table.by_type:
-        return _typed(table, name, request)
+        return _column_by_type(table, name, request)
     metric = table.metric or (_MEASURES.get(last) if subject else None)
     corpus = request.columns.get(name) or request.columns.get(subject)
-    named = (name, subject, corpus or "")
-    objection = next((why for n in named if (why := request.incomparable.get(n))), "")
+    keys = (name, subject, corpus or "")
+    objection = next((why for key in keys if (why := request.incomparable.get(key))), "")
     if table.unit not in ("fraction", "percent"):
         metric, objection = None, objection or "a count, which our results do not hold"
     return Column(name, corpus, metric, objection)
 
 
-def _typed(table: PublishedTable, name: str, request: ReportRequest) -> Column:
-    """Of the one corpus that was run. Counts by type are of tokens (Jia2019's Table 5, see its slip)."""
+def _column_by_type(table: PublishedTable, name: str, request: ReportRequest) -> Column:
+    """A column about the only target. Counts by type are of tokens (see the slip in Jia2019's
+    Table 5)."""
     subject, _, last = name.rpartition(" ")
     corpus = request.targets[0] if len(request.targets) == 1 else None
     objection = request.incomparable.get(corpus or "", "")
@@ -78,12 +80,12 @@ def _typed(table: PublishedTable, name: str, request: ReportRequest) -> Column:
 def additional_columns(
     table: PublishedTable, results: Iterable[StoredResult], request: ReportRequest
 ) -> list[Column]:
-    """Corpora that stand for no printed column: those asked for, then others that were run."""
+    """Returns columns for corpora without a printed column: the requested ones, then others."""
     counts = table.unit not in ("fraction", "percent")
     if counts or table.by_type or table.columns == ("hardness",):
         return []
-    printed = {request.columns.get(key) for key in request.columns}
-    every = dict.fromkeys((*request.targets, *(r.target for r in results)))
+    printed = set(request.columns.values())
+    corpora = dict.fromkeys((*request.targets, *(r.target for r in results)))
     return [
         Column(
             name if name not in table.columns else f"{name} (ours)",
@@ -91,19 +93,21 @@ def additional_columns(
             table.metric or "f1",
             request.incomparable.get(name) or "a corpus that the published table does not have",
         )
-        for name in every
+        for name in corpora
         if name not in printed
     ]
 
 
 def index_results(results: Iterable[StoredResult], published: Set[Level]) -> tuple[Index, int]:
-    """Draws by method, variant, level, corpus and seed. A draw made twice (with other settings or
-    code) must not count twice: the newest stays, and the number of those dropped is returned."""
+    """Returns results by method, variant, level, corpus and seed, and the number of those left out.
+
+    If a draw was run several times (with other settings or code), only the newest result counts.
+    """
     index: Index = {}
     repeated = 0
     for result in results:
-        where = result.method, result.variant, result_level(result, published), result.target
-        draws = index.setdefault(where, {})
+        key = result.method, result.variant, result_level(result, published), result.target
+        draws = index.setdefault(key, {})
         known = draws.get(result.seed)
         if known is not None and known.key != result.key:
             repeated += 1
@@ -113,29 +117,24 @@ def index_results(results: Iterable[StoredResult], published: Set[Level]) -> tup
     return index, repeated
 
 
-def fills(row: PublishedRow, method: str, variant: str) -> bool:
-    """Whether a run of ours is that row's: the method, with its encoder (any, where the row names
-    none), and nothing else changed."""
-    words = {w for w in re.split(r"[^a-z0-9]+", variant.lower()) if w} - {"encoder"}
-    ours = "bert" if words & {"bert", "transformer"} else "bilstm"
-    return (
-        row.method_id == method
-        and (row.encoder or ours) == ours
-        and not words - {"bert", "bilstm", "transformer"}
-    )
-
-
 def method_for_row(row: PublishedRow, index: Index) -> tuple[str | None, str]:
-    """The method and variant of ours that fill a row: an ablation is a variant of the row's name."""
+    """Returns the method and variant that fill a row. An ablation is the variant of that name."""
     if row.method_id is None and row.method is not None:
         names = (row.method, f"bert {row.method}")
-        named = next(((m, v) for m, v, *_ in index if v in names), None)
-        if named is not None:
-            return named
-    return row.method_id, variant_for(row, index)
+        found = next(((m, v) for m, v, *_ in index if v in names), None)
+        if found is not None:
+            return found
+    # A row without results gets the variant that would fill it.
+    default = "" if row.encoder in (None, "bilstm") else row.encoder
+    return row.method_id, next((v for m, v, *_ in index if _fills(row, m, v)), default)
 
 
-def variant_for(row: PublishedRow, index: Index) -> str:
-    """The variant of ours that fills a row; where none was run, one that would."""
-    wanted = "" if row.encoder in (None, "bilstm") else row.encoder
-    return next((v for m, v, *_ in index if fills(row, m, v)), wanted)
+def _fills(row: PublishedRow, method: str, variant: str) -> bool:
+    """True if the variant changes nothing but the encoder, to the row's encoder if it names one."""
+    words = {w for w in re.split(r"[^a-z0-9]+", variant.lower()) if w} - {"encoder"}
+    encoder = "bert" if words & {"bert", "transformer"} else "bilstm"
+    return (
+        row.method_id == method
+        and (row.encoder or encoder) == encoder
+        and not words - {"bert", "bilstm", "transformer"}
+    )

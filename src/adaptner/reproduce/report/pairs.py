@@ -1,4 +1,4 @@
-"""Is one method better than another over the same draws? Every pair, level by level."""
+"""Tests each pair of methods for a difference over their common draws."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from adaptner.metrics.significance import (
-    holm,
-    mean_sd,
-    paired_t_test,
-    wilcoxon_signed_rank,
-)
+from adaptner.metrics.significance import holm, mean_sd, paired_t_test, wilcoxon_signed_rank
 from adaptner.reproduce.report.compare import Comparison, ComparisonRow
 from adaptner.reproduce.report.levels import Level
 
 ALPHA = 0.05
-STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))
+_STARS = ((0.001, "***"), (0.01, "**"), (ALPHA, "*"))
 
 
 @dataclass(frozen=True)
 class MethodPair:
-    """``difference`` is that of the means over the common draws, first less second, a fraction.
-    The p-values are two-sided and Holm-corrected over all pairs of the level and column."""
+    """``difference`` is the mean of ``first`` minus that of ``second`` over ``n`` common draws, as a
+    fraction. The p-values are two-sided and Holm-corrected over all pairs of the level and column."""
 
     level: Level
     column: str
@@ -30,29 +25,28 @@ class MethodPair:
     second: str
     n: int
     difference: float
-    t: float
-    wilcoxon: float
+    t_test_p: float
+    wilcoxon_p: float
 
     @property
     def stars(self) -> str:
-        """By the t-test: with five draws Wilcoxon's p cannot fall below 0.0625."""
-        return next((mark for bound, mark in STARS if self.t < bound), "")
+        """By the t-test: with five draws, Wilcoxon's p cannot fall below 0.0625."""
+        return next((mark for bound, mark in _STARS if self.t_test_p < bound), "")
 
 
 def compare_pairs(comparison: Comparison) -> list[MethodPair]:
-    """All pairs of measured lines with two common draws or more, corrected family by family."""
+    """Returns all pairs of measured rows with at least two common draws."""
     found: list[MethodPair] = []
-    levels = dict.fromkeys(line.level for line in comparison.lines)
-    for level in levels:
-        lines = [n for n in comparison.lines if n.level == level and n.method and n.measured]
-        for column in (*comparison.names, *comparison.own_names):
-            found += _corrected(list(_family(lines, level, column)))
+    for level in dict.fromkeys(row.level for row in comparison.rows):
+        rows = [r for r in comparison.rows if r.level == level and r.method and r.measured]
+        for column in (*comparison.names, *comparison.additional_names):
+            found += _corrected(list(_pairs(rows, level, column)))
     return found
 
 
-def _family(lines: list[ComparisonRow], level: Level, column: str) -> Iterator[MethodPair]:
-    for one, other in combinations(lines, 2):
-        a, b = one.cells[column].values, other.cells[column].values
+def _pairs(rows: list[ComparisonRow], level: Level, column: str) -> Iterator[MethodPair]:
+    for row, other in combinations(rows, 2):
+        a, b = row.cells[column].values, other.cells[column].values
         seeds = sorted(set(a) & set(b))
         if len(seeds) < 2:
             continue
@@ -60,15 +54,18 @@ def _family(lines: list[ComparisonRow], level: Level, column: str) -> Iterator[M
         yield MethodPair(
             level=level,
             column=column,
-            first=one.label,
+            first=row.label,
             second=other.label,
             n=len(seeds),
             difference=mean_sd(first)[0] - mean_sd(second)[0],
-            t=paired_t_test(first, second).p_value,
-            wilcoxon=wilcoxon_signed_rank(first, second).p_value,
+            t_test_p=paired_t_test(first, second).p_value,
+            wilcoxon_p=wilcoxon_signed_rank(first, second).p_value,
         )
 
 
-def _corrected(family: list[MethodPair]) -> list[MethodPair]:
-    t, wilcoxon = holm([p.t for p in family]), holm([p.wilcoxon for p in family])
-    return [replace(pair, t=a, wilcoxon=b) for pair, a, b in zip(family, t, wilcoxon, strict=True)]
+def _corrected(pairs: list[MethodPair]) -> list[MethodPair]:
+    t_test, wilcoxon = holm([p.t_test_p for p in pairs]), holm([p.wilcoxon_p for p in pairs])
+    return [
+        replace(pair, t_test_p=t, wilcoxon_p=w)
+        for pair, t, w in zip(pairs, t_test, wilcoxon, strict=True)
+    ]

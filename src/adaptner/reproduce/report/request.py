@@ -1,4 +1,4 @@
-"""What a report is told besides the results: what was asked for, and what the reader must know."""
+"""What a report needs to know besides the results."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from adaptner.reproduce.tables.published import PublishedTable
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """``columns`` says which corpus of ours stands for a published column (of a column such as
-    "SciTech f1" the part before the measure will do). Reasons in ``skipped`` and ``incomparable``
-    are for the reader: half a sentence each."""
+    """``table`` is a name such as "hgda/3", ``profile`` is quick, paper or custom, and ``command``
+    makes the report again. ``methods``, ``targets`` and ``sizes`` are what the user requested.
 
-    table: str  # "hgda/3"
-    profile: str  # quick, paper, or custom
-    command: str  # that makes the report again
-    methods: Sequence[str] = ()  # our names; what was asked for, whether it was run or not
+    ``columns`` maps published columns to our corpora (for a column such as "SciTech f1", the part
+    before the measure is enough). ``skipped`` and ``incomparable`` map labels of rows or columns to
+    reasons that complete a sentence. ``hardness`` are records with iteration, domain, gamma and,
+    optionally, run.
+    """
+
+    table: str
+    profile: str
+    command: str
+    methods: Sequence[str] = ()
     targets: Sequence[str] = ()
     sizes: Sequence[int] = ()
     draws: int = 0
     notes: tuple[str, ...] = ()
-    skipped: Mapping[str, str] = field(default_factory=dict)  # row label -> reason
-    columns: Mapping[str, str] = field(default_factory=dict)  # published column -> our corpus
-    incomparable: Mapping[str, str] = field(default_factory=dict)  # column or row label -> reason
-    hardness: Sequence[Mapping[str, Any]] = ()  # iteration, domain, gamma; perhaps run
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    incomparable: Mapping[str, str] = field(default_factory=dict)
+    hardness: Sequence[Mapping[str, Any]] = ()
 
 
 def table_name(table: PublishedTable) -> str:
-    """Some tables are made of what the text says, and have no number."""
+    """Returns "Table 3", or the id in quotes if the figures come from the paper's text."""
     return f"Table {table.id}" if table.id[:1].isdigit() else f"“{table.id}”"

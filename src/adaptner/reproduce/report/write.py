@@ -1,4 +1,4 @@
-"""Putting a report on disk: a page, a Markdown file, and the plots that the latter links."""
+"""Writes a report: an HTML page, a Markdown page and the plots that the latter links."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from adaptner.files import atomic_file
 from adaptner.reproduce.jobs.result import StoredResult
-from adaptner.reproduce.report.content import report_document
-from adaptner.reproduce.report.html import html_page
-from adaptner.reproduce.report.markdown import markdown_page
+from adaptner.reproduce.report.content import report_page
+from adaptner.reproduce.report.html import render_html
+from adaptner.reproduce.report.markdown import render_markdown
 from adaptner.reproduce.report.request import ReportRequest
 
 PLOTS = "plots"
@@ -18,17 +18,17 @@ PLOTS = "plots"
 def write_report(
     results: Iterable[StoredResult], request: ReportRequest, folder: str | Path
 ) -> list[Path]:
-    """The page and the Markdown file. The same results give the same bytes: no clock is read.
+    """Writes the report and returns the paths of both pages. The same results give the same bytes.
 
-    All is made before anything is written, and plots are in place before what links them, so that
-    no state in between shows a broken report.
+    Everything is rendered before the first file is written, and plots are written before the pages
+    that link them, so that an interrupted run leaves no broken report.
     """
     folder = Path(folder)
-    document = report_document(results, request)
+    page = report_page(results, request)
     name = request.table.replace("/", "-").lower()
-    files = {folder / PLOTS / figure.name: figure.svg + "\n" for figure in document.figures}
+    files = {folder / PLOTS / figure.name: figure.svg for figure in page.figures}
     pages = [folder / f"{name}.html", folder / f"{name}.md"]
-    files |= {pages[1]: markdown_page(document, PLOTS), pages[0]: html_page(document)}
+    files |= {pages[1]: render_markdown(page, PLOTS), pages[0]: render_html(page)}
     for path, text in files.items():
         with atomic_file(path) as file:
             file.write(text)

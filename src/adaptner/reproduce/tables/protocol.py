@@ -107,7 +107,7 @@ class Protocol:
 
 
 @dataclass(frozen=True)
-class Filling:
+class RowFilling:
     """A row of a published table and our method for it, or the reason why there is none."""
 
     row: PublishedRow
@@ -129,37 +129,37 @@ class Filling:
         return self.row.encoder == BERT or (self.row.encoder is None and self.either)
 
 
-def fillings(protocol: Protocol, table: PublishedTable) -> list[Filling]:
+def fillings(protocol: Protocol, table: PublishedTable) -> list[RowFilling]:
     """One for each printed row."""
     return [_filling(protocol, row) for row in table.rows]
 
 
-def _filling(protocol: Protocol, row: PublishedRow) -> Filling:
+def _filling(protocol: Protocol, row: PublishedRow) -> RowFilling:
     from adaptner.methods import methods
 
     known = methods()
     if protocol.reason:
-        return Filling(row, None, protocol.reason)
+        return RowFilling(row, None, protocol.reason)
     if protocol.hardness:
-        return Filling(row, "hgda")
+        return RowFilling(row, "hgda")
     if row.encoder == BERT:
         if row.method_id in protocol.transformers:
-            return Filling(row, row.method_id)
-        return Filling(row, None, f"{row.method} is to come")
+            return RowFilling(row, row.method_id)
+        return RowFilling(row, None, f"{row.method} is to come")
     varied = [name for name, own in protocol.variants.items() if row.method in own]
     named = row.method_id or protocol.rows.get(row.method or "") or next(iter(varied), None)
     if named is None:
         titles = {m.title.lower(): name for name, m in known.items()}
         named = titles.get((row.method or "").lower())
     if named is None:
-        return Filling(row, None, f"{row.method} is not among our methods")
+        return RowFilling(row, None, f"{row.method} is not among our methods")
     if named not in known:
-        return Filling(row, None, f"{named} is to come")
+        return RowFilling(row, None, f"{named} is to come")
     if row.setting == UNSUPERVISED and not known[named].capabilities.zero_shot:
-        return Filling(row, None, f"{named} needs labelled sentences of the target")
+        return RowFilling(row, None, f"{named} needs labelled sentences of the target")
     if protocol.sizes and row.size is not None and row.size not in protocol.sizes:
-        return Filling(row, None, f"size {row.size} is not run")
-    return Filling(row, named, either=named in protocol.transformers)
+        return RowFilling(row, None, f"size {row.size} is not run")
+    return RowFilling(row, named, either=named in protocol.transformers)
 
 
 def find_table(name: str) -> tuple[Paper, PublishedTable]:

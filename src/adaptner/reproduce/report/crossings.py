@@ -1,0 +1,78 @@
+"""Shares of the target's data at which a method passes the In-Domain bound (MetaNER, Figures 4-7).
+
+The bound is the F1 of the In-Domain model that had all of the target's train split. Between two
+shares, the curve of a method is taken to be straight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adaptner.metrics.significance import mean_sd
+from adaptner.reproduce.jobs.result import StoredResult
+from adaptner.reproduce.report.cells import ComparisonCell
+from adaptner.reproduce.report.levels import WHOLE
+from adaptner.reproduce.report.matching import Index
+
+IN_DOMAIN = "in-domain"
+BEFORE, NEVER = "before", "never"
+
+
+def in_domain_bound(index: Index, corpus: str) -> float | None:
+    """Returns the mean F1 of the In-Domain model with all of the target's data."""
+    draws = index.get((IN_DOMAIN, "", WHOLE, corpus), {})
+    return mean_sd([r.f1 for r in draws.values()])[0] if draws else None
+
+
+def share_curve(
+    index: Index, method: str, variant: str, corpus: str
+) -> dict[float, list[StoredResult]]:
+    """Returns the draws for each share in percent, by increasing share."""
+    curve = {
+        level.share: [draws[seed] for seed in sorted(draws)]
+        for (m, v, level, c), draws in index.items()
+        if (m, v, c) == (method, variant, corpus) and level.share is not None and draws
+    }
+    return {share: curve[share] for share in sorted(curve)}
+
+
+def crossing(curve: Iterable[tuple[float, float]], bound: float) -> float | str:
+    """Returns the share at which a curve of (share, F1) first reaches ``bound``; ``BEFORE`` if its
+    first point does, ``NEVER`` if none does."""
+    previous: tuple[float, float] | None = None
+    for share, f1 in curve:
+        if f1 >= bound:
+            if previous is None:
+                return BEFORE
+            low, f1_low = previous
+            return low + (share - low) * (bound - f1_low) / (f1 - f1_low)
+        previous = share, f1
+    return NEVER
+
+
+def crossing_cell(
+    index: Index, method: str, variant: str, corpus: str, column: str
+) -> ComparisonCell:
+    """Returns the cell with the crossing of each draw as a fraction of the train split."""
+    bound = in_domain_bound(index, corpus)
+    if bound is None:
+        return ComparisonCell(column, absence="no In-Domain result with all of the target's data")
+    curves: dict[int, list[tuple[float, float]]] = {}
+    results: list[StoredResult] = []
+    for share, draws in share_curve(index, method, variant, corpus).items():
+        results += draws
+        for result in draws:
+            curves.setdefault(result.seed, []).append((share, result.f1))
+    if not any(len(curve) > 1 for curve in curves.values()):
+        return ComparisonCell(column, absence="no results at several shares of the target's data")
+    crossings = {seed: crossing(curve, bound) for seed, curve in curves.items()}
+    values = {seed: at / 100 for seed, at in crossings.items() if isinstance(at, float)}
+    early = sum(at == BEFORE for at in crossings.values())
+    late = sum(at == NEVER for at in crossings.values())
+    n = len(crossings)
+    remarks = [f"{early} of {n} draws pass the bound before the first share"] if early else []
+    remarks += [f"{late} of {n} draws never pass it"] if late else []
+    reason = "; ".join(remarks)
+    return ComparisonCell(
+        column, values, objection=reason, absence="" if values else reason, results=tuple(results)
+    )
