@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out, warn
+from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out
 
 if TYPE_CHECKING:
     from adaptner.reproduce.jobs.plan import JobPlan
@@ -129,13 +129,16 @@ def reproduce(
     if dry_run:
         _dry_run(prepared(protocol, published, request), request, as_json)
         return
+    from adaptner.reproduce.report.from_plan import require_report_packages, write_plan_report
+
+    require_report_packages()
     if report_only:
         from adaptner.reproduce.run.runner import looked_up
 
         ended = looked_up(protocol, published, request)
     else:
         ended = run(protocol, published, request, lambda text: info(text, quiet), quiet)
-    pages = _report(ended, request, quiet)
+    pages = write_plan_report(ended.plan, request)
     if as_json:
         emit_json(_facts(ended, pages))
     else:
@@ -174,15 +177,6 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
         emit_json(as_facts(table, rows))
     else:
         out.print(counts_table(table, rows), soft_wrap=False)
-
-
-def _report(ended: RunSummary, request: RunRequest, quiet: bool) -> list[Path]:
-    from adaptner.reproduce.report.from_plan import write_plan_report
-
-    pages = write_plan_report(ended.plan, request)
-    if not pages:
-        warn("no report was written", quiet)
-    return pages
 
 
 def _facts(ended: RunSummary, pages: list[Path]) -> dict[str, Any]:

@@ -1,55 +1,46 @@
 from __future__ import annotations
 
-import itertools
-import math
+import sys
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from report_cases import TARGETS5, draws, many, request, result
 
-from adaptner.reproduce.report.chart import HEIGHT, WIDTH
+from adaptner.errors import ExtraMissing
+from adaptner.reproduce.report import plots
+from adaptner.reproduce.report.chart import Axis, Chart, Point, Series, series_style
 from adaptner.reproduce.report.compare import OVERALL, compare
 from adaptner.reproduce.report.plots import (
     bound_plot,
     hardness_plot,
+    method_styles,
     share_plot,
     size_plot,
-    styles,
 )
-from adaptner.reproduce.report.svg import Canvas, Scale, nice_ticks, spread, style
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(svg):
-    """The parsed drawing, after checking that all of it lies within its view box."""
-    root = ET.fromstring(svg)
-    assert root.tag == f"{SVG}svg"
-    _, _, width, height = map(float, root.get("viewBox").split())
-    for part in root.iter():
-        for name in ("x", "x1", "x2", "cx"):
-            if part.get(name):
-                assert 0 <= float(part.get(name)) <= width, ET.tostring(part)
-        for name in ("y", "y1", "y2", "cy"):
-            if part.get(name):
-                assert 0 <= float(part.get(name)) <= height, ET.tostring(part)
-        for pair in (part.get("points") or "").split():
-            x, y = map(float, pair.split(","))
-            assert 0 <= x <= width, pair
-            assert 0 <= y <= height, pair
-    return root
+@pytest.fixture
+def charts(monkeypatch):
+    """Charts as they are given to matplotlib, in the order of the calls."""
+    found = []
+
+    @dataclass(frozen=True)
+    class Recorded(Chart):
+        recorded: list = field(default_factory=lambda: found)
+
+        def svg(self):
+            self.recorded.append(self)
+            return super().svg()
+
+    monkeypatch.setattr(plots, "Chart", Recorded)
+    return found
 
 
-def texts(root):
-    return [t.text for t in root.iter(f"{SVG}text")]
-
-
-def shapes(root, fill=None):
-    """Marks, filled or hollow, without the sheet itself."""
-    found = [*root.iter(f"{SVG}circle"), *root.iter(f"{SVG}polygon")]
-    return [s for s in found if fill is None or s.get("fill") == fill]
+def texts(svg):
+    return [t.text for t in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
 @pytest.fixture(scope="module")
@@ -57,74 +48,87 @@ def comparison():
     return compare(many(), request())
 
 
-def test_a_size_plot_has_axes_labels_and_published_marks(comparison):
-    root = drawn(size_plot(comparison, "NCBI"))
-    said = texts(root)
-    assert "labelled target sentences" in said
-    assert "F1 (0 to 1)" in said
-    assert {"5", "10", "20", "50"} <= set(said)
-    assert {"HGDA", "HGDA-NEs", "MetaNER", "maml"} <= set(said)
-    assert len(list(root.iter(f"{SVG}polyline"))) == 4
-    # Three of the four methods have published figures, at four sizes each.
-    assert len(shapes(root, "#ffffff")) == 12
-    assert root.find(f"{SVG}title").text == "NCBI (ncbi-disease)"
+def test_size_plot_has_labels_and_published_figures(comparison, charts):
+    svg = size_plot(comparison, "NCBI")
+    shown = set(texts(svg))
+    assert {"labelled target sentences", "F1 (0 to 1)", "NCBI (ncbi-disease)"} <= shown
+    assert {"5", "10", "20", "50", "HGDA", "HGDA-NEs", "MetaNER", "maml", "published"} <= shown
+    (chart,) = charts
+    published = {s.label: len(s.published) for s in chart.series}
+    assert published == {"MetaNER": 4, "HGDA": 4, "HGDA-NEs": 4, "maml": 0}
+    hgda = next(s for s in chart.series if s.label == "HGDA")
+    assert hgda.published[0] == (5, 0.3001)
 
 
-def test_marks_lie_where_the_values_are(comparison):
-    """Two sizes further apart in F1 are further apart on paper, in proportion."""
-    results = [*draws([0.1, 0.1]), *draws([0.2, 0.2], size=10), *draws([0.4, 0.4], size=20)]
-    root = drawn(size_plot(compare(results, request()), "NCBI"))
-    (path,) = root.iter(f"{SVG}polyline")
-    (x5, y5), (x10, y10), (x20, y20) = (
-        tuple(map(float, p.split(","))) for p in path.get("points").split()
-    )
-    assert (y10 - y20) == pytest.approx(2 * (y5 - y10), abs=0.21)
-    assert x5 < x10 < x20
+def test_size_plot_shows_means_with_the_intervals_of_the_verdicts(charts):
+    results = [*draws([0.30, 0.34, 0.38]), *draws([0.4, 0.6], size=20)]
+    compared = compare(results, request())
+    size_plot(compared, "NCBI")
+    (series,) = charts[0].series
+    interval = next(r for r in compared.rows if r.measured).cells["NCBI"].interval
+    assert series.points[0] == Point(5, interval.mean, interval.low, interval.high)
+    assert [p.x for p in series.points] == [5, 20]
 
 
-def test_sizes_far_apart_stand_on_a_logarithmic_axis():
-    results = [r for size in (5, 50, 500) for r in draws([0.1, 0.2], size=size)]
-    root = drawn(size_plot(compare(results, request()), "NCBI"))
-    (path,) = root.iter(f"{SVG}polyline")
-    xs = [float(p.split(",")[0]) for p in path.get("points").split()]
-    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.21)
+@pytest.mark.parametrize(("sizes", "logarithmic"), [((5, 10, 20), False), ((5, 50, 500), True)])
+def test_sizes_far_apart_use_a_logarithmic_axis(sizes, logarithmic, charts):
+    results = [r for size in sizes for r in draws([0.1, 0.2], size=size)]
+    size_plot(compare(results, request()), "NCBI")
+    assert charts[0].x.logarithmic is logarithmic
 
 
-def test_the_overall_has_a_plot_and_an_empty_column_none(comparison):
-    assert drawn(size_plot(comparison, OVERALL)) is not None
+def test_empty_columns_have_no_plot(comparison):
+    assert size_plot(comparison, OVERALL) is not None
     few = compare(draws([0.3, 0.4]), request())
     assert size_plot(few, "S800") is None
     assert size_plot(few, OVERALL) is None
     assert size_plot(compare([], request()), "NCBI") is None
 
 
-def test_one_size_and_one_draw_can_be_drawn():
-    root = drawn(size_plot(compare(draws([0.3]), request()), "NCBI"))
-    assert not list(root.iter(f"{SVG}polyline"))
-    assert shapes(root)
-    drawn(size_plot(compare(draws([0.0, 0.0]), request()), "NCBI"))
-    drawn(size_plot(compare(draws([1.0, 0.9, 0.2]), request()), "NCBI"))
+@pytest.mark.parametrize("values", [[0.3], [0.0, 0.0], [1.0, 0.9, 0.2]])
+def test_axis_includes_all_means_and_published_figures(values, charts):
+    size_plot(compare(draws(values), request()), "NCBI")
+    (chart,) = charts
+    heights = [p.y for s in chart.series for p in s.points]
+    heights += [y for s in chart.series for _, y in s.published]
+    assert chart.y.low <= min(heights)
+    assert max(heights) <= chart.y.high <= 1
 
 
-def test_hostile_and_long_names_are_escaped_and_cut():
-    name = '</svg><script>"&' + "x" * 200 + "\x00\n"
+def test_hostile_and_long_names_are_escaped_and_shortened():
+    name = '</svg><script>"&$x^2$' + "x" * 200 + "\x00\n"
     results = [r for size in (5, 20) for r in draws([0.3, 0.4], name, name, size)]
-    root = drawn(size_plot(compare(results, request(columns={"NCBI": name})), "NCBI"))
-    assert not list(root.iter(f"{SVG}script"))
-    assert max(len(t) for t in texts(root)) < 64
+    svg = size_plot(compare(results, request(columns={"NCBI": name})), "NCBI")
+    assert not list(ET.fromstring(svg).iter(f"{SVG}script"))
+    assert max(len(t) for t in texts(svg)) < 64
+    assert any("$x^2$" in t for t in texts(svg))  # no formula
 
 
-def test_a_method_looks_the_same_in_every_plot_of_a_report(comparison):
-    looks = styles(comparison)
-    assert len(set(looks.values())) == len(looks) == 4
+def test_same_chart_gives_the_same_bytes(comparison):
+    first = size_plot(comparison, "NCBI")
+    assert first == size_plot(comparison, "NCBI")
+    assert "dc:date" not in first
+
+
+def test_method_has_the_same_style_in_all_plots_of_a_report(comparison, charts):
+    styles = method_styles(comparison)
+    assert len(set(styles.values())) == len(styles) == 4
     for column in ("NCBI", "S800"):
-        root = drawn(size_plot(comparison, column))
-        colours = [p.get("stroke") for p in root.iter(f"{SVG}polyline")]
-        assert colours == [look.colour for look in looks.values()]
+        size_plot(comparison, column)
+        assert [s.style for s in charts[-1].series] == list(styles.values())
 
 
-def test_twenty_series_look_different():
-    assert len({style(i) for i in range(20)}) == 20
+def test_first_twenty_styles_differ():
+    assert len({str(series_style(i)) for i in range(20)}) == 20
+
+
+def test_published_figures_are_hollow_and_ours_are_filled():
+    style = series_style(0)
+    series = Series("method", style, [Point(0.5, 0.25)], [(0.5, 0.75)])
+    svg = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1), [series]).svg()
+    markers = [use.get("style") for use in ET.fromstring(svg).iter(f"{SVG}use")]
+    assert f"fill: {style.colour}; stroke: {style.colour}" in markers
+    assert any(m and f"fill: #ffffff; stroke: {style.colour}" in m for m in markers)
 
 
 def shares(methods=("in-domain", "metaner", "finetuning"), targets=("sec", "re3d")):
@@ -137,35 +141,36 @@ def shares(methods=("in-domain", "metaner", "finetuning"), targets=("sec", "re3d
     ]
 
 
-def test_a_share_plot_has_the_bound_and_both_crossings():
-    compared = compare(shares(), request("metaner/3", TARGETS5))
-    root = drawn(share_plot(compared, "SEC"))
-    said = texts(root)
-    assert "In-Domain bound" in said
-    assert "share of the target's training data (%)" in said
-    assert "F1 (%)" in said
-    drops = [n for n in root.iter(f"{SVG}line") if n.get("stroke-dasharray") == "2 2"]
-    assert len(drops) == 2  # where ours crosses, and where the paper says
-    assert {n.get("x1") == n.get("x2") for n in drops} == {True}
-    # The paper's 5 % is where the axis has it.
-    labels = {t.text: float(t.get("x")) for t in root.iter(f"{SVG}text")}
-    five = labels["0"] + 0.05 * (labels["100"] - labels["0"])
-    assert min(abs(float(n.get("x1")) - five) for n in drops) < 0.2
+def test_share_plot_has_the_bound_and_both_crossings(charts):
+    svg = share_plot(compare(shares(), request("metaner/3", TARGETS5)), "SEC")
+    shown = texts(svg)
+    assert "share of the target's training data (%)" in shown
+    assert "F1 (%)" in shown
+    (chart,) = charts
+    assert chart.level == (pytest.approx(70.5), "In-Domain bound")
+    ours, published = chart.crossings
+    # MetaNER's mean is 0.555 at 50 % and 0.755 at 100 % of the data.
+    assert ours.x == pytest.approx(50 + 50 * (0.705 - 0.555) / 0.2)
+    assert (published.x, published.published) == (5, True)
 
 
-def test_a_share_plot_without_the_bound_and_one_with_a_single_share():
-    without = [r for r in shares() if r.method != "in-domain"]
-    root = drawn(share_plot(compare(without, request("metaner/3", TARGETS5)), "SEC"))
-    assert "In-Domain bound" not in texts(root)
+def test_share_plot_without_a_bound_has_no_crossings(charts):
+    results = [r for r in shares() if r.method != "in-domain"]
+    share_plot(compare(results, request("metaner/3", TARGETS5)), "SEC")
+    assert (charts[0].level, charts[0].crossings) == (None, [])
+
+
+def test_single_share_has_no_plot():
     whole = [r for r in shares() if r.share == 100]
     assert share_plot(compare(whole, request("metaner/3", TARGETS5)), "SEC") is None
     assert share_plot(compare([], request("metaner/3", TARGETS5)), "SEC") is None
 
 
-def test_the_overview_has_a_line_per_target():
-    root = drawn(bound_plot(compare(shares(), request("metaner/3", TARGETS5))))
-    assert {"SEC", "Re3d", "In-Domain bound"} <= set(texts(root))
-    assert len(list(root.iter(f"{SVG}polyline"))) == 2
+def test_bound_plot_has_a_line_per_target(charts):
+    bound_plot(compare(shares(), request("metaner/3", TARGETS5)))
+    (chart,) = charts
+    assert sorted(s.label for s in chart.series) == ["Re3d", "SEC"]
+    assert chart.series[0].points[-1].y == pytest.approx(5)
     assert bound_plot(compare([], request("metaner/3", TARGETS5))) is None
 
 
@@ -177,53 +182,22 @@ def tasks(iterations, domains=("Gene", "Drug", "Species", "Gene")):
     ]
 
 
-def test_hardness_is_drawn_per_domain_beside_equal_weight():
-    root = drawn(hardness_plot(tasks(range(1, 601, 7)), "Sources"))
-    said = texts(root)
-    assert {"Gene", "Drug", "Species", "equal, 1/4", "iteration"} <= set(said)
-    assert len(list(root.iter(f"{SVG}polyline"))) == 3
+def test_hardness_plot_has_a_line_per_domain_and_the_equal_weight(charts):
+    svg = hardness_plot(tasks(range(1, 601, 7)), "Sources")
+    assert {"Gene", "Drug", "Species", "equal weight, 1/4", "iteration"} <= set(texts(svg))
+    (chart,) = charts
+    assert chart.level[0] == 0.25
+    means = {s.label: s.points[0].y for s in chart.series}
+    assert means == pytest.approx({"Drug": 0.2, "Gene": 0.25, "Species": 0.3})
 
 
-def test_hardness_of_one_iteration_and_of_plain_numbers():
-    drawn(hardness_plot(tasks([1]), "Sources"))
-    drawn(hardness_plot([{"iteration": 3, "domain": "Gene", "gamma": 1.0}], "Sources"))
+def test_hardness_plot_accepts_one_iteration_and_plain_numbers():
+    assert hardness_plot(tasks([1]), "Sources")
+    assert hardness_plot([{"iteration": 3, "domain": "Gene", "gamma": 1.0}], "Sources")
     assert hardness_plot([], "Sources") is None
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(1, 12))
-def test_ticks_are_round_and_inside(low, width, about):
-    ticks = nice_ticks(low, low + width, about)
-    assert len(ticks) <= 2 * about + 2
-    assert all(low - width * 1e-6 <= t <= low + width * (1 + 1e-6) for t in ticks)
-    gaps = {round((b - a) / width, 6) for a, b in itertools.pairwise(ticks)}
-    assert len(gaps) <= 1
-
-
-@given(st.lists(st.floats(-50, 450), max_size=14))
-def test_labels_are_apart_inside_and_in_order(wanted):
-    placed = spread(wanted, 14, 40, 274)
-    assert all(40 - 1e-6 <= p <= 274 + 1e-6 for p in placed)
-    ordered = sorted(placed)
-    assert all(b - a >= 14 - 1e-6 for a, b in itertools.pairwise(ordered))
-    assert [p for _, p in sorted(zip(wanted, placed, strict=True))] == pytest.approx(ordered)
-
-
-def test_more_labels_than_there_is_room_for_still_fit():
-    placed = spread([100.0] * 60, 14, 40, 274)
-    assert all(40 - 1e-6 <= p <= 274 + 1e-6 for p in placed)
-
-
-def test_a_scale_keeps_what_lies_outside_at_its_border():
-    scale = Scale(0, 10, 100, 200)
-    assert [scale(v) for v in (-5, 0, 5, 10, 99)] == [100, 100, 150, 200, 200]
-    assert Scale(5, 5, 100, 200)(5) == 150
-    log = Scale(1, 100, 0, 10, logarithmic=True)
-    assert math.isclose(log(10), 5)
-
-
-def test_drawings_have_no_ids_so_that_many_stand_in_one_page():
-    canvas = Canvas(WIDTH, HEIGHT, "t")
-    canvas.mark((10, 10), style(0))
-    canvas.text((10, 10), "a < b")
-    assert " id=" not in canvas.drawing()
-    assert "a &lt; b" in canvas.drawing()
+def test_missing_matplotlib_names_the_pip_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ExtraMissing, match=r"pip install 'adaptner\[reproduce\]'"):
+        hardness_plot(tasks([1]), "Sources")

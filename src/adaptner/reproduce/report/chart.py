@@ -20,7 +20,7 @@ _DASHES = ("-", (0, (6, 3)), (0, (2, 2)), (0, (8, 3, 2, 3)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _GREY = "#555555"
 _SIZE = (6.6, 3.7)  # inches
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.hashsalt": "adaptner",  # the same ids in each run
     "svg.fonttype": "none",  # text stays text
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
@@ -187,9 +187,9 @@ class Chart:
             markersize=5, linewidth=1.6, label=_shortened(series.label, _MAX_LABEL), **place,
         )  # fmt: skip
         if series.published:
-            xs, ys = zip(*series.published, strict=True)
+            published_xs, published_ys = zip(*series.published, strict=True)
             axes.plot(
-                *(xs, ys, marker), markersize=7, markerfacecolor="white", markeredgewidth=1.4,
+                *(published_xs, published_ys, marker), markersize=7, markerfacecolor="white", markeredgewidth=1.4,
                 zorder=1.8, **place,
             )  # fmt: skip
 
