@@ -174,7 +174,7 @@ def test_a_run_with_a_transformer_is_in_its_row() -> None:
     told = ReportRequest("pdaln/1", "quick", "adaptner reproduce", columns={"Wikigold": "wikigold"})
     means = {
         line.label: line.cells["Wikigold f1"].mean
-        for line in compare(results, told).main
+        for line in compare(results, told).main_rows
         if line.measured
     }
     assert means == {
@@ -204,7 +204,7 @@ def test_differences_are_printed_as_what_they_come_to() -> None:
     told = ReportRequest(
         "pdaln/2", "quick", "adaptner reproduce", columns={"WNUT 2016": "wnut16-conll"}
     )
-    lines = {line.label: line.cells["WNUT 2016 f1"] for line in compare(results, told).main}
+    lines = {line.label: line.cells["WNUT 2016 f1"] for line in compare(results, told).main_rows}
     assert lines["PDALN (semi-supervised)"].published == pytest.approx(0.4822)
     assert lines["w/o L_c (semi-supervised)"].published == pytest.approx(0.4750)
     assert lines["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
