@@ -83,7 +83,7 @@ def test_adapt_a_transformer_without_a_base(
         ),
         (
             ("evaluate", "--base", "biomedical", "--target", OWN / "gene", "--encoder", "minilm"),
-            "--encoder has no use with --base",
+            "--encoder cannot be used with --base",
         ),
     ],
 )

@@ -18,7 +18,7 @@ DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene",
 QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
 # With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
 GRID = ("--rates", "0.05,0.1", "--epochs", "2,4", "--steps", 4)
-ROWS = 3 * 2 * 4  # played targets, sizes, settings
+ROWS = 3 * 2 * 4  # validation domains, sizes, settings
 
 
 def sound(answer: Answer) -> Answer:
@@ -73,7 +73,7 @@ def test_the_file_is_taken_by_pretrain_adapt_and_evaluate(
     call: Call, run: tuple[object, ...], base: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "tuned.toml"
-    only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--play", "Disease")
+    only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--validate-on", "Disease")
     sound(call(*run[:-6], *only, "-o", output, "-q"))
     made = tmp_path / "base"
     sources = ("--sources", DISEASE, DRUG, "--iterations", 1, "-q", "-o", made)
@@ -89,12 +89,12 @@ def test_the_file_is_taken_by_pretrain_adapt_and_evaluate(
 
 
 def test_the_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
-    answer = sound(call(*run, "--play", "Disease"))  # without -o nothing is written
+    answer = sound(call(*run, "--validate-on", "Disease"))  # without -o nothing is written
     marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
     assert len(marked) == 1
     assert "F1@12" in answer.out
-    assert "played targets: Disease" in answer.err
-    quiet = sound(call(*run, "--play", "Disease", "--quiet"))
+    assert "validation domains: Disease" in answer.err
+    quiet = sound(call(*run, "--validate-on", "Disease", "--quiet"))
     assert quiet.err == ""
     assert quiet.out == answer.out
 
@@ -103,7 +103,7 @@ def test_a_base_takes_the_choice_and_adapt_uses_it(call: Call, base: Path, tmp_p
     """Its own settings are tuned: no --config."""
     copy = tmp_path / "base"
     shutil.copytree(base, copy)
-    sources = ("--sources", DISEASE, f"Medicine={DRUG}", GENE, "--play", "Disease")
+    sources = ("--sources", DISEASE, f"Medicine={DRUG}", GENE, "--validate-on", "Disease")
     grid = ("--rates", "0.07", "--epochs", "2", "--steps", "5")
     result = json.loads(
         sound(call("tune", *sources, *QUICK, *grid, "--base", copy, "--json", "-q")).out
@@ -135,7 +135,7 @@ def test_what_stands_in_the_test_splits_makes_no_difference(
         poison = {"text": "Ζeus Ωmega.", "entities": [{"start": 0, "end": 4, "label": "God"}]}
         (copy / "test.jsonl").write_text(json.dumps(poison) + "\n")
         sources.append(f"{name}={copy}")
-    play = ("--play", "Medicine", "--json", "-q")
+    play = ("--validate-on", "Medicine", "--json", "-q")
     clean = json.loads(sound(call(*run, *play)).out)
     given = ("tune", "--sources", *sources, "--config", config, *QUICK, *GRID)
     dirty = json.loads(sound(call(*given, *play)).out)
@@ -200,7 +200,7 @@ def test_a_killed_run_goes_on_to_the_same_file(
         (("--method", "d-shift"), 2, "nothing to choose"),
         (("--method", "metaner-zero"), 2, "nothing to choose"),
         (("--method", "nonsense"), 2, "no method is called 'nonsense'"),
-        (("--play", "Genes"), 2, "choose one of: Disease, Drug, Gene"),
+        (("--validate-on", "Genes"), 2, "choose one of: Disease, Drug, Gene"),
         (("--rates", "0.1,fast"), 2, "--rates 0.1,fast"),
         (("--rates", "0.1,0.1"), 2, "different numbers"),
         (("--rates", "nan"), 2, "--rates nan"),
@@ -208,7 +208,7 @@ def test_a_killed_run_goes_on_to_the_same_file(
         (("--epochs", "1.5"), 2, "different whole numbers"),
         (("--steps", "0"), 2, "adaptation.steps"),
         (("--encoder-scales", ""), 2, "--encoder-scales"),
-        (("--sizes", "0,5"), 2, "no sentence at all"),
+        (("--sizes", "0,5"), 2, "positive whole numbers"),
         (("--sizes", "200"), 1, "200 are needed"),
         (("--resume",), 2, "give the -o of the run"),
         (("-o", "mine.toml"), 1, "not overwritten"),

@@ -149,7 +149,7 @@ def test_more_sources_go_on_top(base: Base) -> None:
 @pytest.mark.parametrize("name", ["hgda", "named", "wpz", "metaner"])
 def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
     start = base_folder("biomedical")
-    with pytest.raises(UsageError, match="--beside"):
+    with pytest.raises(UsageError, match="--second-encoder"):
         pretrain(method(name)(), corpora("gene"), Budget(1), tmp_path, start=start, beside=True)
     assert list(tmp_path.iterdir()) == []
 

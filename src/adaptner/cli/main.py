@@ -40,9 +40,9 @@ VERBS = {
         "vectors": "Train word vectors from raw text, and look at them.",
     },
     "Research": {
-        "pretrain": "Learn a base from label-rich source corpora.",
-        "tune": "Choose steps and rates of fine-tuning on source domains.",
-        "evaluate": "Adapt to draws of the target's train split and score on its test split.",
+        "pretrain": "Train a base on source corpora that have many labelled sentences.",
+        "tune": "Choose the steps and learning rates of adaptation on source domains.",
+        "evaluate": "Measure few-shot F1 on a corpus, over repeated draws of labelled sentences.",
         "reproduce": "Fill a published table: learn the bases, adapt to every draw, score, and report.",
         "results": "List, filter and export the results of `adaptner reproduce`.",
         "hardness": "Show the tasks of a pretraining iteration, hardest first.",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+Number = TypeVar("Number", int, float)
 
 SEEDS = 2**32 - 1  # the largest seed that all generators accept
 
@@ -67,7 +71,7 @@ VectorsFile = Annotated[
         metavar="FILE", help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."
     ),
 ]
-Method = Annotated[
+MethodName = Annotated[
     str | None, research_option(metavar="NAME", help="A method listed by `adaptner methods`.")
 ]
 ConfigFile = Annotated[
@@ -96,3 +100,39 @@ HeldOut = Annotated[
 Iterations = Annotated[
     int, research_option(metavar="N", min=0, help="Outer iterations of pretraining.")
 ]
+Limit = Annotated[
+    int | None,
+    research_option(metavar="N", min=1, help="Score only the first N test sentences."),
+]
+Draws = Annotated[int, research_option(metavar="N", min=1, help="Number of draws per size.")]
+
+
+def number_list(
+    option: str,
+    text: str,
+    kind: type[Number],
+    accepts: Callable[[Number], bool] = math.isfinite,
+    description: str = "different numbers",
+) -> list[Number]:
+    """The comma-separated numbers of ``text``.
+
+    Raises unless all of them are accepted and different; ``description`` says so in the message."""
+    from adaptner.errors import UsageError
+
+    try:
+        numbers = [kind(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(accepts, numbers)) or len(set(numbers)) < len(numbers):
+        raise UsageError(
+            problem=f"{option} {text}: not a list of {description}",
+            remedy=f"separate them by commas, e.g. {option} {'5,20' if kind is int else '0.03,0.1'}",
+        )
+    return numbers
+
+
+def size_list(text: str) -> list[int]:
+    """The numbers of sentences of ``--sizes``."""
+    return number_list(
+        "--sizes", text, int, lambda size: size > 0, "different positive whole numbers"
+    )

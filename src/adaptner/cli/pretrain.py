@@ -1,127 +1,116 @@
-"""``adaptner pretrain``: learn a base from source corpora."""
+"""``adaptner pretrain``: train a base on source corpora."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info
-from adaptner.cli.options import DeviceName
+from adaptner.cli.common import emit_json, info
+from adaptner.cli.options import (
+    ConfigFile,
+    DeviceName,
+    Download,
+    Encoder,
+    HeldOut,
+    Iterations,
+    JsonFlag,
+    QuietFlag,
+    Resume,
+    Seed,
+    Sources,
+    VectorsFile,
+    file_option,
+    research_option,
+)
 
 
 def pretrain(
-    sources: Annotated[
-        list[str],
-        typer.Option(
-            help="Corpus folders, each DIR or DOMAIN=DIR; several may follow one --sources."
-        ),
+    sources: Sources,
+    output: Annotated[
+        Path, file_option("-o", "--output", metavar="FOLDER", help="Folder for the base.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the base.")],
-    method: Annotated[str, typer.Option(help="See `adaptner methods`.")] = "hgda",
-    config: Annotated[
-        Path | None, typer.Option(help="TOML file with the method's settings.")
-    ] = None,
-    iterations: Annotated[int, typer.Option(min=0, help="Outer iterations.")] = 1000,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop after so many seconds, if earlier.")
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Support and query sentences a task.")
-    ] = None,
-    vectors: Annotated[
-        Path | None,
-        typer.Option(help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="Learn with a pretrained transformer: minilm, a folder, or a Hugging Face name; "
-            "settings suit it (docs/transformers.md)."
-        ),
-    ] = None,
-    download: Annotated[
-        bool,
-        typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
-    ] = False,
+    vectors: VectorsFile = None,
     start: Annotated[
         Path | None,
-        typer.Option(
-            help="A base to start from, a folder or the name of an installed one: its encoder and "
-            "vectors instead of new ones."
+        file_option(
+            metavar="BASE",
+            help="Start from the encoder and vectors of this base (folder or installed name).",
         ),
     ] = None,
-    beside: Annotated[
-        bool,
-        typer.Option(
-            "--beside",
-            help="Keep the base of --start as it is and put what is learnt beside it, as a second "
-            "encoder: for targets whose labels the sources have taught.",
-        ),
-    ] = False,
-    held_out: Annotated[
-        list[str] | None,
-        typer.Option("--held-out", help="Corpus whose test sentences must not be learnt from."),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=SEEDS, help="Of parameters, tasks and dropout.")
-    ] = 0,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an interrupted run.")
-    ] = False,
-    device: DeviceName = "auto",
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
+    method: Annotated[
+        str, research_option(metavar="NAME", help="A method listed by `adaptner methods`.")
+    ] = "hgda",
+    config: ConfigFile = None,
+    encoder: Encoder = None,
+    second_encoder: Annotated[
+        bool,
+        research_option(
+            "--second-encoder",
+            help="Keep the base of --start unchanged and add the new encoder to it as a second one, "
+            "for targets whose labels the sources cover.",
+        ),
+    ] = False,
+    held_out: HeldOut = None,
+    iterations: Iterations = 1000,
+    k: Annotated[
+        int | None,
+        research_option(
+            "--k",
+            metavar="N",
+            min=1,
+            show_default="of the method",
+            help="Support and query sentences per task.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, research_option(metavar="X", help="Stop after this time, if it comes first.")
+    ] = None,
+    device: DeviceName = "auto",
+    seed: Seed = 0,
+    resume: Resume = False,
+    download: Download = False,
 ) -> None:
-    """Learn a base from label-rich source corpora.
+    """Train a base on source corpora that have many labelled sentences.
 
-    The output folder is also the run: configuration, metrics.jsonl, hardness.jsonl, and a model
-    card. An interrupted run goes on with --resume and ends in the same bytes.
+    The folder holds the base, its model card and the records of the run (configuration,
+    metrics.jsonl, hardness.jsonl). A run that was interrupted and continued with --resume gives
+    the same bytes as an uninterrupted one.
 
-    Example: adaptner pretrain --method hgda --sources drug/ gene/ species/ --vectors w2v.npy -o base
+    Example: adaptner pretrain --sources drug/ gene/ species/ --vectors w2v.npy -o base
 
     Example: adaptner pretrain --method named --start biomedical --sources mine/ -o base
 
-    Example: adaptner pretrain --method finetuning --start biomedical --beside --sources mine/ -o base
-
-    Example: adaptner pretrain --encoder minilm --sources drug/ gene/ species/ -o base
+    Example: adaptner pretrain --encoder minilm --sources drug/ gene/ -o base
     """
     from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.errors import UsageError
     from adaptner.methods.configuration import make_method
     from adaptner.methods.transformer_settings import check_encoder
     from adaptner.models.installed import base_folder
-    from adaptner.pretraining.from_sources import pretrain as run
+    from adaptner.pretraining.from_sources import pretrain as pretrain_base
     from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
 
-    if seconds is not None and not seconds > 0:  # not a number is not above zero either
-        raise UsageError(problem=f"--seconds {seconds}: no time at all", remedy="give more seconds")
-    if start is not None and vectors is not None:
-        raise UsageError(
-            problem="--start and --vectors: a base has vectors of its own",
-            remedy="leave out --vectors",
-        )
+    _check(seconds, start, vectors)
+    prepare_process()
     if start is not None:
         start = base_folder(start)
-    prepare_process()
-    overrides = {} if k is None else {"k": k}
-    chosen = make_method(method, config, overrides, encoder)
-    check_encoder(chosen, download=download, vectors=vectors, start=start)
+    learner = make_method(method, config, {} if k is None else {"k": k}, encoder)
+    check_encoder(learner, download=download, vectors=vectors, start=start)
     info("reading the corpora ...", quiet)
-    corpora = [load_corpus(spec) for spec in sources]
-    excluded = [load_corpus(spec) for spec in held_out or ()]
-    with progress_bar(f"{chosen.title}", quiet) as progress:
-        base = run(
-            chosen,
+    corpora = [load_corpus(source) for source in sources]
+    excluded = [load_corpus(source) for source in held_out or ()]
+    with progress_bar(learner.title, quiet) as progress:
+        base = pretrain_base(
+            learner,
             corpora,
             Budget(iterations, seconds),
             output,
             vectors=vectors,
             start=start,
-            beside=beside,
+            beside=second_encoder,
             held_out=excluded,
             seed=seed,
             resume=resume,
@@ -133,3 +122,17 @@ def pretrain(
         emit_json({"base": str(output), "method": base.method, **base.facts})
     else:
         info(f"{base.facts['iterations']} iterations; base in {output}", quiet)
+
+
+def _check(seconds: float | None, start: Path | None, vectors: Path | None) -> None:
+    from adaptner.errors import UsageError
+
+    if seconds is not None and not seconds > 0:  # also refuses NaN
+        raise UsageError(
+            problem=f"--seconds {seconds}: not a positive time", remedy="give more seconds"
+        )
+    if start is not None and vectors is not None:
+        raise UsageError(
+            problem="--start and --vectors: the base of --start has its own vectors",
+            remedy="leave out --vectors",
+        )

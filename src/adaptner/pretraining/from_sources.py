@@ -101,11 +101,11 @@ def pretrain(
 def _check_beside(method: Method, begun: Base | None) -> None:
     """A second θ is used by ``named`` alone, and must look like the first."""
     if begun is None or begun.method != NAMED:
-        problem = "--beside: there is no base of the method named to put it beside"
+        problem = "--second-encoder: there is no base of the method named to put it beside"
         raise UsageError(problem=problem, remedy="name one with --start, for example biomedical")
     shape = method.config.shape() if isinstance(method, SourcePretrainedMethod) else None
     if method.name == NAMED or shape != begun.model.shape:
-        problem = f"--beside: what {method.name} learns is no second encoder of such a base"
+        problem = f"--second-encoder: what {method.name} learns is no second encoder of such a base"
         raise UsageError(problem=problem, remedy="learn with --method finetuning")
 
 

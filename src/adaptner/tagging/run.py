@@ -49,9 +49,8 @@ def tag_files(
     does not grow with the size of the input.
 
     ``from_`` and ``to`` name the formats, by default those of the file endings. ``jobs`` processes
-    or the Ray cluster at the address ``ray`` (on the CPUs of its nodes) share the work. ``device`` is
-    auto, cpu, cuda or mps. ``report`` receives each problem; by
-    default the first one is raised. ``show``, if given, receives the tagged chunks instead of a file.
+    or the CPUs of the Ray cluster at the address ``ray`` share the work. ``device`` is auto, cpu, cuda
+    or mps. ``report`` receives each problem; by default the first one is raised. ``show``, if given, receives the tagged chunks instead of a file.
 
     >>> from adaptner.tagging import tag_files
     >>> tag_files("my-model", "abstracts", "tagged.jsonl", jobs=4)       # doctest: +SKIP

@@ -13,5 +13,5 @@ set -- "$BIO8"/ncbi-disease "$BIO8"/bc5cdr-disease "$BIO8"/bc5cdr-chem "$BIO8"/b
   "$BIO8"/jnlpba "$BIO8"/bc2gm "$BIO8"/linnaeus "$BIO8"/s800
 adaptner pretrain --method named --start context --iterations 1500 -o known \
   --sources "$@" --held-out "$@"
-adaptner pretrain --method finetuning --start known --beside --iterations 2400 -o biomedical \
+adaptner pretrain --method finetuning --start known --second-encoder --iterations 2400 -o biomedical \
   --sources "$@" --held-out "$@"
