@@ -3,13 +3,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo quick test check bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/core ## adapt to a new entity type, tag unseen text, show and score it
 	$(BIN)/adaptner demo -o demo
+
+quick: .venv/all ## run the tests that are not marked slow (about a minute)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test: .venv/all ## install everything and run the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile

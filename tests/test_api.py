@@ -61,6 +61,7 @@ def test_the_public_names_are_these() -> None:
         _ = an.nonsense  # type: ignore[attr-defined]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", ["__version__", "Entity", "Sentence"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(name: str) -> None:
     code = (
@@ -174,6 +175,7 @@ DRUG = Path(bundled_corpus("drug").folder)
 SHORT = {"steps": 2, "epochs": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agg", "multitask", "dann"])
 def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
     from adaptner.corpora.sources import source_domains

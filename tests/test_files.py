@@ -257,6 +257,8 @@ refused("metrics", write_metrics)
 """
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_full_disk_raises_and_leaves_no_temporary_files(tmp_path, frozen_base_folder):
     """Runs in a separate mount namespace, so that the small disk vanishes with the process."""
     unshare = shutil.which("unshare")

@@ -86,10 +86,14 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     return outputs
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_every_example_runs(printed: dict[int, str]) -> None:
     assert len(printed) >= 2  # the worked example, in the shell and in Python
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_what_is_shown_is_what_is_printed(printed: dict[int, str]) -> None:
     """Same keys, same text; the numbers may differ in the last place from machine to machine."""
     checked = 0
@@ -115,6 +119,8 @@ def shape(value: object) -> object:
     return type(value).__name__
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_python_shows_the_entities_of_the_worked_example(printed: dict[int, str]) -> None:
     (line,) = (b.line for b in blocks(README) if b.mark == "python run")
     estimate, entity = printed[line].splitlines()
@@ -162,6 +168,7 @@ SHELL_CALLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", SHELL_CALLS)
 def test_every_call_in_a_shell_block_is_possible(call: str) -> None:
     accept(call)
@@ -173,6 +180,7 @@ def test_an_impossible_call_would_be_noticed(call: str) -> None:
         accept(call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_verbs_and_options_named_in_the_text_exist(page: Path) -> None:
     for span in re.findall(r"`adaptner ([^`]+)`", prose(page)):

@@ -238,6 +238,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("case", CASES)
 def test_joint_steps_are_the_ones_written_out(case: str, spy: Spy) -> None:
@@ -467,6 +468,7 @@ def easily_told(marks: tuple[str, str], label: str, seed: int, size: int) -> lis
     return found
 
 
+@pytest.mark.slow
 def test_the_adversary_makes_source_and_target_alike(
     spy: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ def told_of(base: Base, config: FineTuneConfig) -> Base:
     return replace(base, config={**base.config, "adaptation": config.model_dump()})
 
 
+@pytest.mark.slow
 def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
     base, quick, monkeypatch
 ):
@@ -45,6 +46,7 @@ def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
     assert sum(map(len, found)) > 10
 
 
+@pytest.mark.slow
 def test_the_best_epoch_is_kept(base, quick, monkeypatch):
     """The F1 that is reported is that of the tagger that is returned."""
     seen: list[Sentence] = []

@@ -385,6 +385,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "tuned"),
     [*((case, True) for case in CASES), ("as published", False), ("one decoder", False)],

@@ -31,6 +31,7 @@ def check_losses(found: Losses, expected: Losses) -> None:
             torch.testing.assert_close(ours, truth.detach())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "steps"),
     [(case, steps) for case in CASES for steps in (1, 3) if (case, steps) != ("gru tagger", 3)],

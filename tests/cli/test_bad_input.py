@@ -67,6 +67,7 @@ FAULTS = [
 faults = pytest.mark.parametrize("fault", FAULTS, ids=[f"{f.name}{f.ending}" for f in FAULTS])
 
 
+@pytest.mark.slow
 @faults
 def test_adapt_refuses(call: Call, base: Path, tmp_path: Path, fault: Fault) -> None:
     file = tmp_path / f"mine{fault.ending}"
@@ -77,6 +78,7 @@ def test_adapt_refuses(call: Call, base: Path, tmp_path: Path, fault: Fault) -> 
     assert listing(tmp_path) == [file.name]
 
 
+@pytest.mark.slow
 @faults
 def test_check_tells(call: Call, tmp_path: Path, fault: Fault) -> None:
     file = tmp_path / f"mine{fault.ending}"
@@ -100,6 +102,7 @@ def test_convert_writes_nothing(call: Call, tmp_path: Path, fault: Fault) -> Non
     assert (tmp_path / "out.conll").read_text() == "earlier"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -190,6 +193,7 @@ def test_a_byte_order_mark_and_crlf_do_not_disturb_adaptation(
     assert contents(tmp_path / "plain") == contents(tmp_path / "odd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["text", "conll"])
 def test_a_line_of_100_000_tokens_is_tagged_whole(
     call: Call, eager_model: Path, tmp_path: Path, way: str
@@ -565,6 +569,7 @@ def named(arguments: tuple[object, ...]) -> str:
     return " ".join(map(str, arguments)).replace(str(OWN), "own")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [*MISSING, *WRONG_KIND], ids=named)
 def test_a_missing_path_or_one_of_the_wrong_kind(
     call: Call, workshop: Path, tmp_path: Path, arguments: tuple[object, ...]

@@ -75,6 +75,7 @@ def test_without_a_verb_the_help_is_shown(call: Call) -> None:
     assert all(title in answer.out + answer.err for title in VERBS)
 
 
+@pytest.mark.processes
 def test_help_loads_nothing_heavy(child) -> None:
     result = child(
         "import sys\n"
@@ -91,6 +92,7 @@ def test_help_loads_nothing_heavy(child) -> None:
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.processes
 def test_help_answers_at_once() -> None:
     """In processor time: how long one waits for the processor is the machine's affair."""
     times = []
@@ -164,6 +166,7 @@ def test_ctrl_c_while_a_run_learns(
     assert not (tmp_path / "base" / "manifest.json").exists()
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
 @pytest.mark.parametrize(
     "verb", ["check own.jsonl", "check own.jsonl --json", "convert own.jsonl -"]
@@ -191,6 +194,7 @@ def test_standard_output_on_a_full_disk(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.processes
 def test_a_closed_pipe_is_no_stack_trace(tmp_path: Path) -> None:
     line = '{"text": "TP53 fell.", "entities": []}\n'
     (tmp_path / "own.jsonl").write_text(line * 20_000)  # more than a pipe holds

@@ -89,6 +89,8 @@ main()
 """
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_a_killed_run_resumes_to_the_same_bytes(
     call: Call, child, tmp_path: Path, config: Path, base: Path
 ) -> None:
@@ -679,6 +681,7 @@ def test_cross_domain_learning_from_raw_text(
     assert tagged[0]["text"] == TEXT
 
 
+@pytest.mark.slow
 def test_cross_domain_learning_over_the_base_of_the_package(call: Call, tmp_path: Path) -> None:
     """With sources of the user's, which that base knows nothing of, or with none."""
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2, epochs = 0}")
@@ -743,6 +746,7 @@ def test_where_synonyms_are_from_is_said(call: Call, base: Path, tmp_path: Path)
 # --- sources on top of the base of the package ----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_domain_of_ones_own_is_added_to_the_base_of_the_package(
     call: Call, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "data"
 
 
+@pytest.mark.slow
 def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
     answer = call("reproduce", "--list", "--json")
     assert answer.code == 0
@@ -54,6 +55,7 @@ def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
     assert "HGDA* (hgda --encoder)" in plain.out
 
 
+@pytest.mark.slow
 def test_dry_run_prints_the_grid_and_the_hours_and_writes_nothing(
     call: Call, data: Path, tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_table_that_nothing_fills_yet_says_why(call: Call, tmp_path: Path) -> 
     assert "derived by the paper" in " ".join(facts["rows_not_run"].values())
 
 
+@pytest.mark.slow
 def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: Path) -> None:
     """One method through the whole path; then what was stored, by every door."""
     output = tmp_path / "out"
@@ -146,6 +149,7 @@ def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: P
     assert json.loads(table[0]["settings"]) == rows[0]["settings"]
 
 
+@pytest.mark.slow
 def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) -> None:
     """K = T', the recipe's settings, the whole test split; only the iterations are cut."""
     cell = ("--targets", "S800", "--methods", "hgda", "--sizes", 4, "--draws", 1)
@@ -159,6 +163,7 @@ def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) ->
     assert not row["limited"]
 
 
+@pytest.mark.slow
 def test_a_failed_job_ends_in_code_1_and_names_its_log(
     call: Call, data: Path, tmp_path: Path
 ) -> None:

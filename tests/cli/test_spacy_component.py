@@ -131,6 +131,8 @@ def test_scores_survive_a_doc_bin(nlp) -> None:
 # --- found by spaCy, and wrong calls ----------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_spacy_finds_it_without_an_import_of_ours_and_loads_no_torch(child) -> None:
     result = child(
         "import sys, spacy\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import tempfile
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 from cli_kit import Call, contents, refused
 
-os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # read when it is imported
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
 
 
@@ -46,6 +44,8 @@ def ray_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
     call: Call, eager_model: Path, tmp_path: Path, ray_runs: None
 ) -> None:
@@ -68,6 +68,7 @@ def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
     assert [path.stat().st_mtime_ns for path in kept] == times
 
 
+@pytest.mark.processes
 def test_nobody_at_the_address(call: Call, eager_model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("HeLa.")
     with socket.socket() as free:  # bound and not listening: nobody can answer there

@@ -43,6 +43,7 @@ DEEP = ["deep", "deep/0.txt.jsonl", "deep/b.jsonl"]
 # --- a folder of results ----------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_file_each(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, jobs: int
@@ -58,6 +59,7 @@ def test_a_file_each(
     assert len((output / "deep" / "b.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.processes
 def test_processes_find_what_one_finds(call: Call, eager_model: Path, abstracts: Path) -> None:
     alone = sound(call("tag", eager_model, abstracts)).out
     assert sound(call("tag", eager_model, abstracts, "--jobs", 3)).out == alone
@@ -198,6 +200,7 @@ def test_wrong_calls(call: Call, eager_model: Path, abstracts: Path, tmp_path: P
     assert listing(tmp_path) == before
 
 
+@pytest.mark.processes
 def test_a_process_that_dies_is_an_error_of_ours(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +221,7 @@ def long_text() -> str:
     return "The HeLa line is old (cf. Smith et al. 1999). It was kept in RPMI 1640 medium.\n" * 3800
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["txt", "jsonl"])
 def test_a_long_document_comes_out_in_one_piece(
     call: Call, eager_model: Path, tmp_path: Path, long_text: str, way: str
@@ -299,6 +303,8 @@ def peak_megabytes(*arguments: object) -> int:
     return int(peak)
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in other units there")
 def test_memory_does_not_grow_with_the_input(eager_model: Path, tmp_path: Path) -> None:
     """10 MB in one file of one document, and a folder of 10,000 files."""
@@ -338,6 +344,7 @@ def test_a_line_of_jsonl_beyond_the_limit(
 # --- cold start -------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_what_is_wrong_is_said_before_torch_is_loaded(child, tmp_path: Path) -> None:
     result = child(
         "import sys\n"
@@ -352,6 +359,8 @@ def test_what_is_wrong_is_said_before_torch_is_loaded(child, tmp_path: Path) -> 
     assert "'word'" in result.stdout, result.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_tag_loads_no_more_than_it_needs(child, eager_model: Path) -> None:
     """Methods, corpora and learning are no part of a cold start."""
     result = child(

@@ -27,6 +27,7 @@ def mine(tmp_path: Path) -> Path:
     return written(tmp_path / "mine.jsonl", SENTENCES[:8])
 
 
+@pytest.mark.slow
 def test_adapt_tells_what_to_expect(call: Call, mine: Path, tmp_path: Path) -> None:
     answer = call("adapt", mine, "-o", tmp_path / "m")
     assert answer.code == 0

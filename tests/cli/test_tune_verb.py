@@ -164,6 +164,8 @@ main()
 """
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_a_killed_run_goes_on_to_the_same_file(
     call: Call, child, run: tuple[object, ...], tmp_path: Path
 ) -> None:

@@ -38,6 +38,8 @@ def vectors(call: Call, text: Path, tmp_path: Path) -> Path:
     return tmp_path / "v.safetensors"
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_context_is_adapted_and_started_from(
     call: Call, vectors: Path, text: Path, config: Path, tmp_path: Path
 ) -> None:
@@ -58,6 +60,7 @@ def test_context_is_adapted_and_started_from(
     assert "leave out --vectors" in both.err
 
 
+@pytest.mark.processes
 def test_train_near_and_a_base_over_them(
     call: Call, vectors: Path, config: Path, tmp_path: Path
 ) -> None:
@@ -91,6 +94,7 @@ def test_counted(call: Call, text: Path, tmp_path: Path) -> None:
     assert (odd.code, "give --width 8" in odd.err) == (2, True)
 
 
+@pytest.mark.processes
 def test_json(call: Call, text: Path, tmp_path: Path) -> None:
     output = tmp_path / "v.safetensors"
     answer = call("vectors", "train", text, "-o", output, "--json", *TINY)
@@ -108,6 +112,7 @@ def test_json(call: Call, text: Path, tmp_path: Path) -> None:
     assert near[1]["near"] is None
 
 
+@pytest.mark.processes
 def test_a_word_without_a_vector_is_a_failure(call: Call, vectors: Path) -> None:
     answer = call("vectors", "near", vectors, "§", "gene")
     assert answer.code == 1
@@ -115,6 +120,7 @@ def test_a_word_without_a_vector_is_a_failure(call: Call, vectors: Path) -> None
     assert answer.out.startswith("gene\n")
 
 
+@pytest.mark.processes
 def test_running_text(call: Call, text: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("BRCA1-mutant (10 cells).\n" * 9)
     output = tmp_path / "v.safetensors"
@@ -142,6 +148,7 @@ WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_calls_and_bad_text(
     call: Call, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
@@ -201,6 +208,8 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
 def test_stopped_while_floret_trains(text: Path, tmp_path: Path, sent: signal.Signals) -> None:
     """Its loop does not hear signals: it must end with us all the same."""

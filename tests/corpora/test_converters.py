@@ -279,6 +279,7 @@ def in_columns(known: CatalogueEntry, sentences: list[TaggedTokens]) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -80,6 +80,7 @@ def is_whole(folder: Path) -> bool:
 # --- from a mirror ----------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 def test_whole(server: Server, fetcher, pauses: Pauses, tmp_path: Path) -> None:
     outcome = fetcher().fetch(entry(), server.url())
     assert (outcome.did, outcome.verified) == ("downloaded", True)
@@ -91,6 +92,7 @@ def test_whole(server: Server, fetcher, pauses: Pauses, tmp_path: Path) -> None:
     assert len(server.requests) == len(SPLITS)
 
 
+@pytest.mark.processes
 def test_truncated_then_resumed(server: Server, fetcher, pauses: Pauses, tmp_path: Path) -> None:
     server.faults[TRAIN] = [1000, 2000]
     fetcher().fetch(entry(), server.url())
@@ -100,6 +102,7 @@ def test_truncated_then_resumed(server: Server, fetcher, pauses: Pauses, tmp_pat
     assert pauses == [1.0, 1.0]  # each brought something new, so the pause did not grow
 
 
+@pytest.mark.processes
 def test_broken_off_then_resumed_by_the_next_run(server: Server, fetcher, tmp_path: Path) -> None:
     server.faults[TRAIN] = [1000, "500"]
     with pytest.raises(DownloadFailed, match="goes on after 1,000 bytes"):
@@ -111,6 +114,7 @@ def test_broken_off_then_resumed_by_the_next_run(server: Server, fetcher, tmp_pa
     assert server.requests[2] == (TRAIN, "bytes=1000-")
 
 
+@pytest.mark.processes
 def test_stopped_by_the_user_then_resumed(server: Server, fetcher, tmp_path: Path) -> None:
     def stop(done: int, total: int) -> None:
         if done:
@@ -124,6 +128,7 @@ def test_stopped_by_the_user_then_resumed(server: Server, fetcher, tmp_path: Pat
     assert is_whole(tmp_path / "data")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("junk", [100, SIZE, SIZE + 100], ids=["shorter", "as long", "longer"])
 def test_a_part_of_something_else_is_noticed(
     server: Server, fetcher, tmp_path: Path, junk: int
@@ -135,6 +140,7 @@ def test_a_part_of_something_else_is_noticed(
     assert is_whole(tmp_path / "data")
 
 
+@pytest.mark.processes
 def test_a_part_that_is_whole_needs_no_more(server: Server, fetcher, tmp_path: Path) -> None:
     part = tmp_path / "data" / f"{TRAIN}.part"
     part.parent.mkdir(parents=True)
@@ -144,6 +150,7 @@ def test_a_part_that_is_whole_needs_no_more(server: Server, fetcher, tmp_path: P
     assert server.requests[0] == (TRAIN, f"bytes={SIZE}-")
 
 
+@pytest.mark.processes
 def test_corrupted_is_refused_and_nothing_is_left(server: Server, fetcher, tmp_path: Path) -> None:
     server.faults[TRAIN] = ["corrupt"]
     with pytest.raises(ChecksumMismatch, match=f"(?s){entry().sha256['train']}.*was not accepted"):
@@ -151,6 +158,7 @@ def test_corrupted_is_refused_and_nothing_is_left(server: Server, fetcher, tmp_p
     assert list((tmp_path / "data").rglob("*")) == []
 
 
+@pytest.mark.processes
 def test_corrupted_and_accepted_by_the_user(server: Server, fetcher, tmp_path: Path) -> None:
     server.faults[TRAIN] = ["corrupt"]
     outcome = fetcher(verify=False).fetch(entry(), server.url())
@@ -158,6 +166,7 @@ def test_corrupted_and_accepted_by_the_user(server: Server, fetcher, tmp_path: P
     assert (tmp_path / "data" / TRAIN).read_bytes().endswith(b"\0\0\0")
 
 
+@pytest.mark.processes
 def test_server_that_cannot_resume(server: Server, fetcher, tmp_path: Path) -> None:
     server.ranges = False
     server.faults[TRAIN] = [1000, "ok"]
@@ -165,6 +174,7 @@ def test_server_that_cannot_resume(server: Server, fetcher, tmp_path: Path) -> N
     assert is_whole(tmp_path / "data")
 
 
+@pytest.mark.processes
 def test_stalled_then_resumed(server: Server, fetcher, tmp_path: Path) -> None:
     server.faults[TRAIN] = ["stall"]
     # A slow machine may find other answers late too; then they are asked for again.
@@ -173,6 +183,7 @@ def test_stalled_then_resumed(server: Server, fetcher, tmp_path: Path) -> None:
     assert len([path for path, _ in server.requests if path == TRAIN]) > 1
 
 
+@pytest.mark.processes
 def test_an_error_of_the_moment_is_tried_again(
     server: Server, fetcher, pauses: Pauses, tmp_path: Path
 ) -> None:
@@ -182,6 +193,7 @@ def test_an_error_of_the_moment_is_tried_again(
     assert pauses == [1.0, 2.0, 4.0]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("said", "pause"), [("7", 7.0), ("100000", 60.0), ("tomorrow", 1.0)])
 def test_the_server_says_when_to_come_back(
     server: Server, fetcher, pauses: Pauses, said: str, pause: float
@@ -192,6 +204,7 @@ def test_the_server_says_when_to_come_back(
     assert pauses == [pause]
 
 
+@pytest.mark.processes
 def test_an_error_that_stays_ends_it(
     server: Server, fetcher, pauses: Pauses, tmp_path: Path
 ) -> None:
@@ -203,6 +216,7 @@ def test_an_error_that_stays_ends_it(
     assert listing(tmp_path / "data") == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("code", ["404", "403", "410"])
 def test_not_there_is_not_tried_again(server: Server, fetcher, tmp_path: Path, code: str) -> None:
     server.faults[TRAIN] = [code]
@@ -212,6 +226,7 @@ def test_not_there_is_not_tried_again(server: Server, fetcher, tmp_path: Path, c
     assert listing(tmp_path / "data") == []
 
 
+@pytest.mark.processes
 def test_nobody_answers(fetcher, pauses: Pauses) -> None:
     with socket.socket() as taken:  # bound, but it does not listen
         taken.bind(("127.0.0.1", 0))
@@ -221,6 +236,7 @@ def test_nobody_answers(fetcher, pauses: Pauses) -> None:
     assert len(pauses) == 4
 
 
+@pytest.mark.processes
 def test_redirections(server: Server, fetcher, tmp_path: Path) -> None:
     server.redirects = {f"old/{path}": server.url(path) for path in mirrored()}
     server.faults[TRAIN] = [1000]
@@ -230,6 +246,7 @@ def test_redirections(server: Server, fetcher, tmp_path: Path) -> None:
     assert (TRAIN, "bytes=1000-") in server.requests
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("target", ["ftp://127.0.0.1/x", "file:///etc/hostname"])
 def test_no_redirection_leads_out_of_http(
     server: Server, fetcher, tmp_path: Path, target: str
@@ -249,6 +266,7 @@ def published(server: Server) -> CatalogueEntry:
     return entry(published=server.url("raw"))
 
 
+@pytest.mark.processes
 def test_published_files_are_converted(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -259,6 +277,7 @@ def test_published_files_are_converted(
     assert load_corpus(tmp_path / "data/tiny/gene").domain == "Gene"
 
 
+@pytest.mark.processes
 def test_raw_files_that_are_here_are_not_downloaded_again(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -271,6 +290,7 @@ def test_raw_files_that_are_here_are_not_downloaded_again(
     assert [path for path, _ in server.requests].count("raw/train.tsv") == 1
 
 
+@pytest.mark.processes
 def test_another_result_is_kept_aside(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -289,6 +309,7 @@ def test_another_result_is_kept_aside(
     assert is_whole(tmp_path / "data")
 
 
+@pytest.mark.processes
 def test_another_result_can_be_accepted(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -298,6 +319,7 @@ def test_another_result_can_be_accepted(
     assert len(load_corpus(tmp_path / "data/tiny/gene").split("test")) == 51
 
 
+@pytest.mark.processes
 def test_raw_files_that_cannot_be_read(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -347,6 +369,7 @@ def test_a_copy_that_lacks_something(fetcher, folder: Path, tmp_path: Path) -> N
     assert listing(tmp_path / "data") == []
 
 
+@pytest.mark.processes
 def test_only_what_is_missing_is_fetched(server: Server, fetcher, tmp_path: Path) -> None:
     fetcher().fetch(entry(), server.url())
     (tmp_path / "data" / TRAIN).unlink()
@@ -406,6 +429,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return lambda *entries: monkeypatch.setattr(catalogue, "_load", lambda: entries)
 
 
+@pytest.mark.processes
 def test_the_verb(server: Server, call, known, tmp_path: Path) -> None:
     known(entry(), entry("tiny/missing"), entry("other/gene2"))
     where = ("-o", tmp_path / "data", "--from", server.url())
@@ -425,6 +449,7 @@ def test_the_verb(server: Server, call, known, tmp_path: Path) -> None:
     assert is_whole(tmp_path / "data")
 
 
+@pytest.mark.processes
 def test_the_verb_says_what_is_not_verified(server: Server, call, known, tmp_path: Path) -> None:
     known(entry())
     server.faults[TRAIN] = ["corrupt"]

@@ -52,6 +52,7 @@ def published(data: Path, where: str) -> dict[str, list[float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ROWS)
 def test_published_figures(shared_data: Path, where: str) -> None:
     figures = corpus_statistics(corpus_at(shared_data / where))

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import json, random, sys, tempfile
 from pathlib import Path
@@ -44,6 +46,8 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_two_hash_seeds_one_result(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")

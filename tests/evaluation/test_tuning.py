@@ -441,6 +441,7 @@ def poisoned(given: Corpus) -> Corpus:
     return replace(given, sentences=NoTest({n: given.split(n) for n in ("train", "dev")}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["hgda", "metaner", "wpz", "in-domain", "agg", "multitask", "dann", "crossdomain-lm"]
 )

@@ -302,6 +302,7 @@ def test_one_decoder_where_the_method_says_so():
 # --- at work --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_method
 def test_fits_and_adapts(name, sources):
     chosen = method(name)(**QUICK)
@@ -329,6 +330,7 @@ def test_fits_and_adapts(name, sources):
     assert len(tagger.predict(["HeLa cells grew.", ""])) == 2
 
 
+@pytest.mark.slow
 @every_method
 def test_the_same_seed_gives_the_same(name, sources):
     chosen = method(name)(**QUICK)
@@ -342,6 +344,7 @@ def test_the_same_seed_gives_the_same(name, sources):
     )  # nothing is drawn
 
 
+@pytest.mark.slow
 @every_method
 def test_adapting_leaves_the_base_alone(name, sources):
     chosen = method(name)(**QUICK)
@@ -350,6 +353,7 @@ def test_adapting_leaves_the_base_alone(name, sources):
     assert same(base.model, untouched.model)
 
 
+@pytest.mark.slow
 @every_method
 def test_a_saved_base_is_adapted_alike(name, sources, tmp_path):
     chosen = method(name)(**QUICK)
@@ -365,6 +369,7 @@ def test_a_saved_base_is_adapted_alike(name, sources, tmp_path):
     assert same(adapted(chosen, loaded, sources), adapted(chosen, base, sources))
 
 
+@pytest.mark.slow
 @every_method
 def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
     chosen = method(name)(**QUICK)
@@ -376,6 +381,7 @@ def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
     assert loaded.predict(texts) == tagger.predict(texts)
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("tune", [False, True])
 def test_given_vectors(name, tune, sources):
@@ -392,6 +398,7 @@ def test_given_vectors(name, tune, sources):
     assert len(tagger.predict(["HeLa cells grew."])) == 1
 
 
+@pytest.mark.slow
 @every_method
 def test_a_whole_run_in_a_folder(name, tmp_path):
     """Also where nothing is learnt: a finished run is known as one, and may be made again."""

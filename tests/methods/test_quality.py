@@ -81,6 +81,7 @@ def f1(name: str) -> float:
     return score_entities([s.entities for s in test], found).overall.f1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(methods()))
 def test_it_makes_a_useful_tagger(name: str) -> None:
     assert f1(name) > USEFUL

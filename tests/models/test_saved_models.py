@@ -89,6 +89,7 @@ def test_a_tagger_comes_back_as_it_was(fit, vectors, saved, tmp_path, kind, in_m
     assert loaded.method == "hgda"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tuned", "frozen"])
 def test_a_base_comes_back_as_it_was(fit, vectors, tmp_path, kind):
     base = fit(3, vectors=vectors if kind == "frozen" else None)

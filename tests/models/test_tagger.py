@@ -128,6 +128,7 @@ def test_other_scripts_and_control_characters(noisy, text):
     assert found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=60), max_size=4))
 def test_offsets_in_any_text(noisy, texts):
@@ -393,6 +394,7 @@ def long_sentence(length: int) -> Sentence:
     return Sentence.from_tokens(tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "length",
     [
@@ -446,6 +448,7 @@ def test_a_long_sentence_among_short_ones(tagger):
     alike(mixed[5:6], tagger.predict_sentences([long]))
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_tokens_without_a_full_stop(tagger):
     """Memory grows with the window instead of the text."""
     words = [t for s in TEST for t in s.tokens if t not in ".?!"]

@@ -37,6 +37,7 @@ def support() -> list[Sentence]:
     return bundled_corpus("cellline").split("train")[:8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "encoder",
     [{}, {"lora": 2}, {"subwords": "mean", "layer_decay": 0.5}, {"frozen_layers": 1}],
@@ -138,6 +139,7 @@ def test_methods_that_need_a_bilstm_say_so(
         method("in-domain")().adapt(taught, support)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["finetuning", "multitask", "agg", "dann", "metaner", "wpz"])
 def test_other_methods_learn_with_it_too(
     tiny_transformer: Path, sources: list[SourceDomain], support: list[Sentence], name: str
@@ -156,6 +158,7 @@ def test_other_methods_learn_with_it_too(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pdaln", "la-dtl", "datnet"])
 @pytest.mark.parametrize("encoder", [{}, {"frozen_layers": 1}], ids=str)
 def test_methods_that_read_the_sources_learn_with_it(

@@ -46,12 +46,14 @@ def weights(base: Base) -> dict[str, torch.Tensor]:
     return base.model.encoder.state_dict()
 
 
+@pytest.mark.slow
 def test_it_learns_to_guess(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     pretrain_on_text([text], vectors, CONFIG, Budget(150), tmp_path / "run")
     found = losses(tmp_path / "run")
     assert sum(found[-20:]) < 0.85 * sum(found[:20])
 
 
+@pytest.mark.slow
 def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     whole = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "whole")
 
@@ -87,6 +89,7 @@ def test_other_text_does_not_go_on(text: Path, vectors: WordVectors, tmp_path: P
         pretrain_on_text([other], vectors, CONFIG, Budget(2), tmp_path / "run", resume=True)
 
 
+@pytest.mark.slow
 def test_compressed_text_is_the_same_text(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     packed = tmp_path / "own.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
@@ -143,6 +146,7 @@ def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
     naming_text: Path, vectors: WordVectors, tiny_transformer: Path, tmp_path: Path
 ) -> None:
@@ -174,6 +178,7 @@ def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
         assert torch.equal(value, weights(again)[name])
 
 
+@pytest.mark.slow
 def test_what_the_text_names_is_told_by_the_states(
     naming_text: Path, vectors: WordVectors, tmp_path: Path
 ) -> None:

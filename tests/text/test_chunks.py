@@ -85,6 +85,7 @@ def test_text_without_sentence_ends_is_cut_between_words() -> None:
     assert all(chunk.endswith("word ") for chunk in chunks if chunk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("character", ["x", ".", "(", "\n", "漢", "\U0001f9ec", "\u0301"])
 def test_a_million_repetitions_of_one_character_are_cut(character: str) -> None:
     text = character * 1_000_000

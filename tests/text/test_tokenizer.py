@@ -68,6 +68,7 @@ def _conll_sentences(path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_tokens_agree_with_the_eight_bio8_corpora(shared_data: Path) -> None:
     files = sorted((shared_data / "bio8").glob("*/*.conll"))
     assert len(files) == 24
@@ -78,6 +79,7 @@ def test_tokens_agree_with_the_eight_bio8_corpora(shared_data: Path) -> None:
     assert _disagreements(sorted(seen)) == []
 
 
+@pytest.mark.slow
 def test_tokens_agree_with_other_biomedical_corpora(shared_data: Path) -> None:
     files = sorted((shared_data / "bio-extra").glob("*/test.conll"))
     assert len(files) == 15

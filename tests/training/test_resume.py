@@ -54,6 +54,7 @@ def test_uninterrupted_run_records_every_iteration(uninterrupted):
     assert all(set(h["gamma"]) == {"encoder", "decoder", "head"} for h in hard)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.05])
 @pytest.mark.parametrize("at", [1, 7])
 def test_resumed_after_an_exception(fit, uninterrupted, tmp_path, at, checkpoint_seconds):
@@ -120,6 +121,8 @@ method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)
 """
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_resumed_after_sigkill(fit, uninterrupted, tmp_path):
     """For real: another process, killed from outside in mid-run, gone on with here."""
     child = subprocess.Popen(

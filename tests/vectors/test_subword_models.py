@@ -60,6 +60,7 @@ def files(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_tagger_comes_back_as_it_was(base: Base, folder: Path, tmp_path: Path) -> None:
     tagger = adapted(base)
     before = tagger.predict(TEXTS)

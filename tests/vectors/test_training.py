@@ -46,6 +46,7 @@ def cosine(one: np.ndarray | None, two: np.ndarray) -> float:
     return float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
 
 
+@pytest.mark.processes
 def test_they_are_florets_own(text: Path, vectors: WordVectors, tmp_path, monkeypatch) -> None:
     import floret
     from floret import floret as library
@@ -78,6 +79,7 @@ def test_what_it_tells_and_leaves(made: tuple[Path, dict], vectors: WordVectors)
     assert "</s>" not in vectors.words
 
 
+@pytest.mark.processes
 def test_one_thread_and_the_same_seed_give_the_same_bytes(
     text: Path, made: tuple[Path, dict], tmp_path: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_one_thread_and_the_same_seed_give_the_same_bytes(
     assert (tmp_path / "other.safetensors").read_bytes() != made[0].read_bytes()
 
 
+@pytest.mark.processes
 def test_case_is_kept_if_wanted(text: Path, tmp_path: Path) -> None:
     settings = QUICK.model_copy(update={"lower": False, "epochs": 1})
     train_skipgram_vectors([text], tmp_path / "v.safetensors", settings)
@@ -97,6 +100,7 @@ def test_case_is_kept_if_wanted(text: Path, tmp_path: Path) -> None:
     assert not found.grams.lower
 
 
+@pytest.mark.processes
 def test_progress_is_shown_and_ends_near_the_end(text: Path, tmp_path: Path) -> None:
     from contextlib import contextmanager
 
@@ -131,6 +135,7 @@ def test_neighbours_are_those_of_a_plain_search(vectors: WordVectors) -> None:
 # --- what can go wrong ----------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("content", "least"), [("one two three\n", 2), ("x\n" * 6, 7), ("x " * 9, 5)]
 )
@@ -144,6 +149,7 @@ def test_too_few_words_for_a_vocabulary(tmp_path: Path, content: str, least: int
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
+@pytest.mark.processes
 def test_a_word_and_the_end_of_the_sentence_are_two(tmp_path: Path) -> None:
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text("one\n" * 9)
@@ -151,6 +157,7 @@ def test_a_word_and_the_end_of_the_sentence_are_two(tmp_path: Path) -> None:
     assert read_vectors(tmp_path / "v.safetensors").words == ("one",)
 
 
+@pytest.mark.processes
 def test_many_short_lines_of_rare_words(tmp_path: Path) -> None:
     """The end of the sentence is then the only frequent word."""
     pytest.importorskip("floret")
@@ -192,6 +199,7 @@ def test_what_the_child_may_answer(answer: bytes, code: int, error: type[Excepti
     assert "What to do:" in str(caught.value)
 
 
+@pytest.mark.processes
 def test_a_child_that_cannot_begin(text: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(word_vectors.sys, "executable", "/bin/false")
     with pytest.raises(VectorTrainingFailed):
@@ -212,6 +220,8 @@ def test_other_outputs_are_refused(text: Path, tmp_path: Path, name: str) -> Non
         train_skipgram_vectors([text], tmp_path / name, QUICK)
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_on_real_text(shared_data: Path, tmp_path: Path) -> None:
     import lzma
 

@@ -82,6 +82,7 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
     return total
 
 
+@pytest.mark.slow
 def test_it_finds_the_least_of_the_objective(base: Base) -> None:
     """Against L-BFGS on the sum over all paths."""
     short = [

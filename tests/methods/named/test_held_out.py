@@ -33,6 +33,7 @@ LABELS = LabelSet(("CellLine",))
 SUPPORT = list(bundled_corpus("cellline").split("train")[:12])
 
 
+@pytest.mark.slow
 def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> None:
     monkeypatch.setattr(module, "TOLERANCE", 1e-6)
     monkeypatch.setattr(module, "FOLDS", 3)

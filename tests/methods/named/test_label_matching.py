@@ -54,6 +54,7 @@ def batch(seed: int, rows: int = 3, length: int = 4) -> tuple[torch.Tensor, torc
     return states * mask[..., None], mask
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(["bio", "bioes"]))
 def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> None:

@@ -49,6 +49,7 @@ def test_it_is_installed_and_small(base: Base) -> None:
     assert base.label_probes is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("corpus", "least"),
     # two thirds of what it had when it was made: 0.61, 0.80, 0.93, 0.89, 0.82
@@ -58,6 +59,7 @@ def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least
     assert mean(f1(base, corpus, 5, seed) for seed in range(3)) > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["disease", "drug", "gene", "species"])
 def test_what_sources_taught_is_worth_points(base: Base, corpus: str) -> None:
     """13 to 24 when it was made."""
@@ -66,6 +68,7 @@ def test_what_sources_taught_is_worth_points(base: Base, corpus: str) -> None:
     assert mean(gains) > 0.05
 
 
+@pytest.mark.slow
 def test_the_second_encoder_is_worth_points(base: Base) -> None:
     """1 to 6 when it was made; it has learnt from none of these corpora."""
     first = replace(base, fine_tuned_encoder=None)
@@ -92,6 +95,7 @@ def test_a_new_type_is_as_without_sources(base: Base) -> None:
     assert f1(base, "cellline", 20, 0) == f1(base.of_domains(()), "cellline", 20, 0)
 
 
+@pytest.mark.slow
 def test_more_sentences_make_a_better_one(base: Base) -> None:
     few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
     assert many > few + 0.1

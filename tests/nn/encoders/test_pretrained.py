@@ -137,6 +137,8 @@ def test_lora_on_layers_that_are_not_there(tiny_transformer: Path) -> None:
         new_encoder(config, [], None, 0, torch.Generator())
 
 
+@pytest.mark.slow
+@pytest.mark.processes
 def test_the_library_is_imported_for_transformers_only() -> None:
     """Neither by the command line's help nor by the base that the package brings."""
     program = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import tempfile
@@ -21,9 +20,8 @@ from adaptner.reproduce.run.ray_workers import run_on_ray
 from adaptner.reproduce.run.runner import ask_of, prepared
 from adaptner.reproduce.run.store import STORE, Store
 
-os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # read when it is imported
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
-pytestmark = pytest.mark.timeout(4 * PATIENCE)
+pytestmark = [pytest.mark.timeout(4 * PATIENCE), pytest.mark.slow, pytest.mark.processes]
 MEMORY = 80 * 1024 * 1024  # Ray's least, nearly
 
 

@@ -35,6 +35,8 @@ from adaptner.reproduce.run.runner import (
 from adaptner.reproduce.run.store import STORE, Store
 from adaptner.training.budget import Budget
 
+pytestmark = [pytest.mark.slow, pytest.mark.processes]
+
 VARYING = ("seconds", "base_seconds", "peak_mb", "finished")
 
 

@@ -52,6 +52,7 @@ def hammer(path: Path, log: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.processes
 def test_processes_on_one_store_do_every_job_exactly_once(tmp_path: Path, store: Store) -> None:
     wanted = jobs(5, 60)
     store.submit(ASK, "hgda/3", "quick", wanted)
@@ -65,6 +66,7 @@ def test_processes_on_one_store_do_every_job_exactly_once(tmp_path: Path, store:
     assert (progress.done, progress.total, progress.over) == (305, 305, True)
 
 
+@pytest.mark.processes
 def test_a_store_may_be_made_by_several_at_once(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "results.sqlite"
     code = "import sys; from pathlib import Path; from adaptner.reproduce.run.store import Store; Store(Path(sys.argv[1]))"
@@ -143,6 +145,7 @@ def killed_holder(store: Store) -> str:
     return key
 
 
+@pytest.mark.processes
 def test_a_job_whose_worker_was_killed_goes_to_another_but_not_for_ever(store: Store) -> None:
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
@@ -186,6 +189,7 @@ def test_a_living_worker_of_this_machine_keeps_its_job_however_busy(store: Store
     assert store.claim(ASK, WorkerIdentity.mine()) is None
 
 
+@pytest.mark.processes
 def test_a_process_number_used_again_is_not_the_old_process() -> None:
     me = WorkerIdentity.mine()
     assert not me.gone(0.0)
@@ -248,6 +252,7 @@ def test_two_asks_share_jobs(store: Store) -> None:
     assert (store.progress("two").done, store.progress("two").pending) == (3, 3)
 
 
+@pytest.mark.processes
 def test_jobs_ended_on_purpose_are_not_counted_against_them(store: Store) -> None:
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
