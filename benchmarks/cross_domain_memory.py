@@ -17,13 +17,15 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+from adaptner.adaptation.loop import run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, adapt_crossdomain_lm
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainObjective
+from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
 from adaptner.training.budget import Budget
-from adaptner.training.loop import TrainingRun
 from adaptner.vectors.word_vectors import read_vectors
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
@@ -53,14 +55,9 @@ def main() -> None:
     def progress(done: int, total: int, remark: str = "") -> None:
         steps.append(time.perf_counter())
 
-    tagger = adapt_crossdomain_lm(
-        base,
-        target,
-        chosen.labelled(base, sources),
-        config,
-        budget=Budget(asked.steps),
-        run=TrainingRun(progress=progress),
-    )
+    request = AdaptRequest(target, budget=Budget(asked.steps), progress=progress)
+    labelled = chosen.labelled(base, sources)
+    tagger = run(CrossDomainObjective(base, request, config, labelled))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{tagger.facts['unlabelled']:,} raw sentences a side; {steps[0] - begun:.0f} s to the end of "

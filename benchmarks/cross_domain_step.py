@@ -25,12 +25,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch.nn import functional as F
 
-from adaptner.adaptation.target import TargetData
+from adaptner.adaptation.loop import restrict_vocabulary
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainTraining
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainObjective
+from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
 from adaptner.methods.crossdomain_lm.network import LM, NER
 from adaptner.nn.encoders.active_vocabulary import restrict_batch, rows_in_use
 from adaptner.nn.losses.sampled_softmax import (
@@ -51,7 +53,7 @@ SHARED = ROOT.parent / "shared"
 OWN = ROOT / "src/adaptner/corpora/bundled"
 
 
-def scene(optimiser: OptimiserConfig) -> CrossDomainTraining:
+def scene(optimiser: OptimiserConfig) -> CrossDomainObjective:
     real = (SHARED / "data/news/conll03", SHARED / "data/bio-extra/bionlp13pc")
     source, target = real if all(p.is_dir() for p in real) else (OWN / "drug", OWN / "gene")
     glove = SHARED / "vectors/glove-6b-100d.npy"
@@ -62,13 +64,15 @@ def scene(optimiser: OptimiserConfig) -> CrossDomainTraining:
     train = load_corpus(target).split("train")
     config = CrossDomainConfig(batch=30, optimiser=optimiser)
     labelled = chosen.labelled(base, sources)
-    return CrossDomainTraining(base, TargetData.of(base, train), labelled, train, config, 0)
+    objective = CrossDomainObjective(base, AdaptRequest(train), config, labelled)
+    restrict_vocabulary(objective)
+    return objective
 
 
 class Plain:
     """One task alone: its own encoder, CRF or word table, and optimiser."""
 
-    def __init__(self, joint: CrossDomainTraining, turn, optimiser: OptimiserConfig) -> None:
+    def __init__(self, joint: CrossDomainObjective, turn, optimiser: OptimiserConfig) -> None:
         network = joint.network
         self.joint, self.turn = joint, turn
         self.encoder = copy.deepcopy(network.model.encoder)
@@ -82,9 +86,9 @@ class Plain:
         self.optimiser = Optimiser(parameters, optimiser, sparse=sparse, fused=True)
 
     def step(self, sentences) -> None:
-        encoder, turn, table = self.encoder, self.turn, self.joint.table
+        encoder, turn = self.encoder, self.turn
         labels = self.decoder.labels if turn.task == NER else LabelSet(())
-        batch = table.batcher([sentences], [labels])
+        batch = self.joint.batcher([sentences], [labels])
         rows = rows_in_use(encoder, [batch])
         leaves = [EmbeddingRows.of(encoder.words.table, rows)]
         parameters = dict(encoder.named_parameters())
@@ -109,12 +113,13 @@ class Plain:
 
 def joint_ratio(name: str, optimiser: OptimiserConfig, steps: int) -> float:
     joint = scene(optimiser)
-    plain = [Plain(joint, turn, optimiser) for turn in joint.turns(1)]
+    plain = [Plain(joint, turn, optimiser) for turn in joint.tasks(1)]
+    joint_optimiser = joint.optimiser()
     ours, theirs = [], []
-    for iteration, drawn in enumerate(islice(joint.steps(), steps + 3), 1):
+    for iteration, (tasks, drawn) in enumerate(islice(joint.steps(), steps + 3), 1):
         begun = time.perf_counter()
-        joint.fill(iteration, drawn)
-        joint.state.optimiser.step(0.0)
+        joint.step_gradients(tasks, drawn)
+        joint_optimiser.step(0.0)
         between = time.perf_counter()
         for task, sentences in zip(plain, drawn, strict=True):
             task.step(sentences)

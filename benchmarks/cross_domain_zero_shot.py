@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 from itertools import islice
 from pathlib import Path
@@ -22,13 +23,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
-from adaptner.adaptation.target import TargetData
+from adaptner.adaptation.loop import restrict_vocabulary
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, CrossDomainTraining
-from adaptner.methods.crossdomain_lm.network import LM, NER
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainObjective
+from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
+from adaptner.methods.crossdomain_lm.network import LM, NER, DomainTaskStep
 from adaptner.metrics.spans import score_entities
 from adaptner.models.tagger import Tagger
 from adaptner.reproduce.tables.protocols import JIA
@@ -70,15 +73,18 @@ def main() -> None:
     config: CrossDomainConfig = chosen.config.adaptation
     test = conll.split("test")
     for seed in given.seeds:
-        target = TargetData.unseen(base, labelled)
-        scene = CrossDomainTraining(base, target, labelled, text, config, seed)
+        request = AdaptRequest((), unlabelled=text, seed=seed)
+        scene = CrossDomainObjective(base, request, config, labelled)
+        restrict_vocabulary(scene)
+        optimiser = scene.optimiser()
         start = "random" if given.random_start else "near"
         head = {"seed": seed, "rate": given.rate, "start": start, "steps": given.steps}
         record({**head, "step": 0, **likeness(scene)})
         seen: list[dict[str, float]] = []
-        for step, drawn in enumerate(islice(scene.steps(), given.stop or given.steps), 1):
-            metrics = scene.fill(step, drawn).metrics
-            norm = scene.state.optimiser.step((step - 1) / given.steps)
+        steps = islice(scene.steps(), given.stop or given.steps)
+        for step, (tasks, drawn) in enumerate(steps, 1):
+            metrics = step_metrics(tasks, drawn, scene.step_gradients(tasks, drawn).tolist())
+            norm = optimiser.step((step - 1) / given.steps)
             seen.append({**metrics, "norm": norm, "clipped": float(norm > CLIP)})
             if step % given.every == 0:
                 means = {k: round(sum(m[k] for m in seen) / len(seen), 3) for k in seen[0]}
@@ -90,7 +96,21 @@ def main() -> None:
                 seen.clear()
 
 
-def likeness(scene: CrossDomainTraining) -> dict[str, float]:
+def step_metrics(
+    tasks: list[DomainTaskStep], drawn: list[list[Sentence]], losses: list[float]
+) -> dict[str, float]:
+    """The loss of each task and the perplexity of each language model."""
+    metrics = {}
+    for task, sentences, loss in zip(tasks, drawn, losses, strict=True):
+        side = "target" if task.domain == TARGET else "source"
+        metrics[f"{side}_{'lm' if task.task == LM else 'ner'}"] = loss
+        if task.task == LM:  # the loss is a sum over tokens, averaged over sentences
+            per_token = loss * len(sentences) / sum(map(len, sentences))
+            metrics[f"{side}_perplexity"] = math.exp(per_token)
+    return metrics
+
+
+def likeness(scene: CrossDomainObjective) -> dict[str, float]:
     recurrent = scene.network.recurrent
     assert recurrent.domains is not None
     assert recurrent.tasks is not None
@@ -108,12 +128,12 @@ def likeness(scene: CrossDomainTraining) -> dict[str, float]:
     }
 
 
-def tagged(scene: CrossDomainTraining, domain: int, test: tuple[Sentence, ...]) -> float:
+def tagged(scene: CrossDomainObjective, domain: int, test: tuple[Sentence, ...]) -> float:
     """F1 on sentences of the source, with the layer that is generated for a domain."""
     network = scene.network
-    network.settle(domain)
+    network.install_generated(domain)
     decoder = network.model.decoder_of(domain)
-    tagger = Tagger(network.model.encoder, decoder, scene.table.batcher, "crossdomain-lm")
+    tagger = Tagger(network.model.encoder, decoder, scene.batcher, "crossdomain-lm")
     found = score_entities([s.entities for s in test], tagger.predict_sentences(test))
     return round(100 * found.overall.f1, 1)
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from adaptner import compute, formats
 from adaptner.adaptation.confidence.calibration import CalibrationConstants
 from adaptner.adaptation.confidence.estimate import with_estimate
-from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
+from adaptner.adaptation.early_stopping import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.adaptation.suggestion import Suggestion
 from adaptner.adaptation.suggestion import select_sentences as choose
 from adaptner.corpora.corpus import group_by_domain, load_corpus

@@ -199,7 +199,7 @@ def test_budget_in_seconds(base):
 
 def test_divergence_is_named(base):
     wild = OptimiserConfig(name="sgd", rate=1e30, momentum=0.0)
-    with pytest.raises(TrainingDiverged, match="no model was written"):
+    with pytest.raises(TrainingDiverged, match="nothing had been written"):
         fine_tune(base, BEARING[:5], FineTuneConfig(steps=30, optimiser=wild))
 
 

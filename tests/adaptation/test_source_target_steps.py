@@ -9,14 +9,16 @@ import pytest
 import torch
 
 from adaptner.adaptation.batch_encoding import encode_lists
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.source_target_steps import EncodedSide
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import IncompatibleMethod, TooFewSentences
-from adaptner.methods.datnet import DATNet, DualAdversary, grad_loss
-from adaptner.methods.la_dtl import LabelAwareObjective, LaDTL, parameter_distance
-from adaptner.methods.multi_cell import NO_CELL, MultiCell, TypedCells
-from adaptner.methods.multi_cell.algorithm import LanguageModels
+from adaptner.methods.datnet import DATNet, DATNetObjective, grad_loss
+from adaptner.methods.la_dtl import LaDTL, LaDTLObjective, parameter_distance
+from adaptner.methods.multi_cell import MultiCell
+from adaptner.methods.multi_cell.algorithm import NO_CELL, MultiCellObjective
+from adaptner.methods.multi_cell.language_models import LanguageModels
 from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.losses.mmd import label_aware_mmd
@@ -96,7 +98,8 @@ def test_la_dtl_adds_up(base):
     tokens = (first.part.tokens, first.part.token_tags, second.part.tokens, second.part.token_tags)
     want = 0.3 * first.loss() + 0.7 * second.loss() + 2.0 * label_aware_mmd(*tokens, 0.5)
     want = want + 0.7 * parameter_distance(first.decoder, second.decoder)
-    torch.testing.assert_close(LabelAwareObjective(config)(lambda: (first, second)), want)
+    objective = LaDTLObjective(base, AdaptRequest(LINES[:6]), config, {"Gene": TRAIN[:20]})
+    torch.testing.assert_close(objective.pair_loss(lambda: (first, second)), want)
 
 
 def test_the_distance_of_two_crfs_over_the_tags_they_share(base):
@@ -130,17 +133,17 @@ def test_grad_of_a_case_by_hand():
 def test_the_discriminator_is_resisted(base):
     """θ's gradient of GRAD is turned round, the discriminator's own is not."""
     config = DATNet(adaptation={"radius": 0}).config.adaptation
-    bound = DualAdversary(config, base.model, torch.Generator().manual_seed(0))
+    objective = DATNetObjective(base, AdaptRequest(LINES[:6]), config, {"Gene": TRAIN[:20]})
     first, second = sides(base)
     logs = {}
     for reversal in (True, False):
-        bound.head.reversal = reversal
+        objective.head.reversal = reversal
         found = [
-            bound.head.scores(s.part.states, s.part.mask)[0].log_softmax(-1)
+            objective.head.scores(s.part.states, s.part.mask)[0].log_softmax(-1)
             for s in (first, second)
         ]
         loss = grad_loss(*found, 0.25, 2.0)
-        given = [first.part.states, bound.head.weight]
+        given = [first.part.states, objective.head.weight]
         logs[reversal] = torch.autograd.grad(loss, given, retain_graph=True)
     torch.testing.assert_close(logs[True][0], -logs[False][0])
     torch.testing.assert_close(logs[True][1], logs[False][1])
@@ -150,7 +153,7 @@ def test_the_discriminator_is_resisted(base):
     ("kind", "changes"),
     [
         (LaDTL, [{"mmd_weight": 0}, {"parameter_weight": 0}, {"source_share": 0.1}]),
-        (DATNet, [{"aux_weight": 0}, {"radius": 0}, {"balance": 0.5}, {"focus": 0}]),
+        (DATNet, [{"aux_weight": 0}, {"radius": 0}, {"focal_alpha": 0.5}, {"focal_gamma": 0}]),
     ],
 )
 def test_every_part_counts(kind, changes, base, source):
@@ -188,13 +191,13 @@ def test_multi_cell_adds_up(cells):
     """The two further losses token by token, of what a listener hears; cell lines have no cell."""
     told = {"source_share": 0.3, "type_weight": 2.0, "attention_weight": 0.5}
     config = MultiCell(adaptation=told).config.adaptation
+    objective = MultiCellObjective(cells, AdaptRequest(LINES[:6]), config, {"Gene": TRAIN[:20]})
     encoder, generator = cells.model.encoder, torch.Generator().manual_seed(1)
-    bound = TypedCells(config, encoder, cells.labels, generator)
     both = LabelSet(("CellLine", "Gene"))
     decoders = [CRF(encoder.width, labels, generator) for labels in (LabelSet(("Gene",)), both)]
     lists = [TRAIN[:3], [*TRAIN[5:7], *LINES[:2]]]
-    parts = encode_lists(bound.encode, cells.batcher, both, lists)
-    found = bound(
+    parts = encode_lists(objective.encode, cells.batcher, both, lists)
+    found = objective.pair_loss(
         lambda: tuple(EncodedSide(p, d, both) for p, d in zip(parts, decoders, strict=True))
     )
     want = 0.0
@@ -203,7 +206,7 @@ def test_multi_cell_adds_up(cells):
         said, looked, count = 0.0, 0.0, 0
         for s in own:
             batch = cells.batcher([[s]])
-            seen = bound.encode(batch)[0, 0, :, encoder.width :].detach().double()
+            seen = objective.encode(batch)[0, 0, :, encoder.width :].detach().double()
             for tag, (score, forth, back) in zip(
                 s.tags, ((v[:2], v[2:4], v[4:]) for v in seen), strict=True
             ):
@@ -216,7 +219,7 @@ def test_multi_cell_adds_up(cells):
         want += share * (2.0 * said + 0.5 * looked) / count
     assert float(found.detach()) == pytest.approx(want, rel=1e-4)
     second = EncodedSide(parts[1], decoders[1], both)
-    assert NO_CELL in bound.types_of(second).tolist()
+    assert NO_CELL in objective.cells.types_of(second).tolist()
 
 
 def test_every_loss_of_multi_cell_counts(cells, source):
@@ -245,12 +248,12 @@ def test_language_models_read_both_sides(cells):
     generator.manual_seed(5)
     found = float(language(parts, lists).detach())
     generator.manual_seed(5)
-    draws = [NegativeSampler(c).draw(7, generator) for c in language.known.counts]
+    draws = [NegativeSampler(c).draw(7, generator) for c in language.vocabulary.counts]
     want, half = 0.0, encoder.width // 2
     table = language.words.table.detach().double()
     for own, negatives in zip(lists, draws, strict=True):
         for s in own:
-            numbers = [language.known.number.get(w, UNKNOWN) for w in s.tokens]
+            numbers = [language.vocabulary.number.get(w, UNKNOWN) for w in s.tokens]
             states = encoder(cells.batcher([[s]]))[0, 0].detach().double()
             for place, state in enumerate(states):
                 after = numbers[place + 1] if place + 1 < len(numbers) else EDGE

@@ -241,7 +241,7 @@ def test_adaptation_that_diverges_writes_no_model(call: Call, base: Path, tmp_pa
     (wild / "manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 3)
     answer = call("adapt", tmp_path / "mine.jsonl", "--base", wild, "-o", tmp_path / "model")
-    refused(answer, 1, "the loss became", "no model was written")
+    refused(answer, 1, "the loss became", "nothing had been written")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.jsonl", "wild"]
 
 

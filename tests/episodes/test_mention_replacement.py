@@ -17,6 +17,7 @@ from adaptner.episodes.mention_replacement import (
     replace_some_mentions,
 )
 from adaptner.methods.pdaln.augmentation import mixed_domain_data
+from adaptner.methods.pdaln.config import PDALNTuneConfig
 from adaptner.types import Sentence
 
 
@@ -51,7 +52,7 @@ def test_a_replacement_keeps_everything_else(sentence, other, data):
 @settings(max_examples=40)
 @given(st.lists(sentences(), max_size=5), st.lists(sentences(), max_size=6), st.integers(1, 4))
 def test_any_adaptive_data(source, target, ratio):
-    made = mixed_domain_data(source, target, random.Random(3), ratio=ratio)
+    made = mixed_domain_data(source, target, random.Random(3), PDALNTuneConfig(source_ratio=ratio))
     for sentence in made:
         sound(sentence)
     known = mentions_by_label([*source, *target])
@@ -89,7 +90,7 @@ def test_the_counts_of_the_paper(target, ratio, size, bare):
     """100 · 4 + 500 · 2 and, for Webpage, 10 / 100 / 240 (5.3); also where some target sentences
     have no mention to replace."""
     ours, theirs = corpus("t", target, bare), corpus("s", 2000, bare)
-    made = mixed_domain_data(theirs, ours, random.Random(1), ratio=ratio)
+    made = mixed_domain_data(theirs, ours, random.Random(1), PDALNTuneConfig(source_ratio=ratio))
     assert len(made) == size
     assert sum(s.tokens[0].startswith("t") for s in made) == 2 * ratio * target  # into source text
     assert len(set(made)) == size
@@ -97,7 +98,9 @@ def test_the_counts_of_the_paper(target, ratio, size, bare):
 
 @pytest.mark.parametrize("ratio", [1, 3, 5, 7])
 def test_the_ratios_of_table_4(ratio):
-    made = mixed_domain_data(corpus("s", 900), corpus("t", 100), random.Random(1), ratio=ratio)
+    made = mixed_domain_data(
+        corpus("s", 900), corpus("t", 100), random.Random(1), PDALNTuneConfig(source_ratio=ratio)
+    )
     assert len(made) == 100 * 4 + ratio * 100 * 2
 
 

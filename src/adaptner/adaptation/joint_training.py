@@ -1,47 +1,48 @@
-"""Joint steps with target and sources from a source-trained base: AGG, MultiTask and DANN.
+"""Steps over the target and the sources together: AGG, MultiTask and DANN.
 
-Every step has one labelled batch of the target and ``source_tasks`` of the sources, so the target
-is seen as often as in fine-tuning; what the sources cost on top shows in the seconds of a row.
+Every step has one labelled batch of the target and ``source_tasks`` of the sources, so that the target
+is read as often as in fine-tuning. What the sources cost in addition shows in the seconds of a run.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-import random
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle, islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, cycle, islice
 from typing import Literal, Self
 
 import torch
 from pydantic import Field, model_validator
+from torch import Generator, Tensor, nn
 
 from adaptner.adaptation.decoder_start import keep_known_tags, tag_decoders
-from adaptner.adaptation.descent import SentenceBatches, take_steps
-from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
-from adaptner.adaptation.target import TargetData
+from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.loop import AdaptationObjective
+from adaptner.adaptation.request import AdaptRequest
+from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.bilevel import group_gradients
-from adaptner.errors import TooFewSentences
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.prototypes import PrototypeDecoder
-from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
-from adaptner.nn.model import Losses, ModelShape, TaggingModel
-from adaptner.progress import ProgressCallback, no_progress
+from adaptner.nn.encoders.active_vocabulary import restrict_batch, rows_in_use
+from adaptner.nn.model import Losses, ModelShape, ParameterGroup, Parameters, TaggingModel
 from adaptner.training.budget import Budget, Clock
 from adaptner.types import LabelSet, Sentence
 
 TARGET = "the target"
-TEXT = 1  # the discriminator's class of target text; 0 is that of source text
+SOURCE_CLASS, TARGET_CLASS = 0, 1  # of the discriminator
 
 
 class JointConfig(FineTuneConfig):
     decoder: Literal["fresh"] = "fresh"
     freeze_decoder: Literal[False] = False
-    source_tasks: int = Field(3, ge=1, description="source batches beside each target batch")
-    source_weight: float = Field(1.0, ge=0, description="of the mean source loss")
-    aux_weight: float = Field(0.0, ge=0, description="λ, DANN's adversary; 0 leaves it out")
-    zero_shot: bool = Field(False, description="no labelled sentence of the target (DANN)")
+    source_tasks: int = Field(3, ge=1, description="Source batches in a step.")
+    source_weight: float = Field(1.0, ge=0, description="Weight of the mean source loss.")
+    aux_weight: float = Field(
+        0.0, ge=0, description="Weight λ of DANN's domain discriminator; 0 leaves it out."
+    )
+    zero_shot: bool = Field(False, description="Use no labelled sentence of the target (DANN).")
 
     @model_validator(mode="after")
     def _zero_shot_needs_the_adversary(self) -> Self:
@@ -50,105 +51,132 @@ class JointConfig(FineTuneConfig):
         return self
 
 
-def train_jointly(
-    base: Base,
-    sentences: Sequence[Sentence],
-    sources: Mapping[str, Sequence[Sentence]],
-    config: JointConfig,
-    *,
-    shared: bool = False,
-    labels: LabelSet | None = None,
-    unlabelled: Iterable[Sentence] = (),
-    budget: Budget | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Tagger:
-    """``sources``: labelled sentences of the base's own domains. ``shared``: one φ over all labels
-    (AGG), else each domain has its own and the target a new one. ``unlabelled``: text of the target
-    for the adversary; the labelled sentences serve where there is none.
+@dataclass(frozen=True)
+class JointTask:
+    """The sentences of one domain in a step, and the weights of their two losses."""
 
-    Zero-shot (Jia2019's DANN): the adversary's text is all there is of the target, of ``sentences``
-    too, and the sources' φ is the tagger's."""
-    pool = [s for own in sources.values() for s in own]
-    text = [s.without_entities() for s in unlabelled if len(s)]
-    if config.zero_shot:
-        target, shared = TargetData.unseen(base, sources, labels), True
-        text = text or [s.without_entities() for s in sentences if len(s)]
-        if not text:
-            raise TooFewSentences(
-                found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
+    sentences: list[Sentence]
+    domain: int
+    label_weight: float
+    domain_class: int
+    aux_weight: float
+
+
+class JointTraining(AdaptationObjective):
+    """The label losses of target and sources and, if ``config.aux_weight`` is positive, the loss of a
+    discriminator of source and target sentences behind a gradient reversal.
+
+    With ``zero_shot`` the discriminator's text is all that is known of the target, and the decoder of
+    the sources becomes the tagger's."""
+
+    config: JointConfig
+
+    def __init__(
+        self,
+        base: Base,
+        request: AdaptRequest,
+        config: JointConfig,
+        sources: Mapping[str, Sequence[Sentence]],
+        *,
+        shared: bool = False,
+    ) -> None:
+        """``shared``: one decoder over the labels of all domains (AGG) instead of one for each."""
+        super().__init__(base, request, config, sources)
+        self.text = request.target_text()
+        self.has_adversary = config.aux_weight > 0
+        self.model = add_target_domain(
+            base,
+            list(sources),
+            self.target.labels,
+            shared or config.zero_shot,
+            self.has_adversary,
+            self.generator,
+        )
+        self.target_domain = len(sources)
+        self.encoder = self.model.encoder
+        self.decoder = self.model.decoder_of(self.target_domain)
+        self.size = min(config.batch, len(self.target.sentences) or config.batch)
+        self.target_batches, self.text_batches, *self.source_batches = (
+            SentenceBatches(sentences, self.size, self.rng)
+            for sentences in (self.target.sentences, self.text, *sources.values())
+        )
+        self.adversary_weight = 0.0
+
+    def sentences(self) -> list[Sentence]:
+        return [*self.target.sentences, *self.source_sentences, *self.text]
+
+    def other_parameters(self) -> list[nn.Parameter]:
+        return [p for n, p in self.model.named_parameters() if not n.startswith("encoder.")]
+
+    def stages(self, budget: Budget) -> Iterator[Budget]:
+        self._budget, self._clock, self._steps = budget, Clock(), count()
+        yield budget
+
+    def tasks(self) -> list[JointTask]:
+        """The tasks of the next step: the target's first, the discriminator's target text last."""
+        config, target = self.config, self.target_domain
+        domains = [self.rng.randrange(target) for _ in range(config.source_tasks)]
+        tasks = []
+        if not config.zero_shot:
+            tasks.append(JointTask(self.target_batches.next(), target, 1.0, TARGET_CLASS, 0.0))
+        for domain in domains:
+            tasks.append(
+                JointTask(
+                    self.source_batches[domain].next(),
+                    domain,
+                    config.source_weight / len(domains),
+                    SOURCE_CLASS,
+                    0.5 / len(domains),  # half of the discriminator's loss is for each side
+                )
             )
-    else:
-        target = TargetData.of(base, sentences, labels)
-        text = text or [s.without_entities() for s in target.sentences]
-    budget = budget or Budget(config.steps_for(len(target.sentences) or len(pool)))
-    generator = torch.Generator().manual_seed(seed)
-    rng = random.Random(seed)
-    adversary = config.aux_weight > 0
-    model = add_target_domain(base, list(sources), target.labels, shared, adversary, generator)
-    goal = len(sources)  # the target's number among the domains
-    table = ActiveVocabulary(model.encoder, base.batcher, [*target.sentences, *pool, *text])
-    optimiser = config.optimiser_of(
-        model.encoder, [p for n, p in model.named_parameters() if not n.startswith("encoder.")]
-    )
-    size = min(config.batch, len(target.sentences) or config.batch)
-    own_batches = SentenceBatches(target.sentences, size, rng)
-    text_batches = SentenceBatches(text, size, rng)
-    domains = list(sources)
-    source_batches = [SentenceBatches(sources[d], size, rng) for d in domains]
-    clock, done = Clock(), 0
+        if self.has_adversary:
+            tasks.append(JointTask(self.text_batches.next(), target, 0.0, TARGET_CLASS, 0.5))
+        return tasks
 
-    def fill() -> float:
-        nonlocal done
-        drawn = [rng.randrange(len(domains)) for _ in range(config.source_tasks)]
-        tasks = [] if config.zero_shot else [own_batches.next()]
-        own = len(tasks)
-        tasks += [source_batches[d].next() for d in drawn]
-        numbers = [*[goal] * own, *drawn]
-        weights = [*[1.0] * own, *[config.source_weight / len(drawn)] * len(drawn)]
-        classes = [*[TEXT] * own, *[1 - TEXT] * len(drawn)]
-        # half of the adversary's loss a side
-        says = [*[0.0] * own, *[0.5 / len(drawn)] * len(drawn)]
-        if adversary:  # its target text is no labelled batch: the decoder learns nothing of it
-            tasks.append(text_batches.next())
-            numbers, weights = [*numbers, goal], [*weights, 0.0]
-            classes, says = [*classes, TEXT], [*says, 0.5]
-        # Tasks run side by side: one with fewer sentences than a batch has them more than once.
-        tasks = [list(islice(cycle(task), size)) for task in tasks]
-        batch = table.batcher(tasks, [model.labels_of(n) for n in numbers])
-        rows = rows_in_use(model.encoder, [batch])
-        start = {n: p.requires_grad_() for n, p in model.stacked(numbers, rows).items()}
-        losses = model.losses(
-            start, restrict_batch(batch, rows), numbers, classes=classes, noise=generator
+    def losses(self) -> tuple[Losses, list[int], Parameters, Tensor | None]:
+        """The weighted losses of the next step's tasks, their domains, the stacked parameters and the
+        rows of the encoder's table that are in use."""
+        tasks = self.tasks()
+        domains = [task.domain for task in tasks]
+        # Tasks run side by side, so one with too few sentences repeats them.
+        sentences = [list(islice(cycle(task.sentences), self.size)) for task in tasks]
+        batch = self.batcher(sentences, [self.model.labels_of(d) for d in domains])
+        rows = rows_in_use(self.encoder, [batch])
+        point = {n: p.requires_grad_() for n, p in self.model.stacked(domains, rows).items()}
+        losses = self.model.losses(
+            point,
+            restrict_batch(batch, rows),
+            domains,
+            classes=[task.domain_class for task in tasks],
+            noise=self.generator,
         )
-        label = losses.label * torch.tensor(weights)
+        label = losses.label * losses.label.new_tensor([task.label_weight for task in tasks])
         if losses.aux is None:
-            shares = Losses(label, None, label)
-        else:
-            aux = losses.aux * torch.tensor(says)
-            scale = config.aux_weight * adversary_ramp(clock.share_spent(budget, done))
-            shares = Losses(label, aux, label + scale * aux)
-        done += 1
-        gradients = group_gradients(shares, start)
-        ones = torch.ones(len(numbers))
-        model.add_gradients(
-            numbers, gradients, {"encoder": ones, "decoder": ones, "head": ones}, rows
-        )
-        return float(shares.total.detach().sum())
+            return Losses(label, None, label), domains, point, rows
+        aux = losses.aux * losses.aux.new_tensor([task.aux_weight for task in tasks])
+        share = self._clock.share_spent(self._budget, next(self._steps))
+        total = label + self.config.aux_weight * adversary_ramp(share) * aux
+        return Losses(label, aux, total), domains, point, rows
 
-    steps = take_steps(fill, optimiser, budget, progress)
-    table.restore()
-    facts = adaptation_facts(base, target, steps, seed) | {
-        "source_sentences": len(pool),
-        "unlabelled": len(text) if adversary else 0,
-    }
-    return Tagger(
-        model.encoder, model.decoder_of(goal), base.batcher, base.method, facts, base.folder
-    )
+    def compute_gradients(self, parameters: Sequence[nn.Parameter]) -> float:
+        """Of the total loss for the encoder, of the label loss for the decoders, of the
+        discriminator's own loss for the discriminator."""
+        losses, domains, point, rows = self.losses()
+        ones = torch.ones(len(domains))
+        weights: dict[ParameterGroup, Tensor] = {"encoder": ones, "decoder": ones, "head": ones}
+        self.model.add_gradients(domains, group_gradients(losses, point), weights, rows)
+        return float(losses.total.detach().sum())
+
+    def facts(self) -> dict[str, object]:
+        return {
+            "source_sentences": len(self.source_sentences),
+            "unlabelled": len(self.text) if self.has_adversary else 0,
+        }
 
 
 def adversary_ramp(share: float) -> float:
-    """Ganin and Lempitsky 2015: the adversary comes in slowly, 0 at the start, 1 at the end."""
+    """The factor of the discriminator's weight after ``share`` of the budget, from 0 to nearly 1
+    (Ganin and Lempitsky 2015)."""
     return 2 / (1 + math.exp(-10 * share)) - 1
 
 
@@ -158,23 +186,26 @@ def add_target_domain(
     labels: LabelSet,
     shared: bool,
     adversary: bool,
-    generator: torch.Generator,
+    generator: Generator,
 ) -> TaggingModel:
-    """The base with one more domain: what it knows of each source's tags is kept."""
+    """A model of ``domains`` of the base, whose decoders it copies, and of the target after them."""
     encoder = copy.deepcopy(base.model.encoder)
-    own = {d: base.model.labels_of(base.model.domains.index(d)) for d in domains}
-    head = "attention" if adversary else "none"
-    kind = base.model.shape.decoder
-    shape = ModelShape(decoder=kind, shared=shared, head=head, reversal=adversary)
-    model = TaggingModel(encoder, {**own, TARGET: labels}, generator, shape, classes=2)
-    for number, domain in enumerate(domains):
-        known = base.model.decoder_of(base.model.domains.index(domain))
-        mine = model.decoder_of(number)
-        assert not isinstance(known, PrototypeDecoder)
-        assert not isinstance(mine, PrototypeDecoder)
-        keep_known_tags(mine, [known])
-    last = model.decoder_of(len(domains))
-    if base.model.shape.shared and not shared:  # the target's tags are known already
-        assert not isinstance(last, PrototypeDecoder)
-        keep_known_tags(last, tag_decoders(base))
+    numbers = [base.model.domains.index(d) for d in domains]
+    label_sets = {d: base.model.labels_of(n) for d, n in zip(domains, numbers, strict=True)}
+    shape = ModelShape(
+        decoder=base.model.shape.decoder,
+        shared=shared,
+        head="attention" if adversary else "none",
+        reversal=adversary,
+    )
+    model = TaggingModel(encoder, {**label_sets, TARGET: labels}, generator, shape, classes=2)
+    for number, base_number in enumerate(numbers):
+        source, copied = base.model.decoder_of(base_number), model.decoder_of(number)
+        assert not isinstance(source, PrototypeDecoder)
+        assert not isinstance(copied, PrototypeDecoder)
+        keep_known_tags(copied, [source])
+    if base.model.shape.shared and not shared:  # the base's decoder may know tags of the target
+        target = model.decoder_of(len(domains))
+        assert not isinstance(target, PrototypeDecoder)
+        keep_known_tags(target, tag_decoders(base))
     return model

@@ -1,29 +1,27 @@
-"""Steps over one batch of a source and one of the target, each with a φ of its own over one θ; what
-binds the two sides is a method's own (La-DTL, DATNet)."""
+"""Steps over one batch of a source and one of the target: La-DTL, DATNet and Multi-Cell.
+
+Each side has its own decoder over one encoder. What else ties the two sides together is the method's.
+"""
 
 from __future__ import annotations
 
-import random
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
-from adaptner.adaptation.batch_encoding import EncodedBatch, EncodeFunction, encode_lists
-from adaptner.adaptation.descent import SentenceBatches, take_steps
-from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts, compute_gradients
+from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
+from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.joint_training import add_target_domain
-from adaptner.adaptation.target import TargetData
+from adaptner.adaptation.loop import AdaptationObjective
+from adaptner.adaptation.request import AdaptRequest
+from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
+from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
-from adaptner.nn.model import TaggingModel
-from adaptner.progress import ProgressCallback, no_progress
-from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
 
@@ -31,87 +29,91 @@ class SourceTargetConfig(FineTuneConfig):
     decoder: Literal["fresh"] = "fresh"
     freeze_decoder: Literal[False] = False
     source_share: float = Field(
-        0.5, ge=0, le=1, description="of the labelling losses; the target's is the rest"
+        0.5,
+        ge=0,
+        le=1,
+        description="Weight of the source's label loss; the target's is one minus this.",
     )
 
 
 @dataclass(frozen=True)
 class EncodedSide:
-    """What is made of a batch, its tags numbered over the labels of both sides, and its φ."""
+    """The encoded batch of one side and its decoder. The batch's tags are numbered as in ``labels``,
+    which has the labels of both sides."""
 
     part: EncodedBatch
     decoder: CRF
-    both: LabelSet
+    labels: LabelSet
 
     def loss(self) -> Tensor:
-        own = self.decoder.labels.index
-        numbers = torch.tensor([own.get(tag, 0) for tag in self.both.tags])
-        return EncodedBatch(self.part.states, self.part.mask, numbers[self.part.tags]).loss(
-            self.decoder
+        """The decoder's loss, averaged over the sentences."""
+        index = self.decoder.labels.index
+        numbers = self.part.tags.new_tensor([index.get(tag, 0) for tag in self.labels.tags])
+        tags = numbers[self.part.tags]
+        return EncodedBatch(self.part.states, self.part.mask, tags).loss(self.decoder)
+
+
+# Encodes the current batches of the source and of the target, in this order.
+EncodeBothSides = Callable[[], tuple[EncodedSide, EncodedSide]]
+
+
+class SourceTargetObjective(AdaptationObjective):
+    """In each step, one source, drawn uniformly, is paired with the target."""
+
+    config: SourceTargetConfig
+
+    def __init__(
+        self,
+        base: Base,
+        request: AdaptRequest,
+        config: SourceTargetConfig,
+        sources: Mapping[str, Sequence[Sentence]],
+    ) -> None:
+        super().__init__(base, request, config, sources)
+        self.model = add_target_domain(
+            base, list(sources), self.target.labels, False, False, self.generator
+        )
+        self.encoder = self.model.encoder
+        self.decoder = self.model.decoder_of(len(sources))
+        self.target_batches, *self.source_batches = (
+            SentenceBatches(sentences, config.batch, self.rng)
+            for sentences in (self.target.sentences, *sources.values())
         )
 
+    @abstractmethod
+    def pair_loss(self, encode_both: EncodeBothSides) -> Tensor:
+        """The loss of a batch of a source and a batch of the target."""
 
-EncodeBothSides = Callable[
-    [], tuple[EncodedSide, EncodedSide]
-]  # the source's side, the target's side
-# Its forward takes a ``EncodeBothSides`` and returns a loss; its parameters learn too. Where it has an ``encode``,
-# that takes the encoder's place.
-ObjectiveFactory = Callable[[TaggingModel, torch.Generator], nn.Module]
+    def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
+        states: Tensor = self.encoder(batch, noise)
+        return states
 
+    def label_loss(self, source: EncodedSide, target: EncodedSide) -> Tensor:
+        share = self.config.source_share
+        return share * source.loss() + (1 - share) * target.loss()
 
-def train_on_source_and_target(
-    base: Base,
-    sentences: Sequence[Sentence],
-    sources: Mapping[str, Sequence[Sentence]],
-    config: SourceTargetConfig,
-    objective: ObjectiveFactory,
-    *,
-    labels: LabelSet | None = None,
-    budget: Budget | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Tagger:
-    """At every step one of the sources, drawn uniformly, meets the target."""
-    target = TargetData.of(base, sentences, labels)
-    budget = budget or Budget(config.steps_for(len(target.sentences)))
-    generator, rng = torch.Generator().manual_seed(seed), random.Random(seed)
-    model = add_target_domain(base, list(sources), target.labels, False, False, generator)
-    goal = len(sources)
-    bound = objective(model, generator)
-    encode: EncodeFunction = getattr(bound, "encode", model.encoder)
-    pool = [s for own in sources.values() for s in own]
-    table = ActiveVocabulary(model.encoder, base.batcher, [*target.sentences, *pool])
-    optimiser = config.optimiser_of(
-        model.encoder, [*model.decoder.parameters(), *bound.parameters()]
-    )
-    own_batches = SentenceBatches(target.sentences, config.batch, rng)
-    source_batches = [SentenceBatches(own, config.batch, rng) for own in sources.values()]
+    def sentences(self) -> list[Sentence]:
+        return [*self.target.sentences, *self.source_sentences]
 
-    def fill() -> float:
-        number = rng.randrange(goal)
-        lists = [source_batches[number].next(), own_batches.next()]
-        decoders = [model.decoder_of(number), model.decoder_of(goal)]
-        both = target.labels.with_labels(x for d in decoders for x in d.labels.labels)
+    def other_parameters(self) -> list[nn.Parameter]:
+        return list(self.model.decoder.parameters())
 
-        def sides() -> tuple[EncodedSide, EncodedSide]:
-            parts = encode_lists(encode, table.batcher, both, lists, generator)
-            first, second = (
-                EncodedSide(part, decoder, both)
+    def loss(self) -> Tensor:
+        number = self.rng.randrange(len(self.source_batches))
+        lists = [self.source_batches[number].next(), self.target_batches.next()]
+        decoders = [self.model.decoder_of(number), self.decoder]
+        labels = self.target.labels.with_labels(x for d in decoders for x in d.labels.labels)
+
+        def encode_both() -> tuple[EncodedSide, EncodedSide]:
+            parts = encode_lists(self.encode, self.batcher, labels, lists, self.generator)
+            source, target = (
+                EncodedSide(part, decoder, labels)
                 for part, decoder in zip(parts, decoders, strict=True)
                 if isinstance(decoder, CRF)
             )
-            return first, second
+            return source, target
 
-        loss = bound(sides)
-        compute_gradients(loss, optimiser.parameters)
-        return float(loss.detach())
+        return self.pair_loss(encode_both)
 
-    steps = take_steps(fill, optimiser, budget, progress)
-    table.restore()
-    facts = adaptation_facts(base, target, steps, seed) | {"source_sentences": len(pool)}
-    decoder = model.decoder_of(goal)
-    return Tagger(model.encoder, decoder, base.batcher, base.method, facts, base.folder)
-
-
-def labelling_loss(source: EncodedSide, target: EncodedSide, source_share: float) -> Tensor:
-    return source_share * source.loss() + (1 - source_share) * target.loss()
+    def facts(self) -> dict[str, object]:
+        return {"source_sentences": len(self.source_sentences)}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import BadConfiguration, IncompatibleMethod
 from adaptner.models.base import Base
@@ -71,29 +72,6 @@ class Capabilities:
         return self.text != "unused"
 
 
-@dataclass(frozen=True)
-class AdaptRequest:
-    """The arguments of `Method.adapt` other than the base."""
-
-    support: Sequence[Sentence]
-    labels: LabelSet | None
-    sources: Sequence[SourceDomain]
-    unlabelled: Iterable[Sentence]  # can be iterated several times
-    budget: Budget | None
-    seed: int
-    progress: ProgressCallback
-    encoded: Any = None  # what `Method.encode_once` returned
-
-    def options(self) -> dict[str, Any]:
-        """The arguments that all training functions share."""
-        return {
-            "labels": self.labels,
-            "budget": self.budget,
-            "seed": self.seed,
-            "progress": self.progress,
-        }
-
-
 class Method(ABC):
     """A published method: `fit` learns a base from sources, `adapt` makes a tagger from a base."""
 
@@ -133,7 +111,7 @@ class Method(ABC):
         encoder settings are ignored, and ``vectors`` must be None."""
 
     def check(self, base: Base) -> None:
-        """Raise MethodDoesNotFit if this method cannot adapt the base."""
+        """Raise IncompatibleMethod if this method cannot adapt the base."""
         for part, found, supported in (
             ("decoder", base.model.shape.decoder, self.capabilities.decoders),
             ("encoder", base.model.encoder.kind, self.capabilities.encoders),

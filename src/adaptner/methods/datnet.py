@@ -1,40 +1,45 @@
-"""DATNet: a discriminator that weighs sides and hard cases, and adversarial word vectors (Zhou et al.
-2019, as PDALN's Table 1 has it). The variant is DATNet-F: all of θ is shared."""
+"""DATNet: a domain discriminator weighted by side and difficulty, and adversarial word vectors (Zhou et
+al. 2019), as PDALN's Table 1 reports it. The variant is DATNet-F: both sides share the whole encoder."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.source_target_steps import (
     EncodeBothSides,
     SourceTargetConfig,
-    labelling_loss,
-    train_on_source_and_target,
+    SourceTargetObjective,
 )
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
-from adaptner.methods.families.joint import SourceAndTargetMethod
+from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
 from adaptner.nn.heads.attention_head import AttentionDomainClassifier
 from adaptner.nn.losses.perturbation import word_layer, worst_offset
-from adaptner.nn.model import TaggingModel
 
-SOURCE = 0  # the discriminator's class of it; the target's is 1
+SOURCE_CLASS, TARGET_CLASS = 0, 1  # of the discriminator
 
 
 class DATNetTuneConfig(SourceTargetConfig):
-    aux_weight: float = Field(1.0, ge=0, description="of GRAD; 0 leaves it out")
+    aux_weight: float = Field(1.0, ge=0, description="Weight of GRAD; 0 leaves it out.")
     focal_alpha: float = Field(
-        0.25, gt=0, lt=1, description="α, the source's weight; the target: 1 - α"
+        0.25, gt=0, lt=1, description="Weight α of the source in GRAD; the target's is 1 - α."
     )
-    focal_gamma: float = Field(2.0, ge=0, description="γ: what is told apart easily counts little")
+    focal_gamma: float = Field(
+        2.0,
+        ge=0,
+        description="Exponent γ: the higher, the less a sentence counts that the discriminator tells "
+        "apart easily.",
+    )
     radius: float = Field(
-        0.1, ge=0, description="of adversarial training, in mean lengths of a word vector; 0: none"
+        0.1,
+        ge=0,
+        description="Radius of adversarial training, in mean lengths of a word vector; 0 leaves it "
+        "out.",
     )
 
 
@@ -42,44 +47,54 @@ class DATNetConfig(SourceConfig):
     adaptation: DATNetTuneConfig = DATNetTuneConfig()
 
 
-class DualAdversary(nn.Module):
-    """The labelling losses and GRAD, of the sentences as they are and as an adversary moves them."""
+class DATNetObjective(SourceTargetObjective):
+    """The label losses and GRAD, for the sentences and for an adversarial offset of their word
+    vectors."""
+
+    config: DATNetTuneConfig
 
     def __init__(
-        self, config: DATNetTuneConfig, model: TaggingModel, generator: torch.Generator
+        self, base: Base, request: AdaptRequest, config: DATNetTuneConfig, sources: SourceSentences
     ) -> None:
-        super().__init__()
-        self.config = config
-        self.head = AttentionDomainClassifier(model.encoder.width, 2, generator, reversal=True)
-        self._layer = [word_layer(model.encoder)]  # in a list: not a part of this module
+        super().__init__(base, request, config, sources)
+        self.head = AttentionDomainClassifier(self.encoder.width, 2, self.generator, reversal=True)
 
-    def forward(self, read: EncodeBothSides) -> Tensor:
+    def other_parameters(self) -> list[nn.Parameter]:
+        return [*super().other_parameters(), *self.head.parameters()]
+
+    def pair_loss(self, encode_both: EncodeBothSides) -> Tensor:
         if not self.config.radius:
-            return self.plain(read)
-        as_it_is, moved = worst_offset(self._layer[0], lambda: self.plain(read), self.config.radius)
-        return as_it_is + moved
+            return self.clean_loss(encode_both)
+        clean, adversarial = worst_offset(
+            word_layer(self.encoder), lambda: self.clean_loss(encode_both), self.config.radius
+        )
+        return clean + adversarial
 
-    def plain(self, read: EncodeBothSides) -> Tensor:
+    def clean_loss(self, encode_both: EncodeBothSides) -> Tensor:
         config = self.config
-        source, target = read()
-        total = labelling_loss(source, target, config.source_share)
+        sides = encode_both()
+        total = self.label_loss(*sides)
         if config.aux_weight:
-            ours, theirs = (
+            source, target = (
                 self.head.scores(side.part.states, side.part.mask)[0].log_softmax(-1)
-                for side in (source, target)
+                for side in sides
             )
-            told_apart = grad_loss(ours, theirs, config.focal_alpha, config.focal_gamma)
-            total = total + config.aux_weight * told_apart
+            discrimination = grad_loss(source, target, config.focal_alpha, config.focal_gamma)
+            total = total + config.aux_weight * discrimination
         return total
 
 
 def grad_loss(source: Tensor, target: Tensor, balance: float, focus: float) -> Tensor:
     """GRAD: -Σ α (1 - r)^γ log r over source sentences and -Σ (1 - α) r^γ log(1 - r) over target
-    sentences, r the probability of being a source sentence; each side's mean. Given are
-    log-probabilities, (B, 2), of either side."""
-    ours, theirs = source[:, SOURCE], target[:, 1 - SOURCE]
-    hard, hard_too = ((1 - logs.exp()) ** focus for logs in (ours, theirs))
-    return -balance * (hard * ours).mean() - (1 - balance) * (hard_too * theirs).mean()
+    sentences, averaged over each side; r is the probability of being a source sentence.
+
+    ``source`` and ``target`` are log-probabilities of the two classes, (sentences, 2)."""
+    of_source, of_target = source[:, SOURCE_CLASS], target[:, TARGET_CLASS]
+    source_focus, target_focus = ((1 - logs.exp()) ** focus for logs in (of_source, of_target))
+    return (
+        -balance * (source_focus * of_source).mean()
+        - (1 - balance) * (target_focus * of_target).mean()
+    )
 
 
 class DATNet(SourceAndTargetMethod):
@@ -91,13 +106,7 @@ class DATNet(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = DATNetConfig
     config: DATNetConfig
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        config = self.config.adaptation
-        return train_on_source_and_target(
-            base,
-            given.support,
-            self.labelled(base, given.sources),
-            config,
-            lambda model, generator: DualAdversary(config, model, generator),
-            **given.options(),
-        )
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> DATNetObjective:
+        return DATNetObjective(base, request, self.config.adaptation, sources)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 
 from adaptner.adaptation.fine_tune import fine_tune
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.errors import IncompatibleMethod
-from adaptner.methods.base import AdaptRequest
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger

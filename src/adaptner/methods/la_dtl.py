@@ -1,5 +1,5 @@
-"""La-DTL: label-aware discrepancy of token states and transfer of CRF parameters (Wang et al. 2018, as
-PDALN's Table 1 has it)."""
+"""La-DTL: label-aware discrepancy of token states and transfer of CRF parameters (Wang et al. 2018),
+as PDALN's Table 1 reports it."""
 
 from __future__ import annotations
 
@@ -7,67 +7,72 @@ from typing import ClassVar
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.source_target_steps import (
     EncodeBothSides,
     SourceTargetConfig,
-    labelling_loss,
-    train_on_source_and_target,
+    SourceTargetObjective,
 )
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
-from adaptner.methods.families.joint import SourceAndTargetMethod
+from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.losses.mmd import label_aware_mmd
 
 
 class LaDTLTuneConfig(SourceTargetConfig):
-    mmd_weight: float = Field(1.0, ge=0, description="α, of the label-aware discrepancy")
-    tag_weight: float = Field(1.0, ge=0, description="μ_y, of each tag")
-    parameter_weight: float = Field(0.1, ge=0, description="β, of the distance of the CRFs")
+    mmd_weight: float = Field(1.0, ge=0, description="Weight α of the label-aware discrepancy.")
+    tag_weight: float = Field(1.0, ge=0, description="Weight μ_y of each tag.")
+    parameter_weight: float = Field(
+        0.1, ge=0, description="Weight β of the distance between the two CRFs."
+    )
 
 
 class LaDTLConfig(SourceConfig):
     adaptation: LaDTLTuneConfig = LaDTLTuneConfig()
 
 
-class LabelAwareObjective(nn.Module):
-    """L_c + α L_La-MMD + β L_p; the fourth term, L_r, is the optimiser's weight decay."""
+class LaDTLObjective(SourceTargetObjective):
+    """L_c + α L_La-MMD + β L_p. The paper's fourth term, L_r, is the optimiser's weight decay."""
 
-    def __init__(self, config: LaDTLTuneConfig) -> None:
-        super().__init__()
-        self.config = config
+    config: LaDTLTuneConfig
 
-    def forward(self, read: EncodeBothSides) -> Tensor:
+    def pair_loss(self, encode_both: EncodeBothSides) -> Tensor:
         config = self.config
-        source, target = read()
-        total = labelling_loss(source, target, config.source_share)
+        source, target = encode_both()
+        total = self.label_loss(source, target)
         if config.mmd_weight:
-            ours, theirs = source.part, target.part
-            apart = label_aware_mmd(
-                ours.tokens, ours.token_tags, theirs.tokens, theirs.token_tags, config.tag_weight
+            discrepancy = label_aware_mmd(
+                source.part.tokens,
+                source.part.token_tags,
+                target.part.tokens,
+                target.part.token_tags,
+                config.tag_weight,
             )
-            total = total + config.mmd_weight * apart
+            total = total + config.mmd_weight * discrepancy
         if config.parameter_weight:
-            between = parameter_distance(source.decoder, target.decoder)
-            total = total + config.parameter_weight * between
+            distance = parameter_distance(source.decoder, target.decoder)
+            total = total + config.parameter_weight * distance
         return total
 
 
 def parameter_distance(source: CRF, target: CRF) -> Tensor:
-    """L_p: the squared distance of two CRFs over the tags they share, which bounds how far apart
-    their distributions can be."""
+    """L_p, the squared distance of two CRFs over the tags they share. It bounds the distance of their
+    distributions."""
     shared = [tag for tag in target.labels.tags if tag in source.labels.index]
-    mine, theirs = (torch.tensor([d.labels.index[t] for t in shared]) for d in (target, source))
+    in_target, in_source = (
+        torch.tensor([decoder.labels.index[tag] for tag in shared], device=target.bias.device)
+        for decoder in (target, source)
+    )
     total = target.bias.new_zeros(())
     for (name, p), q in zip(target.named_parameters(), source.parameters(), strict=True):
         if name == "transition":
-            change = p[0, mine[:, None], mine] - q[0, theirs[:, None], theirs]
+            change = p[0, in_target[:, None], in_target] - q[0, in_source[:, None], in_source]
         else:
-            change = p[0, mine] - q[0, theirs]
+            change = p[0, in_target] - q[0, in_source]
         total = total + change.square().sum()
     return total
 
@@ -81,13 +86,7 @@ class LaDTL(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = LaDTLConfig
     config: LaDTLConfig
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        config = self.config.adaptation
-        return train_on_source_and_target(
-            base,
-            given.support,
-            self.labelled(base, given.sources),
-            config,
-            lambda model, generator: LabelAwareObjective(config),
-            **given.options(),
-        )
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> LaDTLObjective:
+        return LaDTLObjective(base, request, self.config.adaptation, sources)

@@ -1,5 +1,5 @@
-"""SELF-TRAIN: a source tagger labels the target's raw text and learns from what it is surest of
-(Jia2019, 4.4; Daumé III 2008)."""
+"""SELF-TRAIN: a source tagger labels the target's raw text and learns from its most confident
+sentences (Jia2019, section 4.4; Daumé III 2008)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.adaptation.joint_training import JointConfig, train_jointly
+from adaptner.adaptation.joint_training import JointConfig, JointTraining
+from adaptner.adaptation.loop import run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.unchanged_base import use_base_unchanged
-from adaptner.errors import TooFewSentences
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
-from adaptner.methods.families.joint import JointMethodConfig, SourceAndTargetMethod
+from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.families.joint import (
+    JointMethodConfig,
+    SourceAndTargetMethod,
+    SourceSentences,
+)
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.types import Entity, Sentence
 
 
 class SelfTrainTuneConfig(JointConfig):
-    zero_shot: Literal[False] = False  # it never uses a label of the target
+    zero_shot: Literal[False] = False  # it never reads a label of the target
     share: float = Field(
-        0.5, gt=0, le=1, description="of the sentences with entities, surest first"
+        0.5,
+        gt=0,
+        le=1,
+        description="Share of the sentences with predicted entities to learn from, most confident "
+        "first.",
     )
-    rounds: int = Field(1, ge=1, description="of labelling and learning")
+    rounds: int = Field(1, ge=1, description="Rounds of labelling and learning.")
 
 
 class SelfTrainConfig(JointMethodConfig):
@@ -47,37 +56,36 @@ class SelfTrain(SourceAndTargetMethod):
     config: SelfTrainConfig
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        config, known = self.config.adaptation, self.labelled(base, given.sources)
-        text = [s.without_entities() for s in given.unlabelled if len(s)]
-        text = text or [s.without_entities() for s in given.support if len(s)]
-        if not text:
-            raise TooFewSentences(
-                found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
-            )
-        found = use_base_unchanged(base, (), self.name, labels=given.labels)
-        options = {**given.options(), "labels": base.labels}
+        config, sources = self.config.adaptation, self.labelled(base, given.sources)
+        text = given.target_text()
+        tagger = use_base_unchanged(base, (), self.name, labels=given.labels)
         for _ in range(config.rounds):
-            own = most_confident(text, found.predict_sentences(text), config.share)
-            found = train_jointly(base, own, known, config, shared=True, **options)
-        found.facts["unlabelled"] = len(text)
-        return found
+            support = most_confident(text, tagger.predict_sentences(text), config.share)
+            request = replace(given, support=support, labels=base.labels, unlabelled=())
+            tagger = run(self.objective(base, request, sources))
+        tagger.facts["unlabelled"] = len(text)
+        return tagger
+
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> JointTraining:
+        return JointTraining(base, request, self.config.adaptation, sources, shared=True)
 
 
 def most_confident(
     text: Sequence[Sentence], found: Sequence[Sequence[Entity]], share: float
 ) -> list[Sentence]:
-    """The sentences in which an entity was found, labelled so, by the least sure of their entities;
-    where there is none, all sentences serve, as they are."""
-    labelled = [
-        (min(e.score or 0.0 for e in entities), place)
-        for place, entities in enumerate(found)
+    """The given share of the sentences with predicted entities, labelled with them. A sentence counts
+    as confident as its least confident entity. If there is no entity at all, the whole text."""
+    scores = [
+        (min(e.score or 0.0 for e in entities), number)
+        for number, entities in enumerate(found)
         if entities
     ]
-    if not labelled:
+    if not scores:
         return list(text)
-    labelled.sort(key=lambda each: (-each[0], each[1]))
-    chosen = sorted(place for _, place in labelled[: math.ceil(share * len(labelled))])
+    scores.sort(key=lambda pair: (-pair[0], pair[1]))
+    best = sorted(number for _, number in scores[: math.ceil(share * len(scores))])
     return [
-        replace(text[place], entities=tuple(replace(e, score=None) for e in found[place]))
-        for place in chosen
+        replace(text[n], entities=tuple(replace(e, score=None) for e in found[n])) for n in best
     ]

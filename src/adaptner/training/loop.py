@@ -53,9 +53,14 @@ class TrainingRun:
 
 
 def run_training(
-    state: TrainingState, iterate: Callable[[int], StepMetrics], budget: Budget, run: TrainingRun
+    state: TrainingState,
+    iterate: Callable[[int], StepMetrics],
+    budget: Budget,
+    run: TrainingRun,
+    is_finished: Callable[[int], bool] = lambda iterations: False,
 ) -> TrainingState:
-    """Call ``iterate`` (which fills ``.grad``) and take a step, until the budget is spent."""
+    """Call ``iterate`` (which fills ``.grad``) and take a step, until the budget is spent or
+    ``is_finished``, called with the number of iterations done, returns True."""
     if run.resume and run.folder is not None and (run.folder / FILE).exists():
         restore_checkpoint(state, run.folder, run.fingerprint)
     clock = Clock(state.seconds)
@@ -88,6 +93,8 @@ def run_training(
             assert run.folder is not None
             save_checkpoint(state, run.folder, run.fingerprint)
             saved = time.monotonic()
+        if is_finished(iteration):
+            break
     if records:
         for record in records:
             record.close()

@@ -1,9 +1,11 @@
 """Jia2019's Algorithm 1: its step by a naive transcription, its order of updates, zero-shot learning
-that sees no label, its language models, and resuming."""
+that reads no label, and its language models."""
 
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -14,7 +16,8 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from adaptner.adaptation.target import TargetData
+from adaptner.adaptation.loop import restrict_vocabulary, run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
@@ -26,12 +29,9 @@ from adaptner.errors import (
     UnknownLabels,
 )
 from adaptner.methods import method
-from adaptner.methods.crossdomain_lm.algorithm import (
-    CrossDomainConfig,
-    CrossDomainTraining,
-    adapt_crossdomain_lm,
-)
-from adaptner.methods.crossdomain_lm.network import LM, NER
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainObjective
+from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
+from adaptner.methods.crossdomain_lm.network import LM, NER, DomainTaskStep
 from adaptner.models.base import Base
 from adaptner.models.provenance import Provenance
 from adaptner.models.tagger import Tagger
@@ -42,7 +42,6 @@ from adaptner.nn.losses.sampled_softmax import (
 )
 from adaptner.nn.model import TaggingModel
 from adaptner.training.budget import Budget
-from adaptner.training.loop import StepMetrics, TrainingRun
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import Entity, LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
@@ -81,14 +80,24 @@ def target() -> tuple[Sentence, ...]:
     return bundled_corpus("cellline").split("train")[:20]
 
 
-def scene(
+def make_objective(
     base: Base, sources: list[SourceDomain], config: CrossDomainConfig
-) -> CrossDomainTraining:
-    if config.zero_shot:
-        found = TargetData.unseen(base, [d.name for d in sources])
-    else:
-        found = TargetData.of(base, target())
-    return CrossDomainTraining(base, found, labelled(sources), target(), config, 3)
+) -> CrossDomainObjective:
+    request = AdaptRequest(target(), unlabelled=target(), seed=3)
+    objective = CrossDomainObjective(base, request, config, labelled(sources))
+    restrict_vocabulary(objective)
+    return objective
+
+
+def take_steps(
+    objective: CrossDomainObjective, count: int
+) -> Iterator[tuple[list[DomainTaskStep], list[list[Sentence]], list[float]]]:
+    """The tasks, sentences and losses of each of ``count`` steps at a constant rate."""
+    optimiser = objective.optimiser()
+    for tasks, sentences in islice(objective.steps(), count):
+        losses = objective.step_gradients(tasks, sentences)
+        optimiser.step(0.0)
+        yield tasks, sentences, losses.tolist()
 
 
 def vectors_of(sources: list[SourceDomain]) -> WordVectors:
@@ -105,7 +114,8 @@ def tuned(
     base: Base, sources: list[SourceDomain], config: CrossDomainConfig = CONFIG, **given: Any
 ) -> Tagger:
     support = given.pop("support", target())
-    return adapt_crossdomain_lm(base, support, labelled(sources), config, **given)
+    request = AdaptRequest(support, **given)
+    return run(CrossDomainObjective(base, request, config, labelled(sources)))
 
 
 # --- one step -------------------------------------------------------------------------------------
@@ -120,18 +130,16 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
     encoder = {**TINY, "dropout": 0.0, "lexical_features": wide, "tune_words": not wide}
     vectors = vectors_of(sources) if wide else None
     still = method("crossdomain-lm")(encoder=encoder).fit(sources, Budget(0), vectors=vectors)
-    ours = scene(still, sources, CONFIG)
+    ours = make_objective(still, sources, CONFIG)
     naive = copy.deepcopy(ours.network)
-    (drawn,) = islice(ours.steps(), 1)
-    draws = ours.state.noise.clone_state()
-    ours.fill(1, drawn)
-    ours.state.optimiser.step(0.0)
+    draws = ours.generator.clone_state()
+    ((tasks, drawn, _),) = take_steps(ours, 1)
 
     generator, encoder = naive.recurrent, naive.model.encoder
     sizes = {n: p.numel() for n, p in encoder.recurrent.named_parameters()}
     total = torch.zeros(())
     order = [(0, NER), (0, LM), (1, NER), (1, LM)]  # source NER, source LM, target NER, target LM
-    assert [(t.domain, t.task) for t in ours.turns(1)] == order
+    assert [(t.domain, t.task) for t in tasks] == order
     for (domain, task), sentences in zip(order, drawn, strict=True):
         flat = torch.zeros(sum(sizes.values()))
         for u in range(8):
@@ -147,7 +155,7 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
             known = parameters[f"recurrent.{name}"]
             parameters[f"recurrent.{name}"] = own.view(known.shape)
         labels = naive.model.labels_of(domain) if task == NER else LabelSet(())
-        batch = ours.table.batcher([sentences], [labels])
+        batch = ours.batcher([sentences], [labels])
         states = functional_call(encoder, parameters, (batch,))
         if task == NER:
             decoder = naive.model.decoder_of(domain)
@@ -172,18 +180,19 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
 
 
 def test_nothing_moves_before_the_end_of_a_step(base: Base, sources: list[SourceDomain]) -> None:
-    ours = scene(base, sources, CONFIG)
+    ours = make_objective(base, sources, CONFIG)
     before = copy.deepcopy(ours.network)
-    for iteration, drawn in enumerate(islice(ours.steps(), 2), 1):
-        ours.fill(iteration, drawn)
+    optimiser = ours.optimiser()
+    for tasks, sentences in islice(ours.steps(), 2):
+        ours.step_gradients(tasks, sentences)
         assert same(ours.network, before)
-    ours.state.optimiser.step(0.0)
+    optimiser.step(0.0)
     assert not same(ours.network, before)
 
 
 def test_gradients_of_tables_are_sparse(base: Base, sources: list[SourceDomain]) -> None:
-    ours = scene(base, sources, CONFIG)
-    ours.fill(1, next(ours.steps()))
+    ours = make_objective(base, sources, CONFIG)
+    ours.step_gradients(*next(ours.steps()))
     network = ours.network
     for table in (network.words.table, network.model.encoder.words.table):
         assert table.grad.is_sparse
@@ -209,8 +218,8 @@ def test_every_configuration_has_its_turns_and_learns(
     sources: list[SourceDomain],
 ) -> None:
     config = CONFIG.model_copy(update=settings)
-    ours = scene(base, sources, config)
-    assert [(t.domain, t.task) for t in ours.turns(1)] == turns
+    ours = make_objective(base, sources, config)
+    assert [(t.domain, t.task) for t in ours.tasks(1)] == turns
     assert (ours.network.words is None) == (settings.get("data") == "ner")
     tagger = tuned(base, sources, config)
     assert tagger.facts["steps"] == 4
@@ -218,7 +227,7 @@ def test_every_configuration_has_its_turns_and_learns(
 
 
 def test_mixed_text_is_the_text_of_both(base: Base, sources: list[SourceDomain]) -> None:
-    ours = scene(base, sources, CONFIG.model_copy(update={"mixed_text": True}))
+    ours = make_objective(base, sources, CONFIG.model_copy(update={"mixed_text": True}))
     assert ours.vocabulary.sentences == (180, 180)  # 160 of the source and 20 of the target
     assert torch.equal(*ours.vocabulary.counts)
 
@@ -226,17 +235,17 @@ def test_mixed_text_is_the_text_of_both(base: Base, sources: list[SourceDomain])
 def test_several_sources_take_turns(base: Base) -> None:
     both = source_domains(group_by_domain([bundled_corpus("gene"), bundled_corpus("drug")]))
     base = method("crossdomain-lm")(encoder=TINY).fit(both, Budget(0))
-    ours = scene(base, both, CONFIG)
-    assert [ours.turns(i)[0].domain for i in (1, 2, 3)] == [0, 1, 0]
-    assert {t.domain for t in ours.turns(1)[2:]} == {2}
+    ours = make_objective(base, both, CONFIG)
+    assert [ours.tasks(i)[0].domain for i in (1, 2, 3)] == [0, 1, 0]
+    assert {t.domain for t in ours.tasks(1)[2:]} == {2}
 
 
 def test_the_tagger_has_the_targets_generated_layer(
     base: Base, sources: list[SourceDomain]
 ) -> None:
-    ours = scene(base, sources, CONFIG)
+    ours = make_objective(base, sources, CONFIG)
     wanted = ours.network.recurrent([(1, NER)])
-    ours.network.settle(ours.target_domain)
+    ours.finish(0)
     for name, p in ours.network.model.encoder.recurrent.named_parameters():
         assert torch.equal(p, wanted[name])
 
@@ -244,7 +253,7 @@ def test_the_tagger_has_the_targets_generated_layer(
 def test_a_learnt_base_is_where_every_task_begins(sources: list[SourceDomain]) -> None:
     settings = {"encoder": {**TINY, "char_lstm": 0}, "k": 3, "tasks": 2}
     learnt = method("finetuning")(**settings).fit(sources, Budget(2))
-    ours = scene(learnt, sources, CONFIG)
+    ours = make_objective(learnt, sources, CONFIG)
     for name, p in learnt.model.encoder.recurrent.named_parameters():
         for domain in (0, 1):
             found = ours.network.recurrent([(domain, NER), (domain, LM)])[name]
@@ -258,13 +267,14 @@ def test_perplexity_falls_on_the_packages_own_text(base: Base, sources: list[Sou
     config = CONFIG.model_copy(
         update={"batch": 20, "optimiser": OptimiserConfig(name="adamw", rate=2e-2)}
     )
-    ours = scene(base, sources, config)
-    seen: list[StepMetrics] = []
-    for iteration, drawn in enumerate(islice(ours.steps(), 40), 1):
-        seen.append(ours.fill(iteration, drawn))
-        ours.state.optimiser.step(0.0)
-    for side in ("source", "target"):
-        values = [report.metrics[f"{side}_perplexity"] for report in seen]
+    ours = make_objective(base, sources, config)
+    perplexities: dict[int, list[float]] = {0: [], 1: []}
+    for tasks, sentences, losses in take_steps(ours, 40):
+        for task, own, loss in zip(tasks, sentences, losses, strict=True):
+            if task.task == LM:  # eq. 8 is a sum over tokens, averaged over sentences
+                per_token = loss * len(own) / sum(map(len, own))
+                perplexities[task.domain].append(math.exp(per_token))
+    for values in perplexities.values():
         assert sum(values[-5:]) < 0.7 * sum(values[:5])
 
 
@@ -324,7 +334,7 @@ def test_zero_shot_finds_the_sources_labels_only(base: Base, sources: list[Sourc
     assert "Gene" in str(error.value)
 
 
-def layers(ours: CrossDomainTraining) -> list[torch.Tensor]:
+def layers(ours: CrossDomainObjective) -> list[torch.Tensor]:
     """θ of NER, in the source and in the target."""
     found = ours.network.recurrent([(0, NER), (1, NER)]).values()
     return list(torch.cat([part.detach().flatten(1) for part in found], 1))
@@ -334,18 +344,16 @@ def test_without_its_labels_the_target_begins_as_the_source(
     base: Base, sources: list[SourceDomain]
 ) -> None:
     """Nothing learns θ of the target's NER: whether it resembles the source's would be luck."""
-    source, goal = layers(scene(base, sources, ZERO))
+    source, goal = layers(make_objective(base, sources, ZERO))
     assert torch.equal(source, goal)
-    ours = scene(base, sources, ZERO)
-    for iteration, drawn in enumerate(islice(ours.steps(), 3), 1):
-        ours.fill(iteration, drawn)
-        ours.state.optimiser.step(0.0)
+    ours = make_objective(base, sources, ZERO)
+    assert len(list(take_steps(ours, 3))) == 3
     source, goal = layers(ours)
     assert not torch.equal(source, goal)  # the language models pull them apart
     assert float(torch.cosine_similarity(source, goal, 0)) > 0.9
     at_random = ZERO.model_copy(update={"near_start": False})
     for config in (at_random, CONFIG):  # CONFIG: with labels, the paper's start as it is
-        source, goal = layers(scene(base, sources, config))
+        source, goal = layers(make_objective(base, sources, config))
         assert abs(float(torch.cosine_similarity(source, goal, 0))) < 0.9
 
 
@@ -399,7 +407,8 @@ def test_without_sources_it_learns_from_the_target_alone(taught_by_text: Base) -
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
     co_lm = CONFIG.model_copy(update={"data": "target", "domain_size": 0})
     found = chosen.adapt(taught_by_text, target(), unlabelled=bare)
-    assert same(found, adapt_crossdomain_lm(taught_by_text, target(), {}, co_lm, unlabelled=bare))
+    request = AdaptRequest(target(), unlabelled=bare)
+    assert same(found, run(CrossDomainObjective(taught_by_text, request, co_lm, {})))
     assert (found.facts["source_sentences"], found.facts["unlabelled"]) == (0, 20)
     without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
     with pytest.raises(SourcesNeeded, match=r"given: none\n.*any: it has learnt from raw text"):
@@ -422,44 +431,13 @@ def test_text_from_files_and_how_much_of_it(
             "target_sentences": 7,
         }
     )
-    ours = scene(base, sources, config)
+    ours = make_objective(base, sources, config)
     assert ours.vocabulary.sentences[1] == 7
     assert ours.vocabulary.sentences[0] >= 30
     assert tuned(base, sources, config).facts["unlabelled"] == 7
 
 
 # --- the run --------------------------------------------------------------------------------------
-
-
-class _Interrupted(Exception):
-    pass
-
-
-@pytest.mark.parametrize("name", ["sgd", "adamw"])
-def test_resuming_is_bit_equal(
-    name: str, base: Base, sources: list[SourceDomain], tmp_path: Path
-) -> None:
-    rate = OptimiserConfig(name=name, rate=2e-2, momentum=0.0)  # type: ignore[arg-type]
-    config = CONFIG.model_copy(update={"optimiser": rate})
-    whole = tuned(base, sources, config, budget=Budget(6), seed=4)
-
-    def stop(done: int, total: int, remark: str = "") -> None:
-        if done == 3:
-            raise _Interrupted
-
-    folder = tmp_path / "run"
-    run = TrainingRun(folder, "it", {}, False, 0.0, stop)
-    with pytest.raises(_Interrupted):
-        tuned(base, sources, config, budget=Budget(6), seed=4, run=run)
-    again = tuned(
-        base,
-        sources,
-        config,
-        budget=Budget(6),
-        seed=4,
-        run=TrainingRun(folder, "it", {}, True, 0.0),
-    )
-    assert same(again, whole)
 
 
 def test_divergence_is_an_error_of_ours(base: Base, sources: list[SourceDomain]) -> None:

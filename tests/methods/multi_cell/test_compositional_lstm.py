@@ -55,7 +55,9 @@ def test_every_sentence_by_itself():
     made, (symbols, index) = layer(), words()
     packing = Packing.of(LENGTHS, 4)
     heard: list[Tensor] = []
-    with made.heard_by(lambda typed, shares, packing: heard.extend([typed.flatten(-2), shares])):
+    with made.observe_cells(
+        lambda typed, shares, packing: heard.extend([typed.flatten(-2), shares])
+    ):
         states = made(symbols, index, packing)
     every = packing.unpack(torch.cat([states, *heard], -1)).unflatten(-1, (2, -1))
     for b, length in enumerate(LENGTHS[0].tolist()):
@@ -88,7 +90,7 @@ def test_nobody_listens_for_longer_than_asked():
     made, (symbols, index) = layer(), words()
     packing = Packing.of(LENGTHS, 4)
     heard: list[Tensor] = []
-    with pytest.raises(RuntimeError), made.heard_by(lambda *said: heard.append(said[0])):
+    with pytest.raises(RuntimeError), made.observe_cells(lambda *said: heard.append(said[0])):
         raise RuntimeError
     made(symbols, index, packing)
     assert not heard

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from adaptner.adaptation.loop import restrict_vocabulary, run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.methods.pdaln import PDALN
-from adaptner.methods.pdaln import algorithm as module
-from adaptner.methods.pdaln.algorithm import PDALNTraining, adapt_pdaln
-from adaptner.methods.pdaln.config import PDALNTuneConfig, stages
+from adaptner.methods.pdaln.algorithm import PDALNObjective, StepSentences
+from adaptner.methods.pdaln.config import PDALNTuneConfig, split_budget
 from adaptner.methods.pdaln.distillation import FixedTeacher, MeanTeacher
 from adaptner.methods.pdaln.text_perturbation import perturb
 from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
@@ -41,27 +43,37 @@ def base() -> Base:
     return PDALN(encoder=TINY, k=3, tasks=2).fit([domain], Budget(3))
 
 
-def scene(base: Base, **changes: Any) -> PDALNTraining:
-    config = PDALNTuneConfig(batch=4, **changes)
-    sentences = [] if config.zero_shot else ANNOTATED
-    return PDALNTraining(base, sentences, {"Gene": SOURCE}, config, None, TEXT, 1)
+def make_objective(base: Base, **settings: Any) -> PDALNObjective:
+    config = PDALNTuneConfig(batch=4, **settings)
+    support = [] if config.zero_shot else ANNOTATED
+    request = AdaptRequest(support, unlabelled=TEXT, seed=1)
+    objective = PDALNObjective(base, request, config, {"Gene": SOURCE})
+    restrict_vocabulary(objective)
+    return objective
+
+
+def adapt(base: Base, support: Sequence[Sentence] = ANNOTATED, **options: Any) -> Tagger:
+    settings = options.pop("settings", {})
+    request = AdaptRequest(support, **options)
+    config = PDALNTuneConfig(batch=4, **settings)
+    return run(PDALNObjective(base, request, config, {"Gene": SOURCE}))
 
 
 class Naive:
-    """The terms of eqs 5 to 7, each sentence read by itself."""
+    """The terms of eqs 2 and 5 to 7, with each sentence encoded by itself."""
 
-    def __init__(self, made: PDALNTraining) -> None:
-        self.made = made
+    def __init__(self, objective: PDALNObjective) -> None:
+        self.objective = objective
 
     def states(self, sentence: Sentence) -> Tensor:
-        batch = self.made.table.batcher([[sentence]])
-        return self.made.model.encoder(batch)[0, 0]
+        batch = self.objective.batcher([[sentence]])
+        return self.objective.encoder(batch)[0, 0]
 
     def pooled(self, sentences: Sequence[Sentence]) -> list[Tensor]:
         return [self.states(s).mean(0) for s in sentences]
 
     def crf(self, sentences: Sequence[Sentence]) -> Tensor:
-        decoder = self.made.decoder
+        decoder = self.objective.decoder
         total = torch.zeros(())
         for s in sentences:
             tags = torch.tensor([[decoder.labels.tag_ids(s)]])
@@ -69,33 +81,32 @@ class Naive:
             total = total + decoder(self.states(s)[None, None], tags, mask).sum()
         return total / len(sentences)
 
-    def discrepancy(self, ours: Sequence[Tensor], theirs: Sequence[Tensor]) -> Tensor:
-        every = torch.stack([*ours, *theirs])
-        square = (every[:, None] - every).square().sum(-1)
-        middle = float(square.sum()) / (len(every) * (len(every) - 1))
+    def discrepancy(self, first: Sequence[Tensor], second: Sequence[Tensor]) -> Tensor:
+        points = torch.stack([*first, *second])
+        square = (points[:, None] - points).square().sum(-1)
+        middle = float(square.sum()) / (len(points) * (len(points) - 1))
         kernel = torch.stack([(-square / (middle * 2.0**u)).exp() for u in range(-2, 3)]).mean(0)
-        n = len(ours)
+        n = len(first)
         return kernel[:n, :n].mean() + kernel[n:, n:].mean() - 2 * kernel[:n, n:].mean()
 
-    def by_tag(self, ours: Sequence[Sentence], theirs: Sequence[Sentence]) -> Tensor:
+    def discrepancy_by_tag(self, first: Sequence[Sentence], second: Sequence[Sentence]) -> Tensor:
         sides = []
-        for sentences in (ours, theirs):
-            found: dict[str, list[Tensor]] = {}
+        for sentences in (first, second):
+            states: dict[str, list[Tensor]] = {}
             for s in sentences:
                 for tag, state in zip(s.tags, self.states(s), strict=True):
-                    found.setdefault(tag, []).append(state)
-            sides.append(found)
-        both = [y for y in sides[0] if y in sides[1]]
+                    states.setdefault(tag, []).append(state)
+            sides.append(states)
         total = torch.zeros(())
-        for y in both:
-            total = total + 0.25 * self.discrepancy(sides[0][y], sides[1][y])
+        for tag in sides[0].keys() & sides[1].keys():
+            total = total + 0.25 * self.discrepancy(sides[0][tag], sides[1][tag])
         return total
 
-    def contrast(self, plain: Sequence[Sentence], changed: Sequence[Sentence]) -> Tensor:
-        weight = self.made.contrast.weight.detach()
+    def contrast(self, plain: Sequence[Sentence], distorted: Sequence[Sentence]) -> Tensor:
+        weight = self.objective.projection.weight.detach()
         z, bar = (
             [v / v.norm() for v in (weight.T @ h for h in self.pooled(side))]
-            for side in (plain, changed)
+            for side in (plain, distorted)
         )
         total = torch.zeros(())
         for i in range(len(z)):
@@ -104,149 +115,157 @@ class Naive:
             total = total - ((z[i] @ bar[i] / 0.05).exp() / below).log()
         return total / len(z)
 
+    def marginals(self, encoder: nn.Module, decoder: nn.Module, sentence: Sentence) -> Tensor:
+        batch = self.objective.batcher([[sentence]])
+        return decoder.marginals(encoder(batch), batch.mask)[0, 0].detach()
 
-def drawn(zero_shot: bool = False) -> module.StepSentences:
-    return list(SOURCE[:3]), [] if zero_shot else list(ANNOTATED[:2]), TEXT[:4]
+
+def step_sentences(zero_shot: bool = False) -> StepSentences:
+    return StepSentences(list(SOURCE[:3]), [] if zero_shot else list(ANNOTATED[:2]), TEXT[:4])
 
 
-def copies(made: PDALNTraining, lists: module.StepSentences, state: Any) -> list[Sentence]:
-    """The distorted sentences that the step will draw from the generator in ``state``."""
+def distorted_copies(objective: PDALNObjective, sentences: StepSentences) -> list[Sentence]:
+    """The copies that the next step will draw."""
     rng = random.Random()
-    rng.setstate(state)
-    return [perturb(s, made.synonyms, rng) for own in lists for s in own]
+    rng.setstate(objective.rng.getstate())
+    return [perturb(s, objective.synonyms, rng) for own in sentences for s in own]
 
 
 @torch.no_grad()
 def test_equation_8(base):
-    made = scene(base, zero_shot=True, text_weight=0.7)
-    naive, lists = Naive(made), drawn(zero_shot=True)
-    changed = copies(made, lists, made.rng.getstate())
-    source, _, text = lists
-    want = naive.crf(source) + naive.contrast([*source, *text], changed)
-    want += 0.7 * naive.discrepancy(naive.pooled(source), naive.pooled(text))
-    torch.testing.assert_close(made.domain_loss(lists)[0], want)
+    objective = make_objective(base, zero_shot=True, text_weight=0.7)
+    naive, sentences = Naive(objective), step_sentences(zero_shot=True)
+    distorted = distorted_copies(objective, sentences)
+    source, _, text = sentences
+    expected = naive.crf(source) + naive.contrast([*source, *text], distorted)
+    expected += 0.7 * naive.discrepancy(naive.pooled(source), naive.pooled(text))
+    torch.testing.assert_close(objective.alignment_loss(sentences)[0], expected)
 
 
 @torch.no_grad()
 def test_equations_9_and_10(base):
-    """They differ in what is drawn first, D_s or D_aug."""
-    made = scene(base, sentence_weight=0.7, word_weight=3.0)
-    naive, lists = Naive(made), drawn()
-    changed = copies(made, lists, made.rng.getstate())
-    source, annotated, text = lists
-    want = naive.crf(source) + naive.crf(annotated)
-    want += naive.contrast([*source, *annotated, *text], changed)
-    want += 0.7 * naive.discrepancy(naive.pooled(source), naive.pooled([*annotated, *text]))
-    want += 3.0 * naive.by_tag(source, annotated)
-    torch.testing.assert_close(made.domain_loss(lists)[0], want)
-
-
-def marginals(made: PDALNTraining, encoder: Any, decoder: Any, s: Sentence) -> Tensor:
-    batch = made.table.batcher([[s]])
-    return decoder.marginals(encoder(batch), batch.mask)[0, 0].detach()
+    """They differ only in the source of the first sentences, D_s or D_aug."""
+    objective = make_objective(base, sentence_weight=0.7, word_weight=3.0)
+    naive, sentences = Naive(objective), step_sentences()
+    distorted = distorted_copies(objective, sentences)
+    source, annotated, text = sentences
+    expected = naive.crf(source) + naive.crf(annotated)
+    expected += naive.contrast([*source, *annotated, *text], distorted)
+    target = naive.pooled([*annotated, *text])
+    expected += 0.7 * naive.discrepancy(naive.pooled(source), target)
+    expected += 3.0 * naive.discrepancy_by_tag(source, annotated)
+    torch.testing.assert_close(objective.alignment_loss(sentences)[0], expected)
 
 
 @torch.no_grad()
 def test_equation_11(base, monkeypatch):
-    made = scene(base, distil_weight=0.3)
-    loss = made.round()
-    before = made.model.encoder, made.decoder
-    teacher = [[p.clone() for p in m.parameters()] for m in before]
-    for p in (*made.model.encoder.parameters(), *made.decoder.parameters()):
+    objective = make_objective(base, distil_weight=0.3)
+    naive, sentences = Naive(objective), step_sentences()
+    student = objective.encoder, objective.decoder
+    teachers = [naive.marginals(*student, s) for s in sentences.source]
+    objective.teacher = objective.new_teacher()
+    for p in (*student[0].parameters(), *student[1].parameters()):
         p.add_(0.1 * torch.randn(p.shape, generator=torch.Generator().manual_seed(2)))
-    lists = drawn()
-    monkeypatch.setattr(made, "_drawn", lambda _: lists)
-    state = made.rng.getstate()
-    want = 0.7 * made.domain_loss(lists)[0]
-    students = [marginals(made, *before, s) for s in lists[0]]
-    for part, values in zip(before, teacher, strict=True):
-        for p, value in zip(part.parameters(), values, strict=True):
-            p.data, value.data = value.data.clone(), p.data.clone()
-    teachers = [marginals(made, *before, s) for s in lists[0]]
-    for part, values in zip(before, teacher, strict=True):  # the student again
-        for p, value in zip(part.parameters(), values, strict=True):
-            p.data = value.data
+    monkeypatch.setattr(objective, "draw", lambda: sentences)
+    state = objective.rng.getstate()
+    expected = 0.7 * objective.alignment_loss(sentences)[0]
+    students = [naive.marginals(*student, s) for s in sentences.source]
     costs = [
-        -float((says * thinks.log().clamp(min=-1e9)).nansum(-1)[n])
-        for says, thinks in zip(teachers, students, strict=True)
-        for n in range(len(says))
+        -float((p * q.log().clamp(min=-1e9)).nansum(-1)[n])
+        for p, q in zip(teachers, students, strict=True)
+        for n in range(len(p))
     ]
-    want = want + 0.3 * sum(costs) / len(costs)
-    made.rng.setstate(state)
-    torch.testing.assert_close(loss(), want, rtol=1e-4, atol=1e-4)
+    expected = expected + 0.3 * sum(costs) / len(costs)
+    objective.rng.setstate(state)
+    torch.testing.assert_close(objective.loss(), expected, rtol=1e-4, atol=1e-4)
 
 
-def moved(base: Base, monkeypatch: pytest.MonkeyPatch, kind: type[FixedTeacher], **changes: Any):
-    """Whether the teacher at the end of each step of two rounds is as it was at the round's start, and
-    whether each was at its start the student."""
-    found: list[list[bool]] = []
-    began: list[bool] = []
-    plain = kind.term
-    starts: dict[int, list[Tensor]] = {}
-    kept: list[FixedTeacher] = []  # so that no two have one id
+def parameters_of(*modules: nn.Module) -> list[Tensor]:
+    return [p.detach().clone() for module in modules for p in module.parameters()]
 
-    def values(*parts: torch.nn.Module) -> list[Tensor]:
-        return [p.detach().clone() for part in parts for p in part.parameters()]
 
-    def term(self: FixedTeacher, sentences: Any, student: Any) -> Tensor:
-        first = id(self) not in starts
-        if first:
-            kept.append(self)
-            starts[id(self)] = values(self.encoder, self.decoder)
-            began.append(_equal(values(*self._student), starts[id(self)]))
-            found.append([])
-        result = plain(self, sentences, student)
-        found[-1].append(_equal(values(self.encoder, self.decoder), starts[id(self)]))
+def all_equal(first: list[Tensor], second: list[Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def watch_teachers(
+    base: Base, monkeypatch: pytest.MonkeyPatch, kind: type[FixedTeacher], **settings: Any
+) -> tuple[list[list[bool]], list[bool], Tagger]:
+    """For each round, whether the teacher is unchanged after each step, and whether it equalled the
+    student at the start."""
+    unchanged: list[list[bool]] = []
+    equals_student: list[bool] = []
+    starts: dict[FixedTeacher, list[Tensor]] = {}
+    loss = kind.loss
+
+    def watched(self: FixedTeacher, sentences: Any, student: Any) -> Tensor:
+        if self not in starts:
+            starts[self] = parameters_of(self.encoder, self.decoder)
+            current = parameters_of(self.student_encoder, self.student_decoder)
+            equals_student.append(all_equal(current, starts[self]))
+            unchanged.append([])
+        result = loss(self, sentences, student)
+        unchanged[-1].append(all_equal(parameters_of(self.encoder, self.decoder), starts[self]))
         return result
 
-    monkeypatch.setattr(kind, "term", term)
-    config = PDALNTuneConfig(batch=4, rounds=2, first_share=0.25, **changes)
-    tagger = adapt_pdaln(base, ANNOTATED, {"Gene": SOURCE}, config, budget=Budget(8))
-    return found, began, tagger
+    monkeypatch.setattr(kind, "loss", watched)
+    settings = {"rounds": 2, "first_share": 0.25, **settings}
+    return unchanged, equals_student, adapt(base, budget=Budget(8), settings=settings)
 
 
-def _equal(one: list[Tensor], other: list[Tensor]) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
-
-
-def test_the_teacher_does_not_move_within_a_round(base, monkeypatch):
-    found, began, tagger = moved(base, monkeypatch, FixedTeacher)
-    assert found == [[True] * 3, [True] * 3]
-    assert began == [True, True]
+def test_fixed_teacher_does_not_change_within_a_round(base, monkeypatch):
+    unchanged, equals_student, tagger = watch_teachers(base, monkeypatch, FixedTeacher)
+    assert unchanged == [[True] * 3, [True] * 3]
+    assert equals_student == [True, True]
     assert tagger.facts["steps"] == 8
 
 
-def test_a_mean_teacher_does(base, monkeypatch):
-    found, began, _ = moved(base, monkeypatch, MeanTeacher, self_training="mean-teacher")
-    assert found == [[True, False, False]] * 2  # at first it is the student
-    assert began == [True, True]
+def test_mean_teacher_changes_within_a_round(base, monkeypatch):
+    unchanged, equals_student, _ = watch_teachers(
+        base, monkeypatch, MeanTeacher, self_training="mean-teacher"
+    )
+    assert unchanged == [[True, False, False]] * 2  # in the first step it equals the student
+    assert equals_student == [True, True]
 
 
-def test_a_mean_teacher_is_a_running_mean(base):
-    made = scene(base, self_training="mean-teacher", teacher_decay=0.75)
-    teacher = made._opinion()
+def test_mean_teacher_is_a_running_mean(base):
+    objective = make_objective(base, self_training="mean-teacher", teacher_decay=0.75)
+    teacher = objective.new_teacher()
     assert isinstance(teacher, MeanTeacher)
-    weight = made.decoder.weight.detach().clone()
+    weight = objective.decoder.weight.detach().clone()
     with torch.no_grad():
-        made.decoder.weight.add_(1.0)
+        objective.decoder.weight.add_(1.0)
     for share in (0.25, 1 - 0.75**2):
-        teacher.term(list(SOURCE[:3]), made.domain_loss(drawn())[1])
+        teacher.loss(list(SOURCE[:3]), objective.alignment_loss(step_sentences())[1])
         torch.testing.assert_close(teacher.decoder.weight.detach(), weight + share)
 
 
-def test_stages_share_the_steps():
-    config = PDALNTuneConfig()
-    assert list(stages(100, config)) == [50, 25, 25]
-    assert list(stages(3, config)) == [2, 1]
-    assert list(stages(1, config)) == [1]
-    assert list(stages(10, config.model_copy(update={"rounds": 0}))) == [10]
-    assert list(stages(10, config.model_copy(update={"zero_shot": True}))) == [10]
+@pytest.mark.parametrize(
+    ("steps", "settings", "expected"),
+    [
+        (100, {}, [50, 25, 25]),
+        (3, {}, [2, 1]),
+        (1, {}, [1]),
+        (0, {}, []),
+        (10, {"rounds": 0}, [10]),
+        (10, {"zero_shot": True}, [10]),
+    ],
+)
+def test_first_stage_and_rounds_share_the_steps(steps, settings, expected):
+    parts = split_budget(Budget(steps), PDALNTuneConfig(**settings))
+    assert [part.steps for part in parts] == expected
+
+
+def test_stages_spend_the_whole_budget():
     for steps in range(1, 30):
         for rounds in range(5):
-            assert sum(stages(steps, config.model_copy(update={"rounds": rounds}))) == steps
+            parts = list(split_budget(Budget(steps, 6.0), PDALNTuneConfig(rounds=rounds)))
+            assert sum(part.steps for part in parts) == steps
+            assert sum(part.seconds or 0 for part in parts) == pytest.approx(6.0)
 
 
-ABLATIONS = {
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "all of PDALN": {},
     "w/o L_c": {"contrast_weight": 0.0},
     "w/o L_MMD^d": {"sentence_weight": 0.0},
     "w/o L_MMD^w": {"word_weight": 0.0},
@@ -255,61 +274,45 @@ ABLATIONS = {
     "w/ MT": {"self_training": "mean-teacher"},
     "w/ VAT": {"self_training": "vat"},
     "1:1": {"source_ratio": 1},
-    "sure": {"confidence": 0.999},
+    "confident teacher": {"confidence": 0.999},
     "eq. 9 alone": {"rounds": 0},
 }
 
 
-def test_every_part_can_be_left_out_and_counts(base):
-    """Each setting learns, and none learns the same as another."""
-
-    def learnt(**changes: Any) -> float:
-        config = PDALNTuneConfig(batch=4, **changes)
-        tagger = adapt_pdaln(
-            base, ANNOTATED, {"Gene": SOURCE}, config, unlabelled=TEXT, budget=Budget(6)
-        )
-        total = sum(float(p.detach().double().abs().sum()) for p in tagger.parameters())
-        assert math.isfinite(total)
-        return total
-
-    found = [learnt()] + [learnt(**changes) for changes in ABLATIONS.values()]
-    assert len(set(found)) == len(found)
+def test_every_ablation_learns_something_else(base):
+    found = []
+    for settings in ABLATIONS.values():
+        tagger = adapt(base, unlabelled=TEXT, budget=Budget(6), settings=settings)
+        found.append(sum(float(p.detach().double().abs().sum()) for p in tagger.parameters()))
+    assert all(map(math.isfinite, found))
+    assert len(set(found)) == len(ABLATIONS)
 
 
-def test_what_is_said_of_a_run(base):
-    config = PDALNTuneConfig(batch=4)
-    watched: list[tuple[int, int]] = []
-    tagger = adapt_pdaln(
+def test_facts_and_progress_cover_all_stages(base):
+    seen: list[tuple[int, int]] = []
+    tagger = adapt(
         base,
-        ANNOTATED,
-        {"Gene": SOURCE},
-        config,
         unlabelled=[*TEXT, Sentence("", ())],
         budget=Budget(5),
-        progress=lambda done, total, remark="": watched.append((done, total)),
+        progress=lambda done, total, remark="": seen.append((done, total)),
     )
     facts = tagger.facts
     assert (facts["steps"], facts["sentences"]) == (5, 8)
     assert (facts["source_sentences"], facts["unlabelled"]) == (20, 10)
-    # fewer source sentences with a mention than 5 · 8: all of them
-    able = sum(bool(s.entities) for s in SOURCE)
-    assert facts["augmented"] == 4 * 8 + 2 * able
+    # There are fewer than 5 · 8 source sentences with a mention, so all of them are used.
+    with_mention = sum(bool(s.entities) for s in SOURCE)
+    assert facts["augmented"] == 4 * 8 + 2 * with_mention
     assert "built-in" in facts["synonyms"]
-    assert watched == [(n, 5) for n in range(1, 6)]
+    assert seen == [(n, 5) for n in range(1, 6)]
 
 
-def test_seconds_end_it(base):
-    config = PDALNTuneConfig(batch=4)
-    tagger = adapt_pdaln(
-        base, ANNOTATED, {"Gene": SOURCE}, config, budget=Budget(100_000, seconds=0.2)
-    )
+def test_budget_in_seconds_ends_the_run(base):
+    tagger = adapt(base, budget=Budget(100_000, seconds=0.2))
     assert 0 < tagger.facts["steps"] < 1000
 
 
-def test_a_target_with_labels_of_its_own(base):
-    """No anchors: the rounds learn from the source's sentences as they are."""
-    lines = bundled_corpus("cellline").split("train")[:5]
-    config = PDALNTuneConfig(batch=4)
-    tagger = adapt_pdaln(base, lines, {"Gene": SOURCE}, config, budget=Budget(4))
+def test_target_with_new_labels_has_no_augmented_data(base):
+    support = bundled_corpus("cellline").split("train")[:5]
+    tagger = adapt(base, support, budget=Budget(4))
     assert tagger.facts["augmented"] == 0
     assert tagger.labels.labels == ("CellLine", "Gene")

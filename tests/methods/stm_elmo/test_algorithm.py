@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from adaptner.adaptation.loop import run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
@@ -21,7 +23,7 @@ from adaptner.errors import (
     UnknownLabels,
 )
 from adaptner.methods import method
-from adaptner.methods.stm_elmo.algorithm import ContextualConfig, adapt_stm_elmo
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig, STMElmoObjective
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.training.budget import Budget
@@ -56,7 +58,7 @@ def tuned(
 ) -> Tagger:
     support = given.pop("support", target())
     known = {d.name: d.sentences for d in sources}
-    return adapt_stm_elmo(base, support, known, config, **given)
+    return run(STMElmoObjective(base, AdaptRequest(support, **given), config, known))
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:

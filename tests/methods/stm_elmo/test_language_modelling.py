@@ -11,6 +11,7 @@ import torch
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sentence_stream import SentenceStream
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig
 from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM
 from adaptner.methods.stm_elmo.language_modelling import learn_language_model
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
@@ -36,8 +37,8 @@ def learn(
 ) -> BidirectionalLM:
     model, batcher, text = start
     mine = copy.deepcopy(model)
-    settings = {"optimiser": RATE, "batch": 12, "negatives": 50, "vocabulary": 500, "seed": 2}
-    learn_language_model(mine, batcher, text, Budget(steps), run=run, **settings)
+    config = ContextualConfig(lm_optimiser=RATE, lm_batch=12, negatives=50, vocabulary=500)
+    learn_language_model(mine, batcher, text, Budget(steps), config, seed=2, run=run)
     return mine
 
 
@@ -49,21 +50,3 @@ def test_perplexity_falls(start, tmp_path: Path) -> None:
     assert sum(found[-5:]) < 0.7 * sum(found[:5])
     for (name, p), before in zip(learnt.named_parameters(), start[0].parameters(), strict=True):
         assert not torch.equal(p, before), name
-
-
-class _Interrupted(Exception):
-    pass
-
-
-def test_resuming_is_bit_equal(start, tmp_path: Path) -> None:
-    whole = learn(start, TrainingRun(), 6)
-
-    def stop(done: int, total: int, remark: str = "") -> None:
-        if done == 3:
-            raise _Interrupted
-
-    with pytest.raises(_Interrupted):
-        learn(start, TrainingRun(tmp_path, "it", {}, False, 0.0, stop), 6)
-    again = learn(start, TrainingRun(tmp_path, "it", {}, True, 0.0), 6)
-    for (name, mine), other in zip(again.named_parameters(), whole.parameters(), strict=True):
-        assert torch.equal(mine, other), name

@@ -12,14 +12,15 @@ from naive_tagger import Lexicon, Values, gold_tags, gradient, leaves, states_of
 from torch import Tensor
 
 import adaptner.methods.wpz.adaptation as prototype_tune
-from adaptner.adaptation.descent import SentenceBatches
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.adaptation.target import TargetData
+from adaptner.adaptation.loop import restrict_vocabulary, run
+from adaptner.adaptation.request import AdaptRequest
+from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
 from adaptner.methods.families.source_pretrained import FitContext, build_model
 from adaptner.methods.wpz import WPZ
-from adaptner.methods.wpz.adaptation import episode_loss, target_means
+from adaptner.methods.wpz.adaptation import PrototypeEpisodes, episode_loss
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.prototypes import (
@@ -392,8 +393,11 @@ def test_means_in_parts_equal_those_of_one_pass(
     model, batcher = made()
     sentences = [*corpus("X", 5), *corpus("Y", 6), *(s for half in EPISODES[0] for s in half)]
     labels = LabelSet(("X", "Y", "Z"))
-    monkeypatch.setattr(prototype_tune, "ENCODED_AT_ONCE", at_once)
-    means, seen = target_means(model.encoder, batcher, TargetData(sentences, labels))
+    monkeypatch.setattr(prototype_tune, "ENCODING_BATCH", at_once)
+    request = AdaptRequest(sentences, labels)
+    objective = PrototypeEpisodes(base_of(model, batcher), request, TUNE)
+    restrict_vocabulary(objective)
+    means, seen = objective.target_means()
     expected = naive_means(
         values_of(model), Lexicon(WORDS, VECTORS.table, batcher.alphabet), sentences, labels
     )
@@ -420,9 +424,8 @@ def base_of(model: TaggingModel, batcher: WordBatcher) -> Base:
 def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
     model, batcher = made()
     sentences = [*corpus("X", 5), *corpus("Y", 6)]
-    tagger = prototype_tune.adapt_prototypes(
-        base_of(model, batcher), sentences, TUNE, budget=Budget(2), seed=4
-    )
+    request = AdaptRequest(sentences, budget=Budget(2), seed=4)
+    tagger = run(PrototypeEpisodes(base_of(model, batcher), request, TUNE))
     lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
     batches = SentenceBatches(sentences, 5, random.Random(4))
     theta = {n: v for n, v in values_of(model).items() if n.startswith("encoder.")}
@@ -451,7 +454,7 @@ def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
 def test_one_sentence_gives_means_and_no_step() -> None:
     model, batcher = made()
     sentence = EPISODES[0][0][0]
-    tagger = prototype_tune.adapt_prototypes(base_of(model, batcher), [sentence], TUNE)
+    tagger = run(PrototypeEpisodes(base_of(model, batcher), AdaptRequest([sentence]), TUNE))
     assert tagger.facts["steps"] == 0
     assert tagger.decoder.outside.item() == model.decoder_of(0).outside.item()
     lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import adaptner.adaptation.fine_tune as fine_tuning
+import adaptner.adaptation.loop as adaptation_loop
 import adaptner.methods.families.source_pretrained as source_learner
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.bilevel import FirstOrder, InnerLoop, group_gradients
@@ -168,7 +168,7 @@ def _double() -> Iterator[None]:
 class FullTable:
     """Stands in for ``ActiveVocabulary`` and leaves everything as it is."""
 
-    def __init__(self, encoder, batcher, sentences) -> None:
+    def __init__(self, encoder, batcher, sentences, words=()) -> None:
         self.batcher = batcher
 
     def restore(self) -> None:
@@ -197,7 +197,7 @@ def test_fine_tuning_under_a_narrow_table(monkeypatch: pytest.MonkeyPatch) -> No
             widths.append(encoder.words.table.shape[1])
 
     for table in (Watched, FullTable):
-        monkeypatch.setattr(fine_tuning, "ActiveVocabulary", table)
+        monkeypatch.setattr(adaptation_loop, "ActiveVocabulary", table)
         taggers.append(fine_tune(own_base(), CORPUS, config, budget=Budget(4), seed=1))
     assert widths == [len(READ | {UNKNOWN})]  # it was narrow
     (less, full), start = taggers, own_base().model.encoder.words.table[0]

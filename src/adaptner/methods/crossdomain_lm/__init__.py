@@ -1,26 +1,28 @@
 """The parameter generation network of Jia2019 (FINAL): NER and language modelling on source and
-target at once, each with a BiLSTM generated from what they share (paper 004, Algorithm 1).
+target at once, each with a BiLSTM generated from shared parameters (Algorithm 1).
 
-Its ablations are settings: CO-LM, CO-NER, MIX-DATA and MULTITASK(NER+LM) (docs/methods). With
-``adaptation.zero_shot`` no labelled sentence of the target is used. The base is an encoder as it was
-made: all learning is joint, and so takes place in ``adapt``. Hence any sources will do for a base that
-has learnt from raw text alone; where there are none, NER and language modelling of the target are all
-there is to learn, which is CO-LM.
+The ablations CO-LM, CO-NER, MIX-DATA and MULTITASK(NER+LM) are settings (docs/methods). With
+``adaptation.zero_shot`` no labelled sentence of the target is used. All learning is joint and takes
+place in ``adapt``, so ``fit`` leaves the base's encoder untrained, and a base trained on raw text
+alone can be adapted with any sources. Without sources, NER and language modelling of the target
+remain, which is CO-LM.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
-from adaptner.methods.crossdomain_lm.algorithm import CrossDomainConfig, adapt_crossdomain_lm
-from adaptner.methods.families.joint import SourceAndTargetMethod
+from adaptner.adaptation.loop import run
+from adaptner.adaptation.request import AdaptRequest
+from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.crossdomain_lm.algorithm import CrossDomainObjective
+from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.training.budget import Budget
-from adaptner.training.loop import TrainingRun
 
 # NCRF++'s public defaults, which the authors' published settings repeat.
 ENCODER = EncoderConfig(
@@ -33,7 +35,6 @@ ENCODER = EncoderConfig(
     hidden=100,
     dropout=0.5,
 )
-
 CO_LM = {"data": "target", "domain_size": 0}
 
 
@@ -59,23 +60,20 @@ class CrossDomainLM(SourceAndTargetMethod):
     config: CrossDomainMethodConfig
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        config = self.config.adaptation
-        if base.provenance.encoder_from == "raw text":  # source decoders are of no use here
+        if (
+            base.provenance.encoder_from == "raw text"
+        ):  # its encoder is used, but not the decoders of its sources
             base = base.of_domains(())
         if not base.model.domains and given.sources:
             base = self.fit(given.sources, Budget(0), start=base, seed=given.seed)
-        if base.model.domains or config.zero_shot:
-            known = self.labelled(base, given.sources)
-        else:
-            known, config = {}, config.model_copy(update=CO_LM)
-        return adapt_crossdomain_lm(
-            base,
-            given.support,
-            known,
-            config,
-            labels=given.labels,
-            unlabelled=given.unlabelled,
-            budget=given.budget,
-            seed=given.seed,
-            run=TrainingRun(progress=given.progress),
-        )
+        if base.model.domains or self.config.adaptation.zero_shot:
+            return run(self.objective(base, given, self.labelled(base, given.sources)))
+        return run(self.objective(base, given, {}))
+
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> CrossDomainObjective:
+        config = self.config.adaptation
+        if not sources:
+            config = config.model_copy(update=CO_LM)
+        return CrossDomainObjective(base, request, config, sources)

@@ -1,5 +1,5 @@
-"""Jia2019's network: one input layer, a generated recurrent layer for every domain and task, and the
-output layers of two tasks, NER and language modelling (Figure 2)."""
+"""Jia2019's network (Figure 2): one input layer, a generated recurrent layer for every domain and task,
+and the output layers of two tasks, NER and language modelling."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ NER, LM = 0, 1  # the tasks, as the generator numbers them
 
 @dataclass(frozen=True)
 class DomainTaskStep:
-    """One of the tasks of a step. ``domain`` numbers the embedding I_domain; ``decoder`` is the domain
-    of the model whose CRF is used."""
+    """One of the tasks of a step.
+
+    ``domain`` is the row of the domain embedding I_domain, ``decoder`` the domain of the model whose
+    CRF is used."""
 
     domain: int
     task: int
@@ -40,8 +42,8 @@ class DomainTaskStep:
 
 
 class CrossDomainNetwork(nn.Module):
-    """The recurrent layer of ``model`` is not used in learning: it is where a generated one is put at
-    the end (``settle``)."""
+    """The recurrent layer of ``model`` takes no part in training; ``install_generated`` puts a generated
+    one in its place in the end."""
 
     def __init__(
         self, model: TaggingModel, recurrent: ParameterGenerator, words: OutputWordTable | None
@@ -58,53 +60,58 @@ class CrossDomainNetwork(nn.Module):
 
     def losses(
         self,
-        turns: Sequence[DomainTaskStep],
+        tasks: Sequence[DomainTaskStep],
         batch: Batch,
-        readings: Sequence[LanguageModelInput | None],
+        inputs: Sequence[LanguageModelInput | None],
         noise: Generator | None = None,
     ) -> tuple[list[Tensor], list[EmbeddingRows]]:
-        """The unweighted loss of every turn, all at the parameters as they are (Algorithm 1, lines 3
-        to 16): tasks run side by side, which is what taking turns before one update comes to."""
-        leaves: list[EmbeddingRows] = []
-        states = self._states(turns, batch, leaves, noise)
-        # A wide φ reads the words beside as well: those are what a language model is to guess.
-        guessing = states[..., : self.encoder.recurrent.width]
-        known = table = None
-        if any(reading is not None for reading in readings):
+        """The unweighted loss of every task (Algorithm 1, lines 3 to 16), and the rows of the word
+        tables that they depend on.
+
+        The tasks run side by side, which is equivalent to one after the other before one update.
+        ``inputs`` is None for NER."""
+        tables: list[EmbeddingRows] = []
+        states = self._states(tasks, batch, tables, noise)
+        # Lexical features follow the recurrent states. They contain the neighbouring words, which the
+        # language models are to predict.
+        lm_states = states[..., : self.encoder.recurrent.width]
+        lm_words = output_table = None
+        if any(each is not None for each in inputs):
             assert self.words is not None
-            known = embedded_words(readings)
-            table = EmbeddingRows.of(self.words.table, known)
-            leaves.append(table)
-        found = []
-        for place, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
-            if reading is None:
-                found.append(self._label_loss(turn, states, batch, place))
-            else:
-                assert table is not None
-                assert known is not None
-                found.append(
-                    language_model_loss(
-                        guessing[place],
-                        reading.words,
-                        batch.mask[place],
-                        table.values,
-                        known,
-                        reading.negatives,
-                    )
+            lm_words = embedded_words(inputs)
+            output_table = EmbeddingRows.of(self.words.table, lm_words)
+            tables.append(output_table)
+        losses = []
+        for place, (task, lm_input) in enumerate(zip(tasks, inputs, strict=True)):
+            if lm_input is None:
+                losses.append(self._label_loss(task, states, batch, place))
+                continue
+            assert output_table is not None
+            assert lm_words is not None
+            losses.append(
+                language_model_loss(
+                    lm_states[place],
+                    lm_input.words,
+                    batch.mask[place],
+                    output_table.values,
+                    lm_words,
+                    lm_input.negatives,
                 )
-        return found, leaves
+            )
+        return losses, tables
 
     def _states(
         self,
-        turns: Sequence[DomainTaskStep],
+        tasks: Sequence[DomainTaskStep],
         batch: Batch,
-        leaves: list[EmbeddingRows],
+        tables: list[EmbeddingRows],
         noise: Generator | None,
     ) -> Tensor:
-        encoder, count = self.encoder, len(turns)
+        """The encoder's states of each task; adds the rows in use of its word table to ``tables``."""
+        encoder, count = self.encoder, len(tasks)
         parameters = {
             f"recurrent.{name}": values
-            for name, values in self.recurrent([(t.domain, t.task) for t in turns]).items()
+            for name, values in self.recurrent([(t.domain, t.task) for t in tasks]).items()
         }
         rows = rows_in_use(encoder, [batch])
         for name, p in encoder.named_parameters():
@@ -113,24 +120,24 @@ class CrossDomainNetwork(nn.Module):
             values: Tensor = p
             if isinstance(encoder.words, TrainableEmbeddings) and p is encoder.words.table:
                 assert rows is not None
-                leaves.append(EmbeddingRows.of(p, rows))
-                values = leaves[-1].values[None]
+                tables.append(EmbeddingRows.of(p, rows))
+                values = tables[-1].values[None]
             parameters[name] = values.expand(count, *values.shape[1:])
         return functional_call(encoder, parameters, (restrict_batch(batch, rows), noise))
 
-    def _label_loss(self, turn: DomainTaskStep, states: Tensor, batch: Batch, place: int) -> Tensor:
-        """Eq. 7: averaged over sentences."""
+    def _label_loss(self, task: DomainTaskStep, states: Tensor, batch: Batch, place: int) -> Tensor:
+        """Eq. 7, averaged over sentences."""
         assert batch.tags is not None
-        decoder = self.model.decoder_of(turn.decoder)
+        decoder = self.model.decoder_of(task.decoder)
         assert isinstance(decoder, CRF)
-        here = slice(place, place + 1)
-        longest = int(batch.mask[place].sum(-1).max())  # of this turn: others may have longer ones
-        cut = (here, slice(None), slice(longest))
-        return decoder(states[cut], batch.tags[cut], batch.mask[cut]).mean()
+        # Other tasks may have longer sentences, to whose length this one's are padded.
+        longest = int(batch.mask[place].sum(-1).max())
+        part = (slice(place, place + 1), slice(None), slice(longest))
+        return decoder(states[part], batch.tags[part], batch.mask[part]).mean()
 
     @torch.no_grad()
-    def settle(self, domain: int, task: int = NER) -> None:
-        """The encoder's own recurrent layer becomes the one of a domain and task."""
+    def install_generated(self, domain: int, task: int = NER) -> None:
+        """Copy the generated parameters of a domain and task into the encoder's recurrent layer."""
         generated = self.recurrent([(domain, task)])
         for name, p in self.encoder.recurrent.named_parameters():
             p.copy_(generated[name])

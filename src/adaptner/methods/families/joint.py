@@ -1,19 +1,24 @@
-"""For methods that learn from target and sources together, inside ``adapt``: AGG, MultiTask, DANN."""
+"""Methods whose ``adapt`` learns from the target and from source corpora together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from adaptner.adaptation.joint_training import JointConfig, train_jointly
+from adaptner.adaptation.joint_training import JointConfig, JointTraining
+from adaptner.adaptation.loop import AdaptationObjective, run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import SourcesNeeded
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.types import LabelSet, Sentence
+
+SourceSentences = Mapping[str, Sequence[Sentence]]  # the sentences of each domain by its name
 
 
 class JointMethodConfig(SourceConfig):
@@ -21,13 +26,25 @@ class JointMethodConfig(SourceConfig):
 
 
 class SourceAndTargetMethod(SupervisedMethod):
-    """Whatever is done with them: the sources are given to ``adapt`` again."""
+    """A method whose ``adapt`` is given the source corpora again."""
 
     needs: ClassVar[str] = "source corpora, at adaptation too"
     capabilities = Capabilities(sources="required")
 
+    @abstractmethod
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> AdaptationObjective:
+        """What ``adapt`` minimises."""
+
+    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+        return run(self.objective(base, given, self.labelled(base, given.sources)))
+
     def labelled(self, base: Base, sources: Sequence[SourceDomain]) -> dict[str, list[Sentence]]:
-        """By domain; refused where they hold nothing, or what the base does not know."""
+        """The labelled sentences of ``sources`` by domain.
+
+        Raises SourcesNeeded if a domain has no sentence or is not one of the base's, or if it has
+        labels that the base does not know."""
         domains = base.model.domains
         known = {name: set(base.model.labels_of(n).labels) for n, name in enumerate(domains)}
         found = {d.name: [s for s in d.sentences if len(s)] for d in sources}
@@ -37,20 +54,19 @@ class SourceAndTargetMethod(SupervisedMethod):
             if name not in known or not sentences:
                 faults.append(name if sentences else f"{name}, with no train or dev sentence")
             elif labels - known[name]:
-                strange = ", ".join(sorted(labels - known[name]))
-                faults.append(f"{name}, with labels that the base does not know: {strange}")
+                unknown = ", ".join(sorted(labels - known[name]))
+                faults.append(f"{name}, with labels that the base does not know: {unknown}")
         if faults:
-            told = "; ".join(faults)
             raise SourcesNeeded(
                 method=self.name,
-                given=told,
+                given="; ".join(faults),
                 domains=domain_names(domains, self.capabilities.sources == "optional"),
             )
         return found
 
 
 def domain_names(domains: Sequence[str], any_will_do: bool = False) -> str:
-    """Those of a base, for its user."""
+    """The base's domains as an error message lists them."""
     few = "any: it has learnt from raw text" if any_will_do else "none: it has learnt from raw text"
     return ", ".join(domains) or few
 
@@ -58,16 +74,11 @@ def domain_names(domains: Sequence[str], any_will_do: bool = False) -> str:
 class JointMethod(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = JointMethodConfig
     config: JointMethodConfig
-    one_decoder: ClassVar[bool] = False  # True: over the labels of all domains
+    one_decoder: ClassVar[bool] = False  # over the labels of all domains, instead of one for each
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        known = self.labelled(base, given.sources)
-        return train_jointly(
-            base,
-            given.support,
-            known,
-            self.config.adaptation,
-            shared=self.one_decoder,
-            unlabelled=given.unlabelled,
-            **given.options(),
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> AdaptationObjective:
+        return JointTraining(
+            base, request, self.config.adaptation, sources, shared=self.one_decoder
         )

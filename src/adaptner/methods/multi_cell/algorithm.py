@@ -1,144 +1,176 @@
-"""Steps without a label of the target: one batch of a source with its labels, one of the target's text,
-and language models that read both (Jia and Zhang 2020, unsupervised)."""
+"""Multi-Cell's losses and its two objectives: with and without target labels (Jia and Zhang 2020)."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
+from torch.nn import functional as F
 
-from adaptner.adaptation.batch_encoding import EncodedBatch, EncodeFunction, encode_lists
-from adaptner.adaptation.descent import SentenceBatches, take_steps
-from adaptner.adaptation.fine_tune import adaptation_facts, compute_gradients
+from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
 from adaptner.adaptation.joint_training import add_target_domain
+from adaptner.adaptation.loop import AdaptationObjective
+from adaptner.adaptation.request import AdaptRequest
+from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.adaptation.source_target_steps import (
+    EncodeBothSides,
     EncodedSide,
-    ObjectiveFactory,
-    SourceTargetConfig,
+    SourceTargetObjective,
 )
-from adaptner.adaptation.target import TargetData
-from adaptner.errors import TooFewSentences
+from adaptner.methods.families.joint import SourceSentences
+from adaptner.methods.multi_cell.compositional_lstm import CompositionalLSTM
+from adaptner.methods.multi_cell.config import MultiCellTuneConfig
+from adaptner.methods.multi_cell.language_models import LanguageModels
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
+from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary
-from adaptner.nn.losses.sampled_softmax import (
-    UNKNOWN,
-    LanguageModelInput,
-    NegativeSampler,
-    OutputWordTable,
-    embedded_words,
-    language_model_loss,
-)
-from adaptner.progress import ProgressCallback, no_progress
-from adaptner.training.budget import Budget
-from adaptner.training.vocabulary import Vocabulary
+from adaptner.nn.encoders.base import Encoder
+from adaptner.nn.rnn.packing import Packing
+from adaptner.nn.rnn.parameters import fan_in_bound
 from adaptner.types import LabelSet, Sentence
 
-
-class TextConfig(BaseModel):
-    """50 negatives are NCRF++'s and Jia2019's; the weight is 1, as the other losses' are."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    zero_shot: bool = Field(False, description="no labelled sentence of the target, but its text")
-    lm_weight: float = Field(1.0, ge=0, description="of the language models, without labels")
-    negatives: int = Field(50, ge=1, description="words drawn a batch, for the language models")
-    vocabulary: int = Field(100_000, ge=1, description="most words that are guessed")
+NO_CELL = -100  # the type of a token that has no cell; cross-entropy ignores it
 
 
-class TextTuneConfig(TextConfig, SourceTargetConfig):
-    pass
-
-
-class LanguageModels(nn.Module):
-    """One of the source and one of the target over one table of words, which all words of both share."""
+class TypedCells(nn.Module):
+    """The two losses that give each cell its type: cell 0 is that of O, the others are those of
+    ``labels`` in their order."""
 
     def __init__(
-        self, texts: Sequence[Sequence[Sentence]], width: int, config: TextConfig, noise: Generator
+        self,
+        config: MultiCellTuneConfig,
+        encoder: Encoder,
+        labels: LabelSet,
+        generator: Generator,
     ) -> None:
         super().__init__()
-        self.known = Vocabulary.of(texts, most=config.vocabulary)
-        self.words = OutputWordTable(len(self.known), width // 2, noise)
-        self._draws = [NegativeSampler(counts) for counts in self.known.counts]
-        self._negatives, self._noise = config.negatives, noise
+        layer = encoder.get_submodule("recurrent")
+        assert isinstance(layer, CompositionalLSTM)
+        self.config, self.labels = config, labels
+        self.cells = layer.cells
+        self._encoder = [encoder]  # in a list, so that it is not a submodule
+        self.weight = fan_in_bound((self.cells, layer.width), encoder.width, generator)
+        self.bias = fan_in_bound((self.cells,), encoder.width, generator)
 
-    def forward(self, parts: Sequence[EncodedBatch], lists: Sequence[Sequence[Sentence]]) -> Tensor:
-        """Eq. 8 of Jia2019, of a part for each text; the sum."""
-        total = self.words.table.new_zeros(())
-        for part, own, draws in zip(parts, lists, self._draws, strict=True):
-            reading = LanguageModelInput(
-                self._numbers(part, own), draws.draw(self._negatives, self._noise)
-            )
-            rows = embedded_words([reading])
-            total = total + language_model_loss(
-                part.states[0], reading.words, part.mask[0], self.words.table[rows], rows,
-                reading.negatives,
-            )  # fmt: skip
+    def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
+        """Each token's states, followed by a score of each type and by the attention to each cell,
+        forwards and backwards."""
+        (encoder,) = self._encoder
+        layer = encoder.get_submodule("recurrent")
+        assert isinstance(layer, CompositionalLSTM)
+        observed: list[Tensor] = []
+
+        def observer(typed: Tensor, shares: Tensor, packing: Packing) -> None:
+            flat = packing.unpack(typed.flatten(-2))  # (tasks, sentences, tokens, 2 x K x H)
+            by_cell = flat.unflatten(-1, (2, self.cells, -1)).transpose(-2, -3).flatten(-2)
+            scores = (by_cell * self.weight).sum(-1) + self.bias
+            observed.extend([scores, packing.unpack(shares)])
+
+        with layer.observe_cells(observer):
+            states = encoder(batch, noise)
+        return torch.cat([states, *observed], -1)
+
+    def states(self, part: EncodedBatch) -> EncodedBatch:
+        """``part`` without what ``encode`` has appended to the states."""
+        width = self._encoder[0].width
+        return EncodedBatch(part.states[..., :width], part.mask, part.tags)
+
+    def loss(self, side: EncodedSide) -> Tensor:
+        """The label loss, the loss of entity type prediction and the attention scoring loss."""
+        plain = self.states(side.part)
+        total = replace(side, part=plain).loss()
+        types = self.types_of(side)
+        if not bool((types != NO_CELL).any()):
+            return total
+        scores, *shares = side.part.tokens[:, plain.states.shape[-1] :].split(self.cells, -1)
+        type_loss = F.cross_entropy(scores, types, ignore_index=NO_CELL)
+        attention_losses = [
+            F.nll_loss(share.clamp(min=1e-9).log(), types, ignore_index=NO_CELL) for share in shares
+        ]
+        attention_loss = torch.stack(attention_losses).mean()
+        config = self.config
+        return total + config.type_weight * type_loss + config.attention_weight * attention_loss
+
+    def types_of(self, side: EncodedSide) -> Tensor:
+        """The cell of each token's type, (tokens,)."""
+        cell = {label: number for number, label in enumerate(self.labels.labels, 1)}
+        cells = [0 if tag == "O" else cell.get(tag[2:], NO_CELL) for tag in side.labels.tags]
+        tags = side.part.token_tags
+        return tags.new_tensor(cells)[tags]
+
+
+class MultiCellObjective(SourceTargetObjective):
+    """The losses of both sides, each with its own CRF."""
+
+    config: MultiCellTuneConfig
+
+    def __init__(
+        self,
+        base: Base,
+        request: AdaptRequest,
+        config: MultiCellTuneConfig,
+        sources: SourceSentences,
+    ) -> None:
+        super().__init__(base, request, config, sources)
+        self.cells = TypedCells(config, self.encoder, base.labels, self.generator)
+
+    def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
+        return self.cells.encode(batch, noise)
+
+    def pair_loss(self, encode_both: EncodeBothSides) -> Tensor:
+        share = self.config.source_share
+        source, target = (self.cells.loss(side) for side in encode_both())
+        return share * source + (1 - share) * target
+
+    def other_parameters(self) -> list[nn.Parameter]:
+        return [*super().other_parameters(), *self.cells.parameters()]
+
+
+class UnsupervisedMultiCell(AdaptationObjective):
+    """The losses of labelled source sentences, and language models of source and target text.
+
+    All domains share one CRF."""
+
+    config: MultiCellTuneConfig
+    decoder: CRF
+
+    def __init__(
+        self,
+        base: Base,
+        request: AdaptRequest,
+        config: MultiCellTuneConfig,
+        sources: SourceSentences,
+    ) -> None:
+        super().__init__(base, request, config, sources)
+        self.text = request.target_text()
+        model = add_target_domain(
+            base, list(sources), self.target.labels, True, False, self.generator
+        )
+        decoder = model.decoder_of(0)
+        assert isinstance(decoder, CRF)
+        self.encoder, self.decoder = model.encoder, decoder
+        self.cells = TypedCells(config, self.encoder, base.labels, self.generator)
+        texts = [self.source_sentences, self.text]
+        self.language_models = LanguageModels(texts, self.encoder.width, config, self.generator)
+        self.batches = [SentenceBatches(text, config.batch, self.rng) for text in texts]
+
+    def loss(self) -> Tensor:
+        lists = [batches.next() for batches in self.batches]
+        labels = self.decoder.labels
+        parts = encode_lists(self.cells.encode, self.batcher, labels, lists, self.generator)
+        total = self.cells.loss(EncodedSide(parts[0], self.decoder, labels))
+        if self.config.lm_weight:
+            states = [self.cells.states(part) for part in parts]
+            total = total + self.config.lm_weight * self.language_models(states, lists)
         return total
 
-    def _numbers(self, part: EncodedBatch, sentences: Sequence[Sentence]) -> Tensor:
-        found = torch.zeros(part.mask.shape[1:], dtype=torch.long)
-        found[part.mask[0]] = torch.tensor(
-            [self.known.number.get(word, UNKNOWN) for s in sentences for word in s.tokens]
-        )
-        return found
+    def sentences(self) -> list[Sentence]:
+        return [*self.source_sentences, *self.text]
 
+    def other_parameters(self) -> list[nn.Parameter]:
+        modules = (self.decoder, self.cells, self.language_models)
+        return [p for module in modules for p in module.parameters()]
 
-def adapt_multi_cell(
-    base: Base,
-    sentences: Sequence[Sentence],
-    sources: Mapping[str, Sequence[Sentence]],
-    config: TextTuneConfig,
-    objective: ObjectiveFactory,
-    *,
-    labels: LabelSet | None = None,
-    unlabelled: Iterable[Sentence] = (),
-    budget: Budget | None = None,
-    seed: int = 0,
-    progress: ProgressCallback = no_progress,
-) -> Tagger:
-    """What ``objective`` makes has ``side_loss``, of the source's side. Of ``sentences`` the text alone
-    is looked at, where there is no other."""
-    text = [s.without_entities() for s in unlabelled if len(s)] or [
-        s.without_entities() for s in sentences if len(s)
-    ]
-    if not text:
-        raise TooFewSentences(
-            found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
-        )
-    target = TargetData.unseen(base, sources, labels)
-    pool = [s for own in sources.values() for s in own]
-    generator, rng = torch.Generator().manual_seed(seed), random.Random(seed)
-    model = add_target_domain(base, list(sources), target.labels, True, False, generator)
-    decoder, width = model.decoder_of(0), model.encoder.width
-    assert isinstance(decoder, CRF)
-    bound = objective(model, generator)
-    encode: EncodeFunction = getattr(bound, "encode", model.encoder)
-    side_loss: Callable[[EncodedSide], Tensor] = getattr(bound, "side_loss")  # noqa: B009 (a module's part)
-    language = LanguageModels([pool, text], width, config, generator)
-    table = ActiveVocabulary(model.encoder, base.batcher, [*pool, *text])
-    others = [*decoder.parameters(), *bound.parameters(), *language.parameters()]
-    optimiser = config.optimiser_of(model.encoder, others)
-    batches = SentenceBatches(pool, config.batch, rng), SentenceBatches(text, config.batch, rng)
-
-    def fill() -> float:
-        lists = [own.next() for own in batches]
-        parts = encode_lists(encode, table.batcher, decoder.labels, lists, generator)
-        loss: Tensor = side_loss(EncodedSide(parts[0], decoder, decoder.labels))
-        if config.lm_weight:
-            states = [EncodedBatch(p.states[..., :width], p.mask, p.tags) for p in parts]
-            loss = loss + config.lm_weight * language(states, lists)
-        compute_gradients(loss, optimiser.parameters)
-        return float(loss.detach())
-
-    steps = take_steps(fill, optimiser, budget or Budget(config.steps_for(len(pool))), progress)
-    table.restore()
-    facts = adaptation_facts(base, target, steps, seed) | {
-        "source_sentences": len(pool),
-        "unlabelled": len(text),
-    }
-    return Tagger(model.encoder, decoder, base.batcher, base.method, facts, base.folder)
+    def facts(self) -> dict[str, object]:
+        return {"source_sentences": len(self.source_sentences), "unlabelled": len(self.text)}

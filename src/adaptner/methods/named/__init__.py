@@ -10,11 +10,12 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.target import TargetData
 from adaptner.bilevel import equal_weights
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import AdaptRequest, Capabilities
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.source_pretrained import FitContext, Iteration, SourceConfig
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.methods.named.algorithm import MAX_FEW_SHOT, adapt_named

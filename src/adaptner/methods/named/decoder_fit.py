@@ -14,7 +14,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, adaptation_facts
+from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.loop import adaptation_facts
 from adaptner.adaptation.target import TargetData
 from adaptner.methods.named.label_matching import EncodedTags, LabelMatch, match_labels
 from adaptner.methods.named.lbfgs import flat, minimise, put

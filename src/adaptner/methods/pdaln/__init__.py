@@ -1,21 +1,22 @@
-"""PDALN: domains are drawn together by discrepancies of sentences and words, by sentences between them
-and by teachers of oneself (paper 003).
+"""PDALN: progressive domain adaptation by discrepancies of sentences and words, contrastive learning
+and self-distillation.
 
-With ``adaptation.zero_shot`` it is the unsupervised PDALN (eq. 8), else the semi-supervised one (eqs 9
-to 11). Its ablations and its two variants, w/ MT and w/ VAT, are settings (docs/methods/pdaln.md).
+With ``adaptation.zero_shot`` it is the paper's unsupervised form (eq. 8), otherwise the
+semi-supervised one (eqs 9 to 11). The ablations and the variants w/ MT and w/ VAT are settings
+(docs/methods/pdaln.md).
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
-from adaptner.methods.families.joint import SourceAndTargetMethod
+from adaptner.adaptation.request import AdaptRequest
+from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.pdaln.algorithm import adapt_pdaln
+from adaptner.methods.pdaln.algorithm import PDALNObjective
 from adaptner.methods.pdaln.config import PDALNTuneConfig
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
 
 
 class PDALNConfig(SourceConfig):
@@ -40,12 +41,7 @@ class PDALN(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = PDALNConfig
     config: PDALNConfig
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        return adapt_pdaln(
-            base,
-            given.support,
-            self.labelled(base, given.sources),
-            self.config.adaptation,
-            unlabelled=given.unlabelled,
-            **given.options(),
-        )
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> PDALNObjective:
+        return PDALNObjective(base, request, self.config.adaptation, sources)

@@ -1,4 +1,4 @@
-"""D_aug: mixed sentences, in which a mention of the other domain takes a mention's place (4.1.1, 5.3)."""
+"""D_aug: sentences in which a mention is replaced by one of the other domain (PDALN, section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from adaptner.episodes.mention_replacement import (
     possible_replacements,
     replace_some_mentions,
 )
+from adaptner.methods.pdaln.config import PDALNTuneConfig
 from adaptner.types import Sentence
 
 
@@ -17,16 +18,13 @@ def mixed_domain_data(
     source: Sequence[Sentence],
     target: Sequence[Sentence],
     rng: random.Random,
-    *,
-    ratio: int = 5,
-    each_target: int = 4,
-    each_source: int = 2,
+    config: PDALNTuneConfig = PDALNTuneConfig(),
 ) -> list[Sentence]:
-    """D_aug (PDALN 5.3): of ``ratio`` source sentences for every target sentence, drawn from those
-    that have an anchor, ``each_source`` copies each, and ``each_target`` of every target sentence:
-    100 · 4 + 500 · 2 = 1,400."""
-    ours = mentions_by_label(target)
-    able = [s for s in source if any(possible_replacements(s, ours))]
-    drawn = rng.sample(able, min(ratio * len(target), len(able)))
-    mixed = replace_some_mentions(target, mentions_by_label(drawn), each_target, rng)
-    return mixed + replace_some_mentions(drawn, ours, each_source, rng)
+    """D_aug: copies of every target sentence and of some source sentences that have an anchor.
+
+    With the settings of section 5.3, 100 target sentences give 100 · 4 + 500 · 2 = 1,400."""
+    target_mentions = mentions_by_label(target)
+    with_anchor = [s for s in source if any(possible_replacements(s, target_mentions))]
+    drawn = rng.sample(with_anchor, min(config.source_ratio * len(target), len(with_anchor)))
+    mixed = replace_some_mentions(target, mentions_by_label(drawn), config.target_copies, rng)
+    return mixed + replace_some_mentions(drawn, target_mentions, config.source_copies, rng)

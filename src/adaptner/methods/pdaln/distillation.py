@@ -1,94 +1,106 @@
-"""What a tagger learns from its own opinion: PDALN's teacher (eq. 11) and the two ways that its paper
-puts in its place, Mean Teacher and virtual adversarial training.
-
-Each is made at the start of a round and asked at every step for the second term of eq. 11.
-"""
+"""The second term of equation 11: PDALN's fixed teacher, and the two methods that the paper compares
+with it, Mean Teacher and virtual adversarial training."""
 
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal, Protocol
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
+from adaptner.methods.pdaln.config import PDALNTuneConfig
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.losses.distillation import distillation_loss
 from adaptner.nn.losses.perturbation import virtual_adversary, word_layer
 from adaptner.types import Sentence
 
-SelfTrainingKind = Literal["teacher", "mean-teacher", "vat"]
 
-
-class SelfTraining(Protocol):
-    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
-        """The loss on ``sentences``, of which ``student`` is what the student makes."""
-
-
-class FixedTeacher:
-    """The student as it was at the start of the round; it does not move."""
+class SelfTraining(ABC):
+    """Created at the start of a round from the student, ``encoder`` and ``decoder``."""
 
     def __init__(
-        self, encoder: nn.Module, decoder: CRF, batcher: Batcher, confidence: float
+        self, config: PDALNTuneConfig, encoder: Encoder, decoder: CRF, batcher: Batcher
     ) -> None:
-        self._student = encoder, decoder
-        self._batcher = batcher
-        self._confidence = confidence
+        self.config, self.batcher = config, batcher
+        self.student_encoder, self.student_decoder = encoder, decoder
+
+    @abstractmethod
+    def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
+        """The loss of ``sentences``, which the student has encoded as ``student``."""
+
+
+class FixedTeacher(SelfTraining):
+    """A copy of the student at the start of the round."""
+
+    def __init__(
+        self, config: PDALNTuneConfig, encoder: Encoder, decoder: CRF, batcher: Batcher
+    ) -> None:
+        super().__init__(config, encoder, decoder, batcher)
         self.encoder, self.decoder = copy.deepcopy(encoder), copy.deepcopy(decoder)
 
-    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
+    def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         with torch.no_grad():
-            (seen,) = encode_lists(self.encoder, self._batcher, self.decoder.labels, [sentences])
-            says = self.decoder.log_marginals(seen.states, seen.mask).exp()
-        thinks = self._student[1].log_marginals(student.states, student.mask)
-        return distillation_loss(says, thinks, student.mask, self._confidence)
+            (batch,) = encode_lists(self.encoder, self.batcher, self.decoder.labels, [sentences])
+            teacher = self.decoder.log_marginals(batch.states, batch.mask).exp()
+        log_marginals = self.student_decoder.log_marginals(student.states, student.mask)
+        return distillation_loss(teacher, log_marginals, student.mask, self.config.confidence)
 
 
 class MeanTeacher(FixedTeacher):
-    """Follows the student, as the running mean of what it was (Tarvainen and Valpola 2017)."""
+    """A running mean of the student (Tarvainen and Valpola 2017)."""
 
-    def __init__(
-        self,
-        encoder: nn.Module,
-        decoder: CRF,
-        batcher: Batcher,
-        confidence: float,
-        keep: float,
-    ) -> None:
-        super().__init__(encoder, decoder, batcher, confidence)
-        self._keep = keep
-
-    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
+    def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         with torch.no_grad():
-            for mine, theirs in zip((self.encoder, self.decoder), self._student, strict=True):
-                for p, q in zip(mine.parameters(), theirs.parameters(), strict=True):
-                    p.lerp_(q, 1 - self._keep)
-        return super().term(sentences, student)
+            for mean, current in (
+                (self.encoder, self.student_encoder),
+                (self.decoder, self.student_decoder),
+            ):
+                for p, q in zip(mean.parameters(), current.parameters(), strict=True):
+                    p.lerp_(q, 1 - self.config.teacher_decay)
+        return super().loss(sentences, student)
 
 
-class VirtualAdversary:
-    """No teacher: what is said of a sentence is to stay the same when its word vectors move where that
-    hurts most (Miyato et al. 2018)."""
+class VirtualAdversary(SelfTraining):
+    """No teacher: the tag distributions shall not change when the word vectors move in the direction
+    that changes them most (Miyato et al. 2018)."""
 
     def __init__(
         self,
-        encoder: nn.Module,
+        config: PDALNTuneConfig,
+        encoder: Encoder,
         decoder: CRF,
         batcher: Batcher,
-        radius: float,
         generator: Generator,
     ) -> None:
-        self._encoder, self._decoder = encoder, decoder
-        self._batcher, self._radius, self._generator = batcher, radius, generator
+        super().__init__(config, encoder, decoder, batcher)
+        self.generator = generator
 
-    def term(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
-        batch = self._batcher([sentences])
+    def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
+        batch = self.batcher([sentences])
 
         def log_marginals() -> Tensor:
-            return self._decoder.log_marginals(self._encoder(batch), batch.mask)
+            return self.student_decoder.log_marginals(self.student_encoder(batch), batch.mask)
 
-        layer = word_layer(self._encoder)
-        return virtual_adversary(layer, log_marginals, batch.mask, self._radius, self._generator)
+        layer = word_layer(self.student_encoder)
+        return virtual_adversary(
+            layer, log_marginals, batch.mask, self.config.radius, self.generator
+        )
+
+
+def start_self_training(
+    config: PDALNTuneConfig,
+    encoder: Encoder,
+    decoder: CRF,
+    batcher: Batcher,
+    generator: Generator,
+) -> SelfTraining:
+    """The kind of self-training that ``config`` names, for one round."""
+    if config.self_training == "vat":
+        return VirtualAdversary(config, encoder, decoder, batcher, generator)
+    kind = MeanTeacher if config.self_training == "mean-teacher" else FixedTeacher
+    return kind(config, encoder, decoder, batcher)

@@ -1,7 +1,7 @@
-"""Distorted sentences for contrastive learning (PDALN 4.2.1): other words, or fewer.
+"""Distorted copies of sentences for contrastive learning (PDALN, section 4.2.1): synonyms or deletion.
 
-Labels follow: only words outside mentions are replaced, and a mention that loses words is what is left
-of it.
+Labels follow the text: only words outside mentions are replaced, and a mention that loses words
+shrinks to those that are left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def perturb(
     replace: float = 0.3,
     delete: float = 0.25,
 ) -> Sentence:
-    """By the toss of a coin one or the other; where no word has a synonym, words are deleted."""
+    """Replace a share of the words by synonyms or delete a share of the tokens, with equal
+    probability. If no word has a synonym, delete."""
     if rng.random() < 0.5:
         changed = with_synonyms(sentence, synonyms, rng, replace)
         if changed is not None:
@@ -32,45 +33,46 @@ def perturb(
 def with_synonyms(
     sentence: Sentence, synonyms: Synonyms, rng: random.Random, share: float
 ) -> Sentence | None:
-    """``share`` of the words that are part of no mention (one at least) give way to a synonym; None
-    where none of them has any."""
+    """The sentence with a synonym for ``share`` of the words outside mentions, at least one, or None
+    if none of them has a synonym."""
     tokens, tags = list(sentence.tokens), sentence.tags
-    able = [i for i, tag in enumerate(tags) if tag == OUTSIDE and synonyms.of(tokens[i])]
-    if not able:
+    replaceable = [i for i, tag in enumerate(tags) if tag == OUTSIDE and synonyms.of(tokens[i])]
+    if not replaceable:
         return None
-    wanted = max(1, round(share * tags.count(OUTSIDE)))
-    for i in rng.sample(able, min(wanted, len(able))):
+    count = max(1, round(share * tags.count(OUTSIDE)))
+    for i in rng.sample(replaceable, min(count, len(replaceable))):
         tokens[i] = rng.choice(synonyms.of(tokens[i]))
-    return _rebuilt(sentence, range(len(tokens)), tokens)
+    return _rebuild(sentence, range(len(tokens)), tokens)
 
 
 def without_a_span(sentence: Sentence, rng: random.Random, share: float) -> Sentence:
-    """One stretch of ``share`` of the tokens (one at least) is left out; a single token stays."""
+    """The sentence without one span of ``share`` of its tokens, at least one. A sentence of one token
+    does not change."""
     length = len(sentence)
     if length < 2:
         return sentence
     size = min(max(1, round(share * length)), length - 1)
     first = rng.randrange(length - size + 1)
     kept = [i for i in range(length) if not first <= i < first + size]
-    return _rebuilt(sentence, kept, sentence.tokens)
+    return _rebuild(sentence, kept, sentence.tokens)
 
 
-def _rebuilt(sentence: Sentence, kept: Sequence[int], tokens: Sequence[str]) -> Sentence:
-    """The tokens ``kept``, spelled as ``tokens`` has them, with what stood before each of them."""
+def _rebuild(sentence: Sentence, kept: Sequence[int], tokens: Sequence[str]) -> Sentence:
+    """The tokens numbered ``kept``, spelled as in ``tokens``, each with the gap that precedes it."""
     spans = sentence.token_spans
     text = ""
-    made: list[Span] = []
-    place: dict[int, int] = {}
+    new_spans: list[Span] = []
+    new_index: dict[int, int] = {}
     for i in kept:
         gap = sentence.text[spans[i - 1][1] if i else 0 : spans[i][0]]
         text += gap if text or not i else ""
-        place[i] = len(made)
-        made.append((len(text), len(text) + len(tokens[i])))
+        new_index[i] = len(new_spans)
+        new_spans.append((len(text), len(text) + len(tokens[i])))
         text += tokens[i]
     text += sentence.text[spans[-1][1] :]
     entities = []
     for entity in sentence.entities:
-        inside = [place[i] for i in kept if entity.start <= spans[i][0] < entity.end]
+        inside = [new_index[i] for i in kept if entity.start <= spans[i][0] < entity.end]
         if inside:
-            entities.append(Entity(made[inside[0]][0], made[inside[-1]][1], entity.label))
-    return Sentence(text, tuple(made), tuple(entities), sentence.start)
+            entities.append(Entity(new_spans[inside[0]][0], new_spans[inside[-1]][1], entity.label))
+    return Sentence(text, tuple(new_spans), tuple(entities), sentence.start)

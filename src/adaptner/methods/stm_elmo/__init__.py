@@ -1,22 +1,22 @@
-"""STM+ELMO of Jia2019: a language model learns from raw text of source and target, and its states are
-inputs of a tagger that learns from the target or, with ``adaptation.zero_shot``, from the source alone.
+"""STM+ELMO of Jia2019: a language model learns from raw text of source and target, and a tagger reads
+its states. The tagger learns from the target or, with ``adaptation.zero_shot``, from the source alone.
 
-Whose text is read is a setting (docs/methods). The base is an encoder as it was made: raw text of the
-target is at hand in ``adapt`` only.
+Whose text is read is a setting (docs/methods). Only ``adapt`` knows the target's raw text, so ``fit``
+leaves the base's encoder untrained.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.errors import IncompatibleMethod
-from adaptner.methods.base import AdaptRequest, Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.crossdomain_lm import ENCODER
-from adaptner.methods.families.joint import SourceAndTargetMethod
+from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.methods.stm_elmo.algorithm import ContextualConfig, adapt_stm_elmo
+from adaptner.methods.stm_elmo.algorithm import ContextualConfig, STMElmoObjective
 from adaptner.models.base import Base
-from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import EncoderConfig
 
 
@@ -41,15 +41,10 @@ class STMElmo(SourceAndTargetMethod):
     def check(self, base: Base) -> None:
         super().check(base)
         if not getattr(base.model.encoder.config, "language_model_width", 0):
-            reason = "its encoder has no place for a language model's states (encoder.language_model_width)"
+            reason = "it has no language model (encoder.language_model_width is 0)"
             raise IncompatibleMethod(method=self.name, base=base.method, reason=reason)
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        return adapt_stm_elmo(
-            base,
-            given.support,
-            self.labelled(base, given.sources),
-            self.config.adaptation,
-            unlabelled=given.unlabelled,
-            **given.options(),
-        )
+    def objective(
+        self, base: Base, request: AdaptRequest, sources: SourceSentences
+    ) -> STMElmoObjective:
+        return STMElmoObjective(base, request, self.config.adaptation, sources)

@@ -1,11 +1,10 @@
-"""A two-directional language model learns from raw text, by guessing the next word and the one before
+"""Training of a bidirectional language model on raw text: it predicts the next and the previous word
 (Peters et al. 2018, with the sampled softmax of ``nn/losses/sampled_softmax.py``)."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import islice
+from typing import Protocol
 
 import torch
 from torch import nn
@@ -26,14 +25,19 @@ from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig, sparse_rows
 from adaptner.training.vocabulary import Vocabulary
-from adaptner.types import Sentence
 
 
-class _Learner(nn.Module):
-    def __init__(self, model: BidirectionalLM, words: OutputWordTable) -> None:
-        super().__init__()
-        self.model = model
-        self.words = words
+class LanguageModelConfig(Protocol):
+    """The settings that ``learn_language_model`` reads."""
+
+    @property
+    def lm_optimiser(self) -> OptimiserConfig: ...
+    @property
+    def lm_batch(self) -> int: ...
+    @property
+    def negatives(self) -> int: ...
+    @property
+    def vocabulary(self) -> int: ...
 
 
 def learn_language_model(
@@ -41,47 +45,40 @@ def learn_language_model(
     batcher: Batcher,
     text: SentenceStream,
     budget: Budget,
+    config: LanguageModelConfig,
     *,
-    optimiser: OptimiserConfig,
-    batch: int,
-    negatives: int,
-    vocabulary: int,
     seed: int = 0,
     run: TrainingRun | None = None,
 ) -> None:
-    """``model`` is changed in place; the table of the words it guesses is left behind. ``batch``
-    sentences a step, ``negatives`` drawn for each, of at most ``vocabulary`` words."""
-    known = Vocabulary.of([text], most=vocabulary)
-    draws = NegativeSampler(known.counts[0])
+    """Train ``model`` in place. The table of the words that it predicts is discarded."""
+    vocabulary = Vocabulary.of([text], most=config.vocabulary)
+    sampler = NegativeSampler(vocabulary.counts[0])
     generator = torch.Generator().manual_seed(seed)
-    learner = _Learner(model, OutputWordTable(len(known), model.width // 2, generator))
-    table = learner.words.table
-    rates = Optimiser(learner.parameters(), optimiser, sparse=[table], fused=True)
-    state = TrainingState(learner, rates, random.Random(seed), generator)
-    stream: Iterator[list[Sentence]] | None = None
+    words = OutputWordTable(len(vocabulary), model.width // 2, generator)
+    learner = nn.ModuleDict({"model": model, "words": words})
+    table = words.table
+    optimiser = Optimiser(learner.parameters(), config.lm_optimiser, sparse=[table], fused=True)
+    state = TrainingState(learner, optimiser, random.Random(seed), generator)
+    batches = endless_batches(text, config.lm_batch, random.Random(f"{seed} text"))
 
     def iterate(iteration: int) -> StepMetrics:
-        nonlocal stream
-        if stream is None:  # a resumed run goes on in the text where it stopped
-            batches = endless_batches(text, batch, random.Random(f"{seed} text"))
-            stream = islice(batches, iteration - 1, None)
-        sentences = next(stream)
-        made = batcher([sentences])
-        reading = LanguageModelInput(
-            known.numbers(sentences, made, 0), draws.draw(negatives, state.noise)
+        sentences = next(batches)
+        batch = batcher([sentences])
+        inputs = LanguageModelInput(
+            vocabulary.numbers(sentences, batch, 0), sampler.draw(config.negatives, state.noise)
         )
-        rows = embedded_words([reading])
-        leaf = EmbeddingRows.of(table, rows)
-        states = model(made, state.noise)[-1][0]
+        rows = embedded_words([inputs])
+        output = EmbeddingRows.of(table, rows)
+        states = model(batch, state.noise)[-1][0]
         loss = language_model_loss(
-            states, reading.words, made.mask[0], leaf.values, rows, reading.negatives
+            states, inputs.words, batch.mask[0], output.values, rows, inputs.negatives
         )
         loss.backward()
-        assert leaf.values.grad is not None
-        table.grad = sparse_rows(table, rows, leaf.values.grad)
-        value = float(loss.detach())
-        tokens = int(made.mask.sum()) / len(sentences)  # the loss is a sum over tokens
+        assert output.values.grad is not None
+        table.grad = sparse_rows(table, rows, output.values.grad)
+        tokens = int(batch.mask.sum()) / len(sentences)  # the loss is a sum over tokens
         perplexity = float(torch.exp(loss.detach() / tokens))
-        return StepMetrics(value, {"perplexity": perplexity}, f"perplexity {perplexity:.1f}")
+        metrics = {"perplexity": perplexity}
+        return StepMetrics(float(loss.detach()), metrics, f"perplexity {perplexity:.1f}")
 
     run_training(state, iterate, budget, run or TrainingRun())

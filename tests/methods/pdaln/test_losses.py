@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from adaptner.methods.pdaln.contrast import Contrast, contrastive_loss
+from adaptner.methods.pdaln.losses import ContrastiveProjection, contrastive_loss
 
 
 def test_a_case_by_hand():
@@ -22,7 +22,7 @@ def test_a_case_by_hand():
 @pytest.mark.parametrize("unit", [False, True])
 def test_the_sum_over_all_others(unit):
     generator = torch.Generator().manual_seed(0)
-    head = Contrast(3, generator)
+    head = ContrastiveProjection(3, generator)
     plain, distorted = (torch.randn(5, 3, generator=generator) for _ in range(2))
     z, bar = ([head.weight.detach().T @ h for h in side] for side in (plain, distorted))
     if unit:

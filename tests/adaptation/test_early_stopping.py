@@ -7,9 +7,15 @@ from dataclasses import replace
 import pytest
 
 from adaptner import api
-from adaptner.adaptation import plain_training
+from adaptner.adaptation import early_stopping
+from adaptner.adaptation.early_stopping import (
+    EARLY_STOPPING_FROM,
+    EarlyStopping,
+    train_with_early_stopping,
+)
 from adaptner.adaptation.fine_tune import FineTuneConfig
-from adaptner.adaptation.plain_training import EARLY_STOPPING_FROM, train_with_early_stopping
+from adaptner.adaptation.loop import run
+from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.models.base import Base
 from adaptner.types import Entity, Sentence
@@ -30,7 +36,7 @@ def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
     base, quick, monkeypatch
 ):
     """As a user would call it; every sentence is met several times, so there is little to gain."""
-    monkeypatch.setattr(plain_training, "HELD_OUT", 0.02)
+    monkeypatch.setattr(early_stopping, "HELD_OUT", 0.02)
     told: list[tuple[int, int, str]] = []
     start = told_of(base, quick.model_copy(update={"epochs": 10, "batch": 100}))
     tagger = api.adapt(many(5000), start, progress=lambda *step: told.append(step))
@@ -47,28 +53,22 @@ def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
 
 
 @pytest.mark.slow
-def test_the_best_epoch_is_kept(base, quick, monkeypatch):
-    """The F1 that is reported is that of the tagger that is returned."""
-    seen: list[Sentence] = []
+def test_returned_tagger_is_that_of_the_best_epoch(base, quick, monkeypatch):
     scores: list[float] = []
-    real = plain_training.score_entities
+    score_entities = early_stopping.score_entities
 
-    def scored(gold, found):
-        result = real(gold, found)
+    def record(gold, found):
+        result = score_entities(gold, found)
         scores.append(result.overall.f1)
         return result
 
-    class Watched(plain_training._Best):
-        def __init__(self, tagger, held_out):
-            seen.extend(held_out)
-            super().__init__(tagger, held_out)
-
-    monkeypatch.setattr(plain_training, "score_entities", scored)
-    monkeypatch.setattr(plain_training, "_Best", Watched)
+    monkeypatch.setattr(early_stopping, "score_entities", record)
     config = quick.model_copy(update={"steps": 1, "epochs": 6})
-    tagger = train_with_early_stopping(base, many(200), config)
+    objective = EarlyStopping(base, AdaptRequest(many(200)), config)
+    tagger = run(objective)
     assert tagger.facts["held_out_f1"] == round(max(scores), 4)
-    again = real([s.entities for s in seen], tagger.predict_sentences(seen))
+    held_out = objective.held_out
+    again = score_entities([s.entities for s in held_out], tagger.predict_sentences(held_out))
     assert again.overall.f1 == pytest.approx(max(scores))
 
 
@@ -81,7 +81,7 @@ def test_a_budget_within_the_first_epoch(base, quick):
 
 
 def test_fewer_than_many_are_fine_tuned_as_ever(base, quick, monkeypatch):
-    monkeypatch.setattr(api, "train_with_early_stopping", None)  # would fail if it were called
+    monkeypatch.setattr(api, "train_with_early_stopping", None)  # calling it would fail
     start = told_of(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
     assert "held_out" not in api.adapt(many(EARLY_STOPPING_FROM - 1), start).facts
 
