@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -224,6 +225,13 @@ def test_the_table_of_methods_says_what_works() -> None:
         for name in re.findall(r"`([^`]+)`", row[0])
     }
     assert working == set(methods())
+
+
+def test_the_diagram_of_the_packages_is_the_import_contract() -> None:
+    (diagram,) = (b.text for b in blocks(README) if b.mark == "text layers")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = {c["name"]: c for c in project["tool"]["importlinter"]["contracts"]}
+    assert diagram.splitlines() == contracts["Layers"]["layers"]
 
 
 def test_make_targets_exist() -> None:
