@@ -162,7 +162,7 @@ def test_a_label_with_one_mention_works_with_a_warning(
     (tmp_path / "two.jsonl").write_bytes(jsonl(*sentences))
     answer = call("adapt", tmp_path / "two.jsonl", "--base", base, "-o", tmp_path / "model")
     assert answer.code == 0
-    assert "warning: sentence 2: label Cell is seen only here" in answer.err
+    assert "warning: sentence 2: label Cell occurs only here" in answer.err
     assert "label Gene" not in answer.err
 
 

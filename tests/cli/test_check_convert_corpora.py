@@ -79,7 +79,10 @@ def test_check_of_conll(run, tmp_path: Path) -> None:  # type: ignore[no-untyped
         ("label seen once", 10),
         ("uneven annotation", 1),
     ]
-    assert found["remarks"][2]["message"] == "'p53' is G 2x, unmarked 1x (compare line 4)"
+    assert (
+        found["remarks"][2]["message"]
+        == "'p53' is labelled G twice and left unlabelled once (see line 4)"
+    )
     printed = run("check", "a.conll")
     assert "warning: a.conll:10: I-C read as B-C" in printed.stderr
     assert "a.conll:1: uneven annotation: 'p53'" in printed.stdout

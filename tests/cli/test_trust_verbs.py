@@ -59,11 +59,12 @@ def test_adapt_says_what_hurts(call: Call, tmp_path: Path) -> None:
     answer = call("adapt", tmp_path / "odd.jsonl", "-o", tmp_path / "m")
     assert answer.code == 0
     assert "warning: sentence 2: the same as sentence 1" in answer.err
-    assert "warning: sentence 4: label Gene is seen only here" in answer.err
+    assert "warning: sentence 4: label Gene occurs only here" in answer.err
     assert (
-        "warning: sentence 1: 'HeLa' is CellLine 2x, unmarked 1x (compare sentence 3)" in answer.err
+        "warning: sentence 1: 'HeLa' is labelled CellLine twice and left unlabelled once (see sentence 3)"
+        in answer.err
     )
-    assert "warning: every sentence has an entity" in answer.err
+    assert "warning: every sentence contains an entity" in answer.err
     assert "  Gene " in answer.err  # an estimate for each label
     told = json.loads(
         call("adapt", tmp_path / "odd.jsonl", "-o", tmp_path / "n", "--json", "-q").out

@@ -1,4 +1,4 @@
-"""Uneven annotation and duplicates."""
+"""Tests of the checks for inconsistent labels and duplicates."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ def sentence(tagged: str) -> Sentence:
     return Sentence.from_tokens([p[0] for p in pairs], [p[1] for p in pairs])
 
 
-def test_contradictions() -> None:
+def test_find_contradictions() -> None:
     sentences = [
         sentence("p53/B-G fell/O p53/O"),
-        sentence("breast/B-D cancer/I-D and/O cancer/B-D"),  # inside a longer one: no contradiction
+        sentence("breast/B-D cancer/I-D and/O cancer/B-D"),  # part of a longer mention
         sentence("IL/B-G -/I-G 2/I-G IL/O"),
         sentence("IL/O -/O 2/O and/O p53/B-D P53/O"),
     ]
     found = {c.mention: c for c in find_contradictions(sentences)}
     assert sorted(found) == ["IL - 2", "p53"]
-    assert (found["p53"].labels, found["p53"].unmarked) == ({"G": 1, "D": 1}, 1)
-    assert (found["p53"].first_marked, found["p53"].first_other) == (0, 0)
-    assert (found["IL - 2"].labels, found["IL - 2"].unmarked) == ({"G": 1}, 1)
-    assert (found["IL - 2"].first_marked, found["IL - 2"].first_other) == (2, 3)
+    assert (found["p53"].labels, found["p53"].unlabelled) == ({"G": 1, "D": 1}, 1)
+    assert (found["p53"].first_labelled, found["p53"].first_other) == (0, 0)
+    assert (found["IL - 2"].labels, found["IL - 2"].unlabelled) == ({"G": 1}, 1)
+    assert (found["IL - 2"].first_labelled, found["IL - 2"].first_other) == (2, 3)
 
 
-def test_duplicates() -> None:
+def test_find_duplicates() -> None:
     texts = [sentence(t) for t in ("a/O", "b/O", "a/O", "a/B-X")]
     assert find_duplicates(texts) == {2: 0, 3: 0}

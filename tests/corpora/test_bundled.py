@@ -1,4 +1,4 @@
-"""The package's own corpora are what they promise."""
+"""Tests of the size and quality of the corpora in the package."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def test_size_and_labels(name: str) -> None:
     mentions = {e.text_in(s.text) for s in sentences for e in s.entities}
     assert len(mentions) >= 60
     for split in corpus.splits:
-        bare = [s for s in corpus.split(split) if not s.entities]
-        assert 0.1 < len(bare) / len(corpus.split(split)) < 0.5
+        without_entities = [s for s in corpus.split(split) if not s.entities]
+        assert 0.1 < len(without_entities) / len(corpus.split(split)) < 0.5
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_no_two_sentences_begin_alike(name: str) -> None:
+def test_first_four_words_of_sentences_differ(name: str) -> None:
     corpus = bundled_corpus(name)
-    frames = [
+    beginnings = [
         " ".join(s.text.lower().split()[:4]) for split in corpus.splits for s in corpus.split(split)
     ]
-    assert len(frames) == len(set(frames))
+    assert len(beginnings) == len(set(beginnings))
 
 
-def test_no_sentence_stands_twice() -> None:
+def test_sentences_are_distinct() -> None:
     texts = [
         "".join(s.text.lower().split())
         for name in BUNDLED
@@ -46,7 +46,7 @@ def test_no_sentence_stands_twice() -> None:
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_mentions_are_tidy(name: str) -> None:
+def test_mentions_have_no_outer_space_or_punctuation(name: str) -> None:
     corpus = bundled_corpus(name)
     for split in corpus.splits:
         for sentence in corpus.split(split):
@@ -58,13 +58,12 @@ def test_mentions_are_tidy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_annotation_is_even(name: str) -> None:
-    """What is marked in one sentence is marked in all."""
+def test_mentions_are_labelled_consistently(name: str) -> None:
     corpus = bundled_corpus(name)
     sentences = [s for split in corpus.splits for s in corpus.split(split)]
     assert [c.mention for c in find_contradictions(sentences)] == []
 
 
-def test_other_names_are_refused() -> None:
+def test_unknown_name_raises() -> None:
     with pytest.raises(UnknownName, match=r"did you mean 'disease'"):
         bundled_corpus("diseases")

@@ -1,4 +1,4 @@
-"""The catalogue: complete, true to the files at hand, and what `corpora list` makes of it."""
+"""Tests of the catalogue: completeness, agreement with the data, and `corpora list`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from adaptner.reproduce.tables.published import papers
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What each paper uses, in its own words, and what we call it.
+# The corpora that each paper uses
 EIGHT = [
     "ncbi-disease",
     "bc5cdr-disease",
@@ -66,14 +66,14 @@ USED = {
 }
 
 
-def test_every_corpus_of_the_papers_is_there() -> None:
+def test_catalogue_has_every_corpus_of_the_papers() -> None:
     named = {paper: {e.name for e in catalogue() if paper in e.papers} for paper in USED}
     assert named == USED
     assert {p.short for p in papers()} == set(USED)
 
 
 @pytest.mark.parametrize("known", catalogue(), ids=lambda e: e.name)
-def test_entries_are_sound(known: CatalogueEntry) -> None:
+def test_entry_is_consistent(known: CatalogueEntry) -> None:
     assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", known.name)
     assert known.access in ACCESS
     assert known.licence
@@ -90,13 +90,13 @@ def test_entries_are_sound(known: CatalogueEntry) -> None:
         assert all(known.url(part).startswith("https://") for part in known.raw)
         assert known.how
     else:
-        assert known.obtain  # then it must say how a person comes by it
+        assert known.obtain  # the entry must say how to obtain the corpus
     assert (known.access == "public") <= bool(known.sha256 and known.raw and known.conversion)
     assert (known.access in ("licensed", "by-hand")) <= bool(known.conversion)
 
 
 @pytest.mark.parametrize("known", [e for e in catalogue() if e.conversion], ids=lambda e: e.name)
-def test_conversions_are_ones_that_converters_take(known: CatalogueEntry) -> None:
+def test_converter_accepts_the_settings_of_the_entry(known: CatalogueEntry) -> None:
     settings = dict(known.conversion)
     layout = settings.pop("layout")
     if layout in FOLDER_CONVERTERS:
@@ -105,46 +105,46 @@ def test_conversions_are_ones_that_converters_take(known: CatalogueEntry) -> Non
         inspect.signature(FILE_CONVERTERS[layout]).bind({}, **settings)
 
 
-def test_names_are_told_apart() -> None:
+def test_names_are_unique() -> None:
     entries = catalogue()
     assert len({e.name for e in entries}) == len(entries)
-    assert len({e.short for e in entries}) == len(entries)
-    assert not {e.short for e in entries} & {e.group for e in entries}
+    assert len({e.short_name for e in entries}) == len(entries)
+    assert not {e.short_name for e in entries} & {e.group for e in entries}
 
 
-def test_the_catalogue_is_part_of_the_package() -> None:
+def test_catalogue_is_package_data() -> None:
     package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "corpora/catalogue.toml" in package["tool"]["setuptools"]["package-data"]["adaptner"]
 
 
-# --- true to the files at hand ----------------------------------------------------------------------
+# --- agreement with the data ----------------------------------------------------------------------
 
 
-def test_every_folder_at_hand_is_in_the_catalogue(shared_data: Path) -> None:
+def test_every_data_folder_is_in_the_catalogue(shared_data: Path) -> None:
     folders = {f"{p.parent.name}/{p.name}" for p in shared_data.glob("*/*") if p.is_dir()}
     assert folders == {e.name for e in catalogue() if e.sha256}
 
 
 @pytest.mark.parametrize("known", [e for e in catalogue() if e.sha256], ids=lambda e: e.name)
-def test_checksums_sentences_and_types_are_those_at_hand(
+def test_checksums_sentences_and_types_agree_with_the_data(
     shared_data: Path, known: CatalogueEntry
 ) -> None:
-    assert check_files(known, shared_data).same == tuple(known.sha256)
+    assert check_files(known, shared_data).verified == tuple(known.sha256)
     assert describe_state(known, shared_data) == "here"
-    there = {p.name.removesuffix(".conll") for p in known.folder(shared_data).iterdir()}
-    assert there == set(known.sha256)
+    splits = {p.name.removesuffix(".conll") for p in known.folder(shared_data).iterdir()}
+    assert splits == set(known.sha256)
     types = set()
     for split, count in known.sentences.items():
         lines = known.file(shared_data, split).read_text(encoding="utf-8").split("\n")
-        assert lines.count("") - 1 == count  # one after each sentence, one after the last line end
+        assert lines.count("") - 1 == count  # one after each sentence, and one at the end
         types |= {
             tag[2:] for line in set(lines) if "\t" in line and (tag := line.split("\t")[1]) != "O"
         }
     assert tuple(sorted(types)) == known.types
 
 
-def test_sources_and_licences_are_those_of_the_readme(shared_data: Path) -> None:
-    """The README of the data names a repository, a commit and a path in each row."""
+def test_sources_and_licences_agree_with_the_readme_of_the_data(shared_data: Path) -> None:
+    """Each row of the README has a repository, a commit, and a path."""
     text = (shared_data / "README.md").read_text(encoding="utf-8")
     checked = 0
     for group in ("bio8", "bio-extra", "news", "general"):
@@ -159,13 +159,15 @@ def test_sources_and_licences_are_those_of_the_readme(shared_data: Path) -> None
             assert known.commit.startswith(source[2])
             folder = source[3].rpartition("/")[0]
             assert any(path.startswith(folder) for path in known.raw.values()), name
-            said = re.findall(r"CC0? ?[\w-]* [\d.]+|MIT|Apache|GPL|not stated|public domain", row)
-            assert any(word in known.licence for word in said), name
+            licences = re.findall(
+                r"CC0? ?[\w-]* [\d.]+|MIT|Apache|GPL|not stated|public domain", row
+            )
+            assert any(word in known.licence for word in licences), name
             checked += 1
     assert checked == len([e for e in catalogue() if e.sha256])
 
 
-# --- looking at a folder, finding names -------------------------------------------------------------
+# --- data folders and names -------------------------------------------------------------
 
 
 @pytest.fixture
@@ -177,10 +179,10 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_states(data: Path) -> None:
+def test_describe_state(data: Path) -> None:
     known = entry()
     assert describe_state(known, data) == "here"
-    assert check_files(known, data).whole
+    assert check_files(known, data).complete
     assert describe_state(entry(sha256={}), data) == "here, no checksum known"
     assert describe_state(known, None) == describe_state(known, data.parent) == "by copy"
     test = data / "tiny/gene/test.conll"
@@ -189,24 +191,22 @@ def test_states(data: Path) -> None:
     test.write_bytes(SPLITS["test"] + b"\n")
     assert describe_state(known, data) == "changed: test"
     assert check_files(known, data).changed == ("test",)
-    assert not check_files(known, data).whole
+    assert not check_files(known, data).complete
 
 
-def test_names() -> None:
+def test_entries_are_found_by_name_and_group() -> None:
     assert find_entry("bio8/s800") is find_entry("s800") is find_entry("bio8/s800/")
     assert [e.name for e in select_entries(["s800", "news", "bio8/s800"])] == [
         "bio8/s800",
         "news/conll03",
         "news/scitech",
     ]
-    assert {e.access for e in select_entries(["general"])} == {
-        "public"
-    }  # not what cannot be fetched
+    assert {e.access for e in select_entries(["general"])} == {"public"}
     with pytest.raises(UnknownName, match="did you mean 'news/conll03'"):
         find_entry("news/conll2003")
 
 
-# --- the verb ---------------------------------------------------------------------------------------
+# --- corpora list ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -219,35 +219,37 @@ def call(
         monkeypatch.setattr(sys, "argv", ["adaptner", "corpora", "list", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             main()
-        printed = capsys.readouterr()
-        return int(end.value.code or 0), printed.out, printed.err
+        output = capsys.readouterr()
+        return int(end.value.code or 0), output.out, output.err
 
     return run
 
 
-def test_the_list_names_everything(call) -> None:
-    code, printed, said = call()
-    assert (code, said) == (0, "")
+def test_list_shows_every_corpus(call) -> None:
+    code, stdout, stderr = call()
+    assert (code, stderr) == (0, "")
     for known in catalogue():
-        (line,) = [x for x in printed.splitlines() if x.startswith(f"  {known.short} ")]
+        (line,) = [x for x in stdout.splitlines() if x.startswith(f"  {known.short_name} ")]
         assert ACCESS[known.access] in line
         assert known.domain in line
-    assert "then: adaptner corpora convert ontonotes FOLDER -o DATA" in printed
-    assert "then: adaptner corpora convert ace2005 FOLDER -o DATA" in printed
-    assert printed.count("LDC2006T06") == 1
+    assert "then: adaptner corpora convert ontonotes FOLDER -o DATA" in stdout
+    assert "then: adaptner corpora convert ace2005 FOLDER -o DATA" in stdout
+    assert stdout.count("LDC2006T06") == 1
 
 
-def test_the_list_of_a_folder(call, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_shows_the_state_of_a_data_folder(
+    call, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = (entry(), entry("tiny/other"), entry("tiny/silver", access="unavailable", obtain="no"))
     monkeypatch.setattr(module, "_load", lambda: known)
     (data / "tiny/gene/dev.conll").write_bytes(b"changed")
-    code, printed, _ = call("--data", data)
+    code, stdout, _ = call("--data", data)
     assert code == 0
-    assert re.search(r"^  gene +changed: dev ", printed, re.MULTILINE)
-    assert re.search(r"^  other +by copy ", printed, re.MULTILINE)
-    assert re.search(r"^  silver +not available ", printed, re.MULTILINE)
-    code, printed, _ = call("--data", data, "--json")
-    (row, *_) = json.loads(printed)
+    assert re.search(r"^  gene +changed: dev ", stdout, re.MULTILINE)
+    assert re.search(r"^  other +by copy ", stdout, re.MULTILINE)
+    assert re.search(r"^  silver +not available ", stdout, re.MULTILINE)
+    code, stdout, _ = call("--data", data, "--json")
+    (row, *_) = json.loads(stdout)
     assert (row["name"], row["state"], row["sha256"]) == (
         "tiny/gene",
         "changed: dev",
@@ -255,23 +257,23 @@ def test_the_list_of_a_folder(call, data: Path, monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_the_card_of_one(call) -> None:
-    code, printed, _ = call("scitech", "general/ontonotes5")
+def test_list_shows_the_facts_about_one_corpus(call) -> None:
+    code, stdout, _ = call("scitech", "general/ontonotes5")
     assert code == 0
     for part in (
         "2,824 entities",
         "jiachenwestlake/Cross-Domain_NER",
         find_entry("scitech").sha256["test"],
     ):
-        assert part in printed
-    assert "LDC2013T19" in printed
-    assert "adaptner corpora convert ontonotes FOLDER -o DATA" in printed
+        assert part in stdout
+    assert "LDC2013T19" in stdout
+    assert "adaptner corpora convert ontonotes FOLDER -o DATA" in stdout
 
 
-def test_wrong_calls(call, tmp_path: Path) -> None:
-    code, printed, said = call("scitec")
-    assert (code, printed) == (2, "")
-    assert "did you mean 'scitech'" in said
-    code, _, said = call("--data", tmp_path / "none")
+def test_unknown_name_or_folder_exits_with_an_error(call, tmp_path: Path) -> None:
+    code, stdout, stderr = call("scitec")
+    assert (code, stdout) == (2, "")
+    assert "did you mean 'scitech'" in stderr
+    code, _, stderr = call("--data", tmp_path / "none")
     assert code == 1
-    assert "GROUP/NAME/SPLIT.conll" in said
+    assert "GROUP/NAME/SPLIT.conll" in stderr

@@ -1,5 +1,4 @@
-"""Raw files as others publish them become our files: column files, BOND's JSON, and real corpora
-put back into the layout they were published in."""
+"""Tests of converters: column files, BOND's JSON, and round trips of real corpora."""
 
 from __future__ import annotations
 
@@ -50,49 +49,48 @@ def write(tmp_path: Path) -> Write:
 
 
 def converted(path: Path, **settings: object) -> str:
-    """One column file in our layout."""
     return to_conll_bytes(convert_columns({"test": path}, **settings)["test"]).decode()  # type: ignore[arg-type]
 
 
 # --- column files -----------------------------------------------------------------------------------
 
 
-def test_plain_tags_get_their_type(write: Write) -> None:
+def test_tags_without_label_get_the_label(write: Write) -> None:
     path = write("IL\tB\n-\tI\n2\tI\nrose\tO\n\n\nTP53\tB\n")
     assert converted(path, label="Gene") == (
         "IL\tB-Gene\n-\tI-Gene\n2\tI-Gene\nrose\tO\n\nTP53\tB-Gene\n\n"
     )
 
 
-def test_types_are_replaced_or_mapped(write: Write) -> None:
+def test_labels_are_replaced_or_mapped(write: Write) -> None:
     path = write("a\tB-x\nb\tB-y\nc\tI-y\n\n")
     assert converted(path, label="Gene") == "a\tB-Gene\nb\tB-Gene\nc\tI-Gene\n\n"
     assert converted(path, types={"x": "P", "y": "Q"}) == "a\tB-P\nb\tB-Q\nc\tI-Q\n\n"
-    with pytest.raises(RawFileUnusable, match="type 'y' is none of x"):
+    with pytest.raises(RawFileUnusable, match="unknown type 'y', expected x"):
         converted(path, types={"x": "P"})
 
 
-def test_iob1_with_documents_and_four_columns(write: Write) -> None:
+def test_iob1_with_docstart_and_four_columns(write: Write) -> None:
     path = write(
         "-DOCSTART- -X- O O\n\nBank NNP - I-ORG\nJohn NN - I-PER\nAnn NN - B-PER\nsaid VB - O\n\n"
     )
     assert converted(path) == "Bank\tB-ORG\nJohn\tB-PER\nAnn\tB-PER\nsaid\tO\n\n"
 
 
-def test_bioes_with_slips(write: Write) -> None:
-    """SciTech has an S where an E should be and an I that continues nothing."""
+def test_invalid_bioes_is_repaired(write: Write) -> None:
+    """SciTech has an S in place of an E and an I without a mention before it."""
     path = write("The O\nJapanese B-ORG\nKibo S-ORG\nlab O\nNew I-LOC\nYork E-LOC\n")
     assert converted(path) == (
         "The\tO\nJapanese\tB-ORG\nKibo\tB-ORG\nlab\tO\nNew\tB-LOC\nYork\tI-LOC\n\n"
     )
 
 
-def test_the_tag_first_and_windows_line_ends(write: Write) -> None:
+def test_tag_column_first_and_windows_line_endings(write: Write) -> None:
     path = write("O\twho\r\nB-ACTOR\tbruce\r\nI-ACTOR\twillis\r\n\r\n")
     assert converted(path, token=1, tag=0) == "who\tO\nbruce\tB-ACTOR\nwillis\tI-ACTOR\n\n"
 
 
-def test_tokens_are_cut_at_marks(write: Write) -> None:
+def test_resplit_splits_tokens_at_punctuation(write: Write) -> None:
     path = write("(N,N-di_methyl)\tB\naniline\tI\nµg/ml.\tO\n")
     assert [
         line.split("\t") for line in converted(path, label="Drug", resplit=True).split("\n")
@@ -105,8 +103,8 @@ def test_tokens_are_cut_at_marks(write: Write) -> None:
     ]
 
 
-def test_odd_characters_are_tokens(write: Write) -> None:
-    """SciTech has control characters for tokens, at which str.split() may part a line."""
+def test_control_characters_are_tokens(write: Write) -> None:
+    """SciTech has such tokens, at which str.split() would split a line."""
     assert converted(write("\x14 O\n\u200b O\n\n")) == "\x14\tO\n\u200b\tO\n\n"
 
 
@@ -121,15 +119,13 @@ def test_odd_characters_are_tokens(write: Write) -> None:
     ],
     ids=["one column", "no tag", "a space", "empty", "a line separator"],
 )
-def test_what_is_no_column_file_is_refused_with_its_place(
-    write: Write, content: str, line: str
-) -> None:
+def test_invalid_column_file_raises_with_the_line(write: Write, content: str, line: str) -> None:
     path = write(content)
     with pytest.raises(RawFileUnusable, match=f"{path.name}{line}: cannot be converted"):
         read_columns(path)
 
 
-def test_other_encodings_are_refused(tmp_path: Path) -> None:
+def test_other_encodings_raise(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes("naïve\tO\n".encode("latin-1"))
     with pytest.raises(WrongEncoding):
         read_columns(tmp_path / "latin")
@@ -142,16 +138,16 @@ def test_other_encodings_are_refused(tmp_path: Path) -> None:
         max_size=6,
     )
 )
-def test_the_result_is_well_formed_whatever_the_tags(sequences: list[list[str]]) -> None:
+def test_any_tags_convert_to_valid_bio(sequences: list[list[str]]) -> None:
     sentences = [TaggedTokens(tuple("w" * len(tags)), tuple(tags)) for tags in sequences]
     result = convert_to_bio(sentences, "ENTITY")
     for before, after in zip(sentences, result, strict=True):
         previous = "O"
-        for was, now in zip(before.tags, after.tags, strict=True):
-            assert (was == "O") == (now == "O")
-            assert was[2:] == now[2:]
-            assert now[0] != "I" or previous[2:] == now[2:]  # it continues something of its type
-            previous = now
+        for old, new in zip(before.tags, after.tags, strict=True):
+            assert (old == "O") == (new == "O")
+            assert old[2:] == new[2:]
+            assert new[0] != "I" or previous[2:] == new[2:]  # continues a mention of its label
+            previous = new
 
 
 # --- splits -----------------------------------------------------------------------------------------
@@ -166,7 +162,7 @@ def numbers(sentences: list[TaggedTokens]) -> list[int]:
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 765, 1164])
-def test_a_drawn_dev_set(count: int) -> None:
+def test_dev_is_a_random_tenth_of_train(count: int) -> None:
     splits = split_off_dev(numbered(count))
     train, dev = numbers(splits["train"]), numbers(splits["dev"])
     assert sorted(train + dev) == list(range(count))
@@ -175,12 +171,12 @@ def test_a_drawn_dev_set(count: int) -> None:
     assert dev == sorted(dev)
 
 
-def test_the_draw_is_the_one_the_checksums_were_made_with() -> None:
+def test_draw_is_the_one_of_the_checksums() -> None:
     dev = numbers(split_off_dev(numbered(1164))["dev"])
     assert dev[:6] == [4, 6, 11, 29, 61, 73]
 
 
-def test_parts_and_shares() -> None:
+def test_splits_60_20_20_and_80_10_10() -> None:
     assert {s: len(x) for s, x in split_60_20_20(numbered(8684)).items()} == {
         "train": 5210,
         "dev": 1737,
@@ -203,7 +199,7 @@ def bond(path: Path, sentences: list[TaggedTokens], numbers: dict[str, int]) -> 
     return path
 
 
-def test_numbers_for_tags(tmp_path: Path) -> None:
+def test_bond_tag_numbers_are_mapped_and_errors_raise(tmp_path: Path) -> None:
     numbers = {"O": 0, "B-PER": 3, "I-PER": 1}
     (tmp_path / "tags").write_text(json.dumps(numbers))
     sentences = [TaggedTokens(("John", "Beale", "'s"), ("B-PER", "I-PER", "O"))]
@@ -211,7 +207,7 @@ def test_numbers_for_tags(tmp_path: Path) -> None:
     assert convert_files({"layout": "bond"}, files) == {"dev": sentences}
     for content, reason in (
         ('[{"str_words": ["a"], "tags": [7]}]', "number 7 has no name"),
-        ('[{"str_words": ["a"], "tags": []}]', "not as many tags"),
+        ('[{"str_words": ["a"], "tags": []}]', "a different number of tags"),
         ('[{"str_words": ["a b"], "tags": [0]}]', "sentence 1"),
         ("[]", "not a list of sentences"),
         ("{", "not JSON"),
@@ -221,33 +217,33 @@ def test_numbers_for_tags(tmp_path: Path) -> None:
             convert_files({"layout": "bond"}, files)
 
 
-# --- real corpora, put back into the layout they were published in ----------------------------------
+# --- round trips of real corpora ----------------------------------
 
 BOND_TAGS = {f"{p}-{t}": i for i, (p, t) in enumerate((p, t) for p in "BI" for t in ("PER", "LOC", "ORG", "MISC"))}  # fmt: skip
 BOND_TAGS["O"] = 99
 
 
-def at_hand(known: CatalogueEntry, data: Path) -> Splits:
+def installed(known: CatalogueEntry, data: Path) -> Splits:
     return {split: read_columns(known.file(data, split)) for split in known.sha256}
 
 
 def as_published(known: CatalogueEntry, data: Path, folder: Path) -> dict[str, Path]:
-    """The raw files from which ``known`` would be made: the conversion backwards."""
-    splits, settings = at_hand(known, data), known.conversion
-    if settings.get("types"):  # here the file before the mapping is at hand too
+    """Writes the raw files from which ``known`` is converted, by inverting the conversion."""
+    splits, settings = installed(known, data), known.conversion
+    if settings.get("types"):  # the unmapped corpus is in the data, too
         return {s: find_entry("general/wnut16").file(data, s) for s in known.sha256}
     if settings.get("parts"):
         splits = {"all": [s for split in splits.values() for s in split]}
     if settings.get("draw"):
         drawn = split_off_dev(numbered(len(splits["train"]) + len(splits["dev"])))
-        place = {n: s for split in drawn for n, s in zip(numbers(drawn[split]), splits[split], strict=True)}  # fmt: skip
-        splits = {"train": [place[n] for n in sorted(place)], "test": splits["test"]}
+        by_number = {n: s for split in drawn for n, s in zip(numbers(drawn[split]), splits[split], strict=True)}  # fmt: skip
+        splits = {"train": [by_number[n] for n in sorted(by_number)], "test": splits["test"]}
     files = {}
     if settings["layout"] == "bond":
         files["tags"] = folder / "tags"
         files["tags"].write_text(json.dumps(BOND_TAGS))
     if settings["layout"] == "wikigold":
-        splits = {"gold": shuffled_together(splits), **splits}
+        splits = {"gold": interleaved(splits), **splits}
     for split, sentences in splits.items():
         files[split] = folder / split
         if settings["layout"] == "bond" or (settings["layout"] == "wikigold" and split != "gold"):
@@ -257,10 +253,10 @@ def as_published(known: CatalogueEntry, data: Path, folder: Path) -> dict[str, P
     return files
 
 
-def shuffled_together(splits: Splits) -> list[TaggedTokens]:
-    """One text in which each split keeps its order, and its sentences are spread evenly."""
-    placed = [((i + 0.5) / len(x), s) for x in splits.values() for i, s in enumerate(x)]
-    return [sentence for _, sentence in sorted(placed, key=lambda pair: pair[0])]
+def interleaved(splits: Splits) -> list[TaggedTokens]:
+    """One text with the sentences of each split in order and spread evenly."""
+    positions = [((i + 0.5) / len(x), s) for x in splits.values() for i, s in enumerate(x)]
+    return [sentence for _, sentence in sorted(positions, key=lambda pair: pair[0])]
 
 
 def in_columns(known: CatalogueEntry, sentences: list[TaggedTokens]) -> str:
@@ -295,7 +291,9 @@ def in_columns(known: CatalogueEntry, sentences: list[TaggedTokens]) -> str:
         "general/sec",
     ],
 )
-def test_real_corpora_come_back_byte_for_byte(shared_data: Path, tmp_path: Path, name: str) -> None:
+def test_real_corpus_is_reproduced_byte_for_byte(
+    shared_data: Path, tmp_path: Path, name: str
+) -> None:
     known = find_entry(name)
     splits = convert_files(known.conversion, as_published(known, shared_data, tmp_path))
     assert list(splits) == list(known.sha256)
@@ -303,7 +301,7 @@ def test_real_corpora_come_back_byte_for_byte(shared_data: Path, tmp_path: Path,
     assert found == dict(known.sha256)
 
 
-def test_sentences_of_several_splits_keep_their_places(tmp_path: Path) -> None:
+def test_sentence_in_several_splits_is_assigned_by_position(tmp_path: Path) -> None:
     """WikiGold has "3 ." early in train and late in test."""
 
     def sentence(text: str) -> TaggedTokens:
@@ -313,7 +311,7 @@ def test_sentences_of_several_splits_keep_their_places(tmp_path: Path) -> None:
     train = [sentence(f"train {i}") for i in range(40)]
     test = [sentence(f"test {i}") for i in range(10)]
     train[3] = test[9] = sentence("3 .")
-    gold = shuffled_together({"train": train, "test": test})
+    gold = interleaved({"train": train, "test": test})
     unknown = sentence("not in BOND")
     gold.insert(random.randrange(len(gold)), unknown)
     files = {
@@ -328,10 +326,10 @@ def test_sentences_of_several_splits_keep_their_places(tmp_path: Path) -> None:
     assert unknown in splits["train"]
 
 
-# --- raw files that the user has --------------------------------------------------------------------
+# --- raw files of the user --------------------------------------------------------------------
 
 
-def test_a_folder_of_raw_files(tmp_path: Path) -> None:
+def test_folder_of_raw_files_is_converted_and_installed(tmp_path: Path) -> None:
     for name in ("train.tsv", "devel.tsv", "test.tsv"):
         (tmp_path / name).write_text("Aspirin\tB\nhelps\tO\n\n")
     fetcher = Fetcher(tmp_path / "data")
@@ -343,7 +341,7 @@ def test_a_folder_of_raw_files(tmp_path: Path) -> None:
         convert_folder("bc4chemd", tmp_path, fetcher)
 
 
-def test_raw_files_of_a_known_corpus_are_held_to_its_checksum(tmp_path: Path) -> None:
+def test_raw_files_with_a_wrong_checksum_raise(tmp_path: Path) -> None:
     raw = tmp_path / "clone/data/s800"
     raw.mkdir(parents=True)
     with pytest.raises(
@@ -357,6 +355,6 @@ def test_raw_files_of_a_known_corpus_are_held_to_its_checksum(tmp_path: Path) ->
     assert not (tmp_path / "data/bio8/s800/train.conll").exists()
 
 
-def test_no_converter(tmp_path: Path) -> None:
+def test_corpus_without_converter_raises(tmp_path: Path) -> None:
     with pytest.raises(CorpusUnavailable, match="no converter"):
         convert_folder("biored", tmp_path, Fetcher(tmp_path / "data"))

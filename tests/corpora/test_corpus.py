@@ -1,4 +1,4 @@
-"""Corpora: which files make one, what it is called, that it cannot change unnoticed."""
+"""Tests of loading corpora: files, names, checksums, and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_a_folder_gives(folder: Path) -> None:
+def test_corpus_of_a_folder(folder: Path) -> None:
     corpus = load_corpus(folder)
     assert (corpus.name, corpus.domain, corpus.folder) == ("my-corpus", "Gene", folder)
     assert corpus.labels.labels == ("Gene",)
@@ -41,15 +41,15 @@ def test_what_a_folder_gives(folder: Path) -> None:
         corpus.split("dev")
 
 
-def test_names_of_domains(folder: Path) -> None:
+def test_domain_is_given_or_the_label_or_the_folder(folder: Path) -> None:
     assert load_corpus(f"Protein={folder}").domain == "Protein"
     (folder / "dev.tsv").write_text(MIXED)
     assert load_corpus(str(folder)).domain == "my-corpus"
-    strange = folder.rename(folder.with_name("a=b"))
-    assert load_corpus(str(strange)).name == "a=b"
+    with_equals = folder.rename(folder.with_name("a=b"))
+    assert load_corpus(str(with_equals)).name == "a=b"
 
 
-def test_it_is_immutable(folder: Path) -> None:
+def test_corpus_is_immutable(folder: Path) -> None:
     corpus = load_corpus(folder)
     with pytest.raises(dataclasses.FrozenInstanceError):
         corpus.name = "other"  # type: ignore[misc]
@@ -57,32 +57,31 @@ def test_it_is_immutable(folder: Path) -> None:
         corpus.sentences["train"] = ()  # type: ignore[index]
 
 
-def test_checksum_follows_contents_only(folder: Path) -> None:
+def test_checksum_depends_on_splits_and_contents_only(folder: Path) -> None:
     before = load_corpus(folder).sha256
     (folder / "train.distant.conll").write_text("y\tO\n")
     moved = folder.rename(folder.with_name("moved"))
     assert load_corpus(moved).sha256 == before
     (moved / "test.jsonl").write_text('{"text": "other"}')
     assert load_corpus(moved).sha256 != before
-    # The same contents as another split are another corpus.
     (moved / "test.jsonl").rename(moved / "dev.jsonl")
     assert load_corpus(moved).sha256 not in (before, "")
 
 
-def test_faults(folder: Path, tmp_path: Path) -> None:
+def test_missing_and_ambiguous_files_raise(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileMissing, match="nowhere"):
         load_corpus(tmp_path / "nowhere")
     with pytest.raises(FileMissing, match="nowhere"):
         load_corpus(f"X={tmp_path / 'nowhere'}")
-    (tmp_path / "hollow").mkdir()
+    (tmp_path / "empty").mkdir()
     with pytest.raises(CorpusIncomplete, match="found: none"):
-        load_corpus(tmp_path / "hollow")
+        load_corpus(tmp_path / "empty")
     (folder / "train.jsonl").write_text('{"text": "a"}')
     with pytest.raises(AmbiguousSplit, match=r"train\.conll and train\.jsonl"):
         load_corpus(folder)
 
 
-def test_entity_faults_have_their_line(folder: Path) -> None:
+def test_misaligned_entity_raises_with_its_line(folder: Path) -> None:
     (folder / "dev.jsonl").write_text(
         '{"text": "fine"}\n{"text": "TP53", "entities": [{"start": 0, "end": 2, "label": "G"}]}'
     )
@@ -90,7 +89,7 @@ def test_entity_faults_have_their_line(folder: Path) -> None:
         load_corpus(folder)
 
 
-def test_domains_in_order_of_appearance(folder: Path) -> None:
+def test_domains_are_in_order_of_appearance(folder: Path) -> None:
     gene = load_corpus(folder)
     others = [load_corpus(f"{name}={folder}") for name in ("Z", "Gene", "A", "Z")]
     domains = group_by_domain([gene, *others])

@@ -1,4 +1,4 @@
-"""OntoNotes and ACE 2005 in the layouts of their packages, in small files written for these tests."""
+"""Tests of the converters of OntoNotes and ACE 2005 with small files in their layouts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adaptner.errors import RawFilesMissing, RawFileUnusable
 
 
 def tagged(splits: Splits, split: str) -> list[str]:
-    """Each sentence in one line, with tags where there are some."""
+    """Each sentence as a line of tokens and, except for O, tags."""
     return [
         " ".join(w if t == "O" else f"{w}|{t}" for w, t in zip(s.tokens, s.tags, strict=True))
         for s in splits[split]
@@ -30,7 +30,7 @@ def tagged(splits: Splits, split: str) -> list[str]:
 
 
 def onto_document(name: str, *sentences: str) -> str:
-    """Words with brackets of names, ``(GPE:Iraq`` ... ``weapons)``, as a CoNLL-2012 file."""
+    """A CoNLL-2012 file; names are bracketed in ``sentences``: ``(ORG:New York Times)``."""
     lines = [f"#begin document ({name}); part 000"]
     for sentence in sentences:
         for number, word in enumerate(sentence.split()):
@@ -68,9 +68,9 @@ def onto(tmp_path: Path) -> Callable[..., Path]:
     return put
 
 
-def test_ontonotes(onto: Callable[..., Path], tmp_path: Path) -> None:
-    seen = []
-    converted = convert_ontonotes(tmp_path / "conll-2012", lambda *counts: seen.append(counts))
+def test_ontonotes_is_converted_by_split(onto: Callable[..., Path], tmp_path: Path) -> None:
+    progress = []
+    converted = convert_ontonotes(tmp_path / "conll-2012", lambda *counts: progress.append(counts))
     splits = converted.corpora["general/ontonotes5"]
     assert list(splits) == ["train", "dev", "test"]
     assert tagged(splits, "train") == [
@@ -81,19 +81,19 @@ def test_ontonotes(onto: Callable[..., Path], tmp_path: Path) -> None:
     assert tagged(splits, "dev") == ["The|B-ORG New|I-ORG York|I-ORG Times|I-ORG ."]
     assert tagged(splits, "test") == ["Nobody ."]
     assert list(converted.left_out.values()) == [1]  # of the New Testament
-    assert seen[-1] == (5, 5)
+    assert progress[-1] == (5, 5)
 
 
 @pytest.mark.parametrize(
     ("sentence", "reason"),
     [
-        ("(ORG:The (GPE:New) York) Times", r"line 3: '\(GPE\)' is no bracket of a name here"),
-        ("York) Times", r"line 2: '\*\)' is no bracket"),
-        ("(ORG:The Times", "does not end"),
-        ("[WORD]", "skeleton without words"),
+        ("(ORG:The (GPE:New) York) Times", r"line 3: unexpected bracket '\(GPE\)'"),
+        ("York) Times", r"line 2: unexpected bracket '\*\)'"),
+        ("(ORG:The Times", "is not closed"),
+        ("[WORD]", "contains no words"),
     ],
 )
-def test_ontonotes_that_cannot_be_right(
+def test_invalid_ontonotes_file_raises(
     onto: Callable[..., Path], tmp_path: Path, sentence: str, reason: str
 ) -> None:
     onto("train", "bc/cctv/00/cctv_0002", sentence)
@@ -101,7 +101,7 @@ def test_ontonotes_that_cannot_be_right(
         convert_ontonotes(tmp_path / "conll-2012")
 
 
-def test_ontonotes_is_not_there(tmp_path: Path) -> None:
+def test_folder_without_ontonotes_raises(tmp_path: Path) -> None:
     with pytest.raises(
         RawFilesMissing, match=r"(?s)contains no CoNLL-2012 file.*train, development"
     ):
@@ -117,7 +117,7 @@ def test_ontonotes_is_not_there(tmp_path: Path) -> None:
 
 
 class Ace:
-    """A document: its SGML, and mentions found in it by their words."""
+    """An ACE document, with mentions that are located by their words."""
 
     def __init__(self, sgm: str, escapes_count_as_one: bool = False) -> None:
         self.sgm = sgm
@@ -186,7 +186,7 @@ def all_of(splits: Splits) -> list[str]:
 
 
 EXPECTED = [
-    # MetaNER's own example: innermost entities only
+    # the example in the paper (MetaNER): only innermost mentions
     "Orders went out today to deploy 17 , 000 U|B-GPE .|I-GPE S|I-GPE .|I-GPE Army soldiers in the "
     "Persian|B-LOC Gulf|I-LOC region .",
     "AT|B-ORG &|I-ORG T|I-ORG said it|B-ORG would help .",
@@ -194,17 +194,19 @@ EXPECTED = [
 
 
 @pytest.mark.parametrize("how", [{}, {"escapes_count_as_one": True}], ids=["as written", "as one"])
-def test_innermost_entities_of_the_papers_example(english: Path, how: dict[str, bool]) -> None:
+def test_innermost_mentions_of_the_example_in_the_paper(
+    english: Path, how: dict[str, bool]
+) -> None:
     news(**how).put(english / "nw" / "timex2norm", "AFP_1")
     converted = convert_ace2005(english)
     assert sorted(all_of(converted.corpora["general/ace2005-nw"])) == sorted(EXPECTED)
     assert {reason: n for reason, n in converted.left_out.items() if n} == {
         "mentions around others": 3,
-        "mentions outside of sentences (speakers, headings)": 1,
+        "mentions outside sentences (speakers, headings)": 1,
     }
 
 
-def test_the_final_version_of_each_document_once(english: Path) -> None:
+def test_final_version_of_each_document_is_used(english: Path) -> None:
     for version in ("adj", "fp1", "fp2"):
         Ace(NEWS).mark("WEA", "Orders").put(english / "nw" / version, "AFP_1")
     news().put(english / "nw" / "timex2norm", "AFP_1")
@@ -212,11 +214,10 @@ def test_the_final_version_of_each_document_once(english: Path) -> None:
     corpora = convert_ace2005(english.parent).corpora
     assert sorted(all_of(corpora["general/ace2005-nw"])) == sorted(EXPECTED)
     assert list(corpora) == ["general/ace2005-nw"]
-    # A folder further down will do as well.
     assert convert_ace2005(english / "nw").corpora == corpora
 
 
-def test_turns_posts_and_quotes(english: Path) -> None:
+def test_speakers_posters_and_quotes_are_left_out(english: Path) -> None:
     talk = Ace(
         "<DOC>\n<BODY>\n<TEXT>\n<TURN>\n<SPEAKER> JOHN KING </SPEAKER>\nHe left Rome\n</TURN>\n"
         "<TURN>\n<SPEAKER> ANN </SPEAKER>\nWhy?\n</TURN>\n</TEXT>\n</BODY>\n</DOC>\n"
@@ -238,10 +239,10 @@ def test_turns_posts_and_quotes(english: Path) -> None:
         "Bye",
         "Paris|B-GPE is fine < grin > A & B",
     ]
-    assert converted.left_out["mentions outside of sentences (speakers, headings)"] == 2
+    assert converted.left_out["mentions outside sentences (speakers, headings)"] == 2
 
 
-def test_what_has_to_be_left_out_is_counted(english: Path) -> None:
+def test_unusable_mentions_are_counted(english: Path) -> None:
     text = "<DOC><TEXT>\nThe old man saw northern Iraq and Kuwaitis there.\n</TEXT></DOC>\n"
     document = Ace(text)
     document.mark("PER", "The old man").mark("PER", "old man saw").mark("GPE", "Iraq")
@@ -253,26 +254,26 @@ def test_what_has_to_be_left_out_is_counted(english: Path) -> None:
         "The|B-PER old|I-PER man|I-PER saw northern Iraq|B-GPE and Kuwaitis there ."
     )
     assert {reason: n for reason, n in converted.left_out.items() if n} == {
-        "mentions whose text is not at their place": 1,
+        "mentions whose offsets do not match their text": 1,
         "mentions that overlap another": 1,
-        "second mentions of one extent": 1,
+        "mentions with the extent of another": 1,
         "mentions that begin or end inside a word": 1,
     }
 
 
-def test_ace_that_cannot_be_right(english: Path) -> None:
+def test_invalid_ace_files_raise(english: Path) -> None:
     with pytest.raises(RawFilesMissing, match=r"(?s)no \.apf\.xml.*LDC2006T06"):
         convert_ace2005(english)
     folder = english / "wl" / "timex2norm"
     news().put(folder, "AFP_1")
     (folder / "AFP_1.sgm").write_text(NEWS.replace("Orders", "Yesterday, orders"))
-    with pytest.raises(RawFileUnusable, match="of 8 mentions are where it says"):
+    with pytest.raises(RawFileUnusable, match="of 8 mentions match"):
         convert_ace2005(english)
     (folder / "AFP_1.sgm").write_text("<DOC>nothing</DOC>")
     with pytest.raises(RawFileUnusable, match="no TEXT"):
         convert_ace2005(english)
     (folder / "AFP_1.sgm").unlink()
-    with pytest.raises(RawFileUnusable, match=r"AFP_1\.sgm is not beside it"):
+    with pytest.raises(RawFileUnusable, match=r"AFP_1\.sgm is missing"):
         convert_ace2005(english)
     news().put(folder, "AFP_1")
     (folder / "AFP_1.apf.xml").write_text("<entity>")
@@ -280,7 +281,7 @@ def test_ace_that_cannot_be_right(english: Path) -> None:
         convert_ace2005(english)
 
 
-# --- the verb ---------------------------------------------------------------------------------------
+# --- corpora convert ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -293,52 +294,51 @@ def call(
         monkeypatch.setattr(sys, "argv", ["adaptner", "corpora", "convert", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             main()
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err
-        return int(end.value.code or 0), printed.out, printed.err
+        output = capsys.readouterr()
+        assert "Traceback" not in output.err
+        return int(end.value.code or 0), output.out, output.err
 
     return run
 
 
-def test_converting_ontonotes(call, onto, tmp_path: Path) -> None:
+def test_convert_command_installs_ontonotes(call, onto, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    code, printed, said = call("ontonotes", tmp_path / "conll-2012", "-o", data)
+    code, stdout, stderr = call("ontonotes", tmp_path / "conll-2012", "-o", data)
     assert code == 0
-    assert printed == "general/ontonotes5: converted (train, dev, test)\n"
-    assert "left out: 1 sentences of the New Testament" in said
+    assert stdout == "general/ontonotes5: converted (train, dev, test)\n"
+    assert "left out: 1 sentences of the New Testament" in stderr
     corpus = load_corpus(data / "general/ontonotes5")
     assert corpus.labels.labels == ("DATE", "GPE", "ORG", "PERSON")
     expected = convert_ontonotes(tmp_path / "conll-2012").corpora["general/ontonotes5"]["train"]
     assert (data / "general/ontonotes5/train.conll").read_bytes() == to_conll_bytes(expected)
-    # What is there is not overwritten unasked; the name in the catalogue does as well.
     assert call("ontonotes", tmp_path / "conll-2012", "-o", data)[0] == 1
-    code, printed, _ = call(
+    code, stdout, _ = call(
         "general/ontonotes5", tmp_path / "conll-2012", "-o", data, "--replace", "--json"
     )
     assert code == 0
-    assert [row["name"] for row in json.loads(printed)["corpora"]] == ["general/ontonotes5"]
+    assert [row["name"] for row in json.loads(stdout)["corpora"]] == ["general/ontonotes5"]
 
 
-def test_converting_ace(call, english: Path, tmp_path: Path) -> None:
+def test_convert_command_installs_ace2005(call, english: Path, tmp_path: Path) -> None:
     for domain in ("bc", "nw"):
         news().put(english / domain / "timex2norm", f"{domain}_1")
-    code, printed, said = call("ace2005", english, "-o", tmp_path / "data")
+    code, stdout, stderr = call("ace2005", english, "-o", tmp_path / "data")
     assert code == 0
-    assert printed.split("\n")[:2] == [
+    assert stdout.split("\n")[:2] == [
         "general/ace2005-bc: converted (train, dev, test)",
         "general/ace2005-nw: converted (train, dev, test)",
     ]
-    assert "left out: 6 mentions around others" in said
+    assert "left out: 6 mentions around others" in stderr
 
 
 @pytest.mark.parametrize("name", ["ontonote", "ace2004"])
-def test_wrong_names(call, tmp_path: Path, name: str) -> None:
-    code, _, said = call(name, tmp_path, "-o", tmp_path / "data")
+def test_convert_command_suggests_a_name(call, tmp_path: Path, name: str) -> None:
+    code, _, stderr = call(name, tmp_path, "-o", tmp_path / "data")
     assert code == 2
-    assert "did you mean" in said
+    assert "did you mean" in stderr
 
 
-def test_wrong_folder(call, tmp_path: Path) -> None:
-    code, _, said = call("ontonotes", tmp_path / "none", "-o", tmp_path / "data")
+def test_convert_command_with_missing_folder_fails(call, tmp_path: Path) -> None:
+    code, _, stderr = call("ontonotes", tmp_path / "none", "-o", tmp_path / "data")
     assert code == 1
-    assert "no such file or folder" in said
+    assert "no such file or folder" in stderr

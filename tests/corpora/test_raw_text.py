@@ -1,4 +1,4 @@
-"""Raw text: plain and compressed, files and folders, long lines, damage."""
+"""Tests of raw text: plain and compressed files, folders, long lines, and damaged files."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ PACK = {".txt": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".XZ": lzma.c
 
 
 def noise(seed: int) -> bytes:
-    """What no compression makes much smaller."""
+    """Text that hardly compresses."""
     rng = random.Random(seed)
     words = ("".join(rng.choices("abcdefgh", k=6)) for _ in range(20_000))
     return " ".join(w if i % 9 else f"{w}\n" for i, w in enumerate(words)).encode()
 
 
 @pytest.mark.parametrize("ending", PACK)
-def test_words_are_parted_by_one_space(tmp_path: Path, ending: str) -> None:
+def test_tokens_are_separated_by_one_space(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t{ending}"
     path.write_bytes(PACK[ending](TEXT.encode()))
-    places: list[int] = []
-    assert list(read_sentences(path, passed=places.append)) == EXPECTED
-    assert places[-1] <= path.stat().st_size
-    assert places == sorted(places)
+    positions: list[int] = []
+    assert list(read_sentences(path, on_read=positions.append)) == EXPECTED
+    assert positions[-1] <= path.stat().st_size
+    assert positions == sorted(positions)
 
 
-def test_running_text_is_tokenised(tmp_path: Path) -> None:
+def test_untokenised_text_is_tokenised(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text("IL-2 (10 µg).\n", encoding="utf-8")
     assert list(read_sentences(path, tokenised=False)) == ["IL - 2 ( 10 µg ) ."]
 
 
-def test_several_streams_in_one_file(tmp_path: Path) -> None:
+def test_concatenated_archives_are_read(tmp_path: Path) -> None:
     for ending in (".gz", ".xz"):
         path = tmp_path / f"t{ending}"
         path.write_bytes(PACK[ending](b"one\n") + PACK[ending](b"two\n"))
@@ -58,7 +58,7 @@ def test_several_streams_in_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".txt", ".xz"])
 def test_long_lines_are_cut_at_a_space(tmp_path: Path, monkeypatch, ending: str) -> None:
-    monkeypatch.setattr(raw_text, "_LONGEST_LINE", 50)
+    monkeypatch.setattr(raw_text, "_MAX_LINE_BYTES", 50)
     words = [f"{'日' * (i % 5 + 1)}{i}" for i in range(100)]
     path = tmp_path / f"t{ending}"
     path.write_bytes(PACK[ending]((" ".join(words) + "\nshort line\n").encode()))
@@ -67,11 +67,11 @@ def test_long_lines_are_cut_at_a_space(tmp_path: Path, monkeypatch, ending: str)
     assert found[-1] == "short line"
     assert max(len(line.encode()) for line in found) <= 50
     path.write_bytes(PACK[ending](b"ok\n" + b"a" * 51 + b"\n"))
-    with pytest.raises(FileUnreadable, match="line 2 holds"):
+    with pytest.raises(FileUnreadable, match="line 2 has"):
         list(read_sentences(path))
 
 
-def test_files_and_folders(tmp_path: Path) -> None:
+def test_find_text_files_in_folders_without_hidden_ones(tmp_path: Path) -> None:
     (tmp_path / "a" / "deep").mkdir(parents=True)
     (tmp_path / "a" / ".hidden").mkdir()
     for name in ("b.txt", "deep/c.txt.gz", "d.XZ", "notes.md", ".e.txt", ".hidden/f.txt"):
@@ -83,7 +83,7 @@ def test_files_and_folders(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_find_text_files_raises_for_other_files(tmp_path: Path) -> None:
     (tmp_path / "t.pdf").write_bytes(b"")
     with pytest.raises(UnknownFormat, match=r"\.txt, \.gz, \.xz") as caught:
         find_text_files([tmp_path / "t.pdf"])
@@ -96,7 +96,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".gz", ".xz"])
 @pytest.mark.parametrize("damage", ["cut", "empty", "not compressed", "flipped", "head only"])
-def test_damaged_archives(tmp_path: Path, ending: str, damage: str) -> None:
+def test_damaged_archive_raises(tmp_path: Path, ending: str, damage: str) -> None:
     content = PACK[ending](noise(1))
     middle = len(content) // 2
     content = {
@@ -113,7 +113,7 @@ def test_damaged_archives(tmp_path: Path, ending: str, damage: str) -> None:
     assert caught.value.file == str(path)
 
 
-def test_bytes_that_are_no_text_are_placed(tmp_path: Path) -> None:
+def test_invalid_bytes_raise_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "t.xz"
     path.write_bytes(lzma.compress(b"fine\nb\xffd\n"))
     with pytest.raises(WrongEncoding, match=r"t\.xz:2:"):

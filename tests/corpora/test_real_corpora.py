@@ -1,4 +1,4 @@
-"""Statistics and overlap of the real corpora equal the published table, recounted from files."""
+"""Tests that statistics and overlaps of the real corpora equal the published tables."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ corpus_at = cache(load_corpus)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _forget() -> Iterator[None]:
-    """Millions of small objects would slow down every test after these."""
+def _clear_cache() -> Iterator[None]:
+    """Millions of cached objects would slow down the tests that follow."""
     yield
     corpus_at.cache_clear()
 
 
-def published(data: Path, where: str) -> dict[str, list[float]]:
-    """The row of the README, its columns found by their headings."""
-    group, name = where.split("/")
+def published(data: Path, corpus: str) -> dict[str, list[float]]:
+    """The figures in the row of the README, by column heading."""
+    group, name = corpus.split("/")
     text = (data / "README.md").read_text(encoding="utf-8")
     section = text.split(f"## {group}\n")[1].split("\n## ")[0]
     table = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
-    heads = [head.strip() for head in table[0]]
+    headings = [heading.strip() for heading in table[0]]
     (row,) = [row for row in table if row[0].strip() == name]
     found = {}
     for column in ("sentences", "mentions", "unique tokens", "% with NEs"):
-        (index,) = [i for i, head in enumerate(heads) if head.startswith(column)]
-        ours = re.sub(r"\(.*?\)|,", "", row[index])
-        found[column] = [float(figure) for figure in ours.split("/")]
+        (index,) = [i for i, heading in enumerate(headings) if heading.startswith(column)]
+        figures = re.sub(r"\(.*?\)|,", "", row[index])
+        found[column] = [float(figure) for figure in figures.split("/")]
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ROWS)
-def test_published_figures(shared_data: Path, where: str) -> None:
-    figures = corpus_statistics(corpus_at(shared_data / where))
-    assert published(shared_data, where) == {
+@pytest.mark.parametrize("name", ROWS)
+def test_statistics_equal_the_published_ones(shared_data: Path, name: str) -> None:
+    figures = corpus_statistics(corpus_at(shared_data / name))
+    assert published(shared_data, name) == {
         "sentences": list(figures.sentences.values()),
         "mentions": list(figures.mentions.values()),
         "unique tokens": [figures.unique_tokens],
@@ -65,7 +65,7 @@ def test_published_figures(shared_data: Path, where: str) -> None:
     assert sum(figures.mentions_per_type.values()) == sum(figures.mentions.values())
 
 
-def test_types_of_conll03(shared_data: Path) -> None:
+def test_mentions_by_type_of_conll03(shared_data: Path) -> None:
     corpus = corpus_at(shared_data / "news/conll03")
     counts: dict[str, int] = {}
     for sentence in corpus.split("train"):
@@ -75,20 +75,24 @@ def test_types_of_conll03(shared_data: Path) -> None:
     assert corpus.domain == "conll03"
 
 
-def test_domains_of_the_eight(shared_data: Path) -> None:
+def test_domains_of_the_bio8_corpora(shared_data: Path) -> None:
     corpora = [corpus_at(shared_data / "bio8" / name) for name in BIO8]
     assert {c.name: c.domain for c in corpora} == BIO8
     assert [d.name for d in group_by_domain(corpora)] == ["Disease", "Drug", "Gene", "Species"]
 
 
-def learning(corpus: Corpus) -> list[Sentence]:
+def train_and_dev(corpus: Corpus) -> list[Sentence]:
     return [*corpus.split("train"), *corpus.split("dev")]
 
 
 def shared(corpus: Corpus, other: Corpus) -> int:
-    """Distinct test sentences of ``corpus`` that ``other`` (its own train and dev) holds."""
-    held = learning(other) if other is corpus else [s for n in other.splits for s in other.split(n)]
-    prints = {fingerprint(s) for s in held} - {None}
+    """Number of distinct test sentences of ``corpus`` in ``other`` (train and dev if the same)."""
+    sentences = (
+        train_and_dev(other)
+        if other is corpus
+        else [s for n in other.splits for s in other.split(n)]
+    )
+    prints = {fingerprint(s) for s in sentences} - {None}
     return len({fingerprint(s) for s in corpus.split("test")} & prints)
 
 
@@ -104,20 +108,22 @@ def shared(corpus: Corpus, other: Corpus) -> int:
         ("bc5cdr-chem", "bc5cdr-chem", 3),
     ],
 )
-def test_published_overlaps(shared_data: Path, tested: str, held: str, count: int) -> None:
+def test_overlaps_equal_the_published_ones(
+    shared_data: Path, tested: str, held: str, count: int
+) -> None:
     assert shared(*(corpus_at(shared_data / "bio8" / name) for name in (tested, held))) == count
 
 
 def test_overlap_is_removed(shared_data: Path) -> None:
     corpus = corpus_at(shared_data / "bio8" / "jnlpba")
-    sentences, test = learning(corpus), corpus.split("test")
+    sentences, test = train_and_dev(corpus), corpus.split("test")
     kept, removed = remove_overlap(sentences, test)
     assert removed == 101
     assert len(kept) == len(sentences) - removed
     assert remove_overlap(kept, test) == (kept, 0)
 
 
-def test_what_counts_as_the_same() -> None:
+def test_overlap_ignores_case_and_spacing_and_short_sentences() -> None:
     def sentence(text: str) -> Sentence:
         return Sentence.from_tokens(text.split())
 

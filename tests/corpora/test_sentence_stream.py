@@ -1,4 +1,4 @@
-"""Text without labels: streamed, mixed, batched without end; the vocabulary of several texts."""
+"""Tests of endless batches of unlabelled text and of the vocabulary of several texts."""
 
 from __future__ import annotations
 
@@ -35,19 +35,18 @@ def words(text: object) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", [".txt", ".gz", ".xz"])
-def test_files_are_read_again_and_again(tmp_path: Path, ending: str) -> None:
+def test_files_are_read_in_every_iteration(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"a{ending}"
-    opened = {".txt": open, ".gz": gzip.open, ".xz": lzma.open}[ending]
-    with opened(file, "wb") as out:
+    open_file = {".txt": open, ".gz": gzip.open, ".xz": lzma.open}[ending]
+    with open_file(file, "wb") as out:
         out.write(b"One cell. Two cells.\n\n \nThree cells\n")
     text = RawTextFiles((file, file))
-    once = ["One cell .", "Two cells .", "Three cells"]
-    assert words(text) == once * 2
-    assert words(text) == once * 2
+    sentences = ["One cell .", "Two cells .", "Three cells"]
+    assert words(text) == sentences * 2
+    assert words(text) == sentences * 2
 
 
-def test_a_stream_is_not_held_in_memory() -> None:
-    """Of a text without end only what is asked for is read."""
+def test_endless_stream_is_read_one_pool_at_a_time() -> None:
 
     class Endless:
         read = 0
@@ -60,10 +59,10 @@ def test_a_stream_is_not_held_in_memory() -> None:
     source = Endless()
     found = list(islice(endless_batches(SentenceStream((source,)), 4, random.Random(0)), 60))
     assert len(found) == 60
-    assert source.read <= 2 * 50 * 4  # two pools of fifty batches
+    assert source.read <= 2 * 50 * 4  # two pools of 50 batches
 
 
-def test_parts_take_turns_without_their_labels() -> None:
+def test_stream_alternates_between_parts_and_drops_labels() -> None:
     one = [sentence("a b", "B-X", "O"), Sentence("", ()), sentence("c d e f")]
     other = [sentence("g"), sentence("h"), sentence("i")]
     text = SentenceStream((one, other), longest=3)
@@ -74,31 +73,31 @@ def test_parts_take_turns_without_their_labels() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 20])
-def test_every_sentence_once_before_any_comes_again(size: int) -> None:
-    given = [sentence(f"w{i}") for i in range(7)]
-    batches = endless_batches(given, size, random.Random(1))
+def test_every_sentence_is_drawn_before_any_repeats(size: int) -> None:
+    sentences = [sentence(f"w{i}") for i in range(7)]
+    batches = endless_batches(sentences, size, random.Random(1))
     stream = [s.text for batch in islice(batches, 21) for s in batch]
     assert all(len(b) == size for b in islice(batches, 3))
-    for at in range(0, len(stream) - 7, 7):
-        assert Counter(stream[at : at + 7]) == Counter(s.text for s in given)
+    for start in range(0, len(stream) - 7, 7):
+        assert Counter(stream[start : start + 7]) == Counter(s.text for s in sentences)
 
 
-def test_batches_repeat_with_their_seed() -> None:
-    given = [sentence(f"w{i}") for i in range(40)]
+def test_batches_depend_on_the_seed_only() -> None:
+    sentences = [sentence(f"w{i}") for i in range(40)]
     one, two, other = (
-        list(islice(endless_batches(SentenceStream((given,)), 6, random.Random(s)), 20))
+        list(islice(endless_batches(SentenceStream((sentences,)), 6, random.Random(s)), 20))
         for s in (1, 1, 2)
     )
     assert one == two
     assert one != other
 
 
-def test_an_empty_text() -> None:
+def test_empty_text_raises() -> None:
     with pytest.raises(TooFewSentences):
         next(endless_batches([], 3, random.Random(0)))
 
 
-def test_the_joint_vocabulary_counts_each_text() -> None:
+def test_vocabulary_counts_words_of_each_text() -> None:
     texts = [
         [sentence("a a b rare"), sentence("b c")],
         [sentence("a d d")],
@@ -114,11 +113,11 @@ def test_the_joint_vocabulary_counts_each_text() -> None:
     assert fewer.counts.tolist() == [[4, 2, 2], [2, 1, 1]]
 
 
-def test_numbers_stand_where_the_batch_has_the_words() -> None:
+def test_word_numbers_follow_the_order_of_the_batch() -> None:
     text = [sentence("b"), sentence("a x b")]
     vocabulary = Vocabulary.of([[sentence("a b a b")]])
     vectors = WordVectors(("a", "b"), torch.zeros(2, 3).numpy())
     batch = WordBatcher(vectors, "ab")([text])
     found = vocabulary.numbers(text, batch, 0)
-    assert found[batch.mask[0]].tolist() == [2, UNKNOWN, 3, 3]  # the longest sentence stands first
+    assert found[batch.mask[0]].tolist() == [2, UNKNOWN, 3, 3]  # the longest sentence is first
     assert EDGE not in found

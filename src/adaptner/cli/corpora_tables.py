@@ -51,7 +51,7 @@ def print_catalogue(entries: Sequence[CatalogueEntry], states: Mapping[str, str]
         state = states[entry.name]
         rows.append(
             (
-                f"  {entry.short}",
+                f"  {entry.short_name}",
                 state,
                 f"{count:,}" if count else "-",
                 entry.domain,

@@ -1,1 +1,1 @@
-"""Corpora and domains: labelled sentences in splits, what they hold and what they share."""
+"""Corpora, domains, and raw text: loading, downloading, converting, and checking them."""

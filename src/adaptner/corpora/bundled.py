@@ -1,4 +1,4 @@
-"""The corpora that come with the package: small, written for it, one entity type each."""
+"""The corpora in the package: small, written for it, with one entity type each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BUNDLED_FOLDER = Path(__file__).parent / "bundled"
 
 
 def bundled_corpus(name: str) -> Corpus:
-    """One of ``BUNDLED``: 130 training, 30 development and 70 test sentences."""
+    """Loads one of ``BUNDLED``: 130 training, 30 development, and 70 test sentences."""
     if name not in BUNDLED:
         raise UnknownName(
-            kind="corpus of the package",
+            kind="bundled corpus",
             name=name,
             near=did_you_mean(name, list(BUNDLED)),
             known=", ".join(BUNDLED),

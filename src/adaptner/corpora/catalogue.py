@@ -1,7 +1,7 @@
-"""The catalogue of known corpora: where they are from, under which licence, and their checksums.
+"""The catalogue of known corpora: their origin, licence, and checksums.
 
-``catalogue.toml`` holds facts only; a corpus is a folder ``DATA/group/name`` with one ``.conll`` file
-a split, and it is the corpus of the catalogue if the SHA-256 of each file is.
+``catalogue.toml`` contains facts about corpora, no text of them. A corpus is a folder
+``DATA/group/name`` with one ``.conll`` file per split, whose SHA-256 must be that of the catalogue.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adaptner.corpora.corpus import SPLITS
 from adaptner.errors import UnknownName, did_you_mean
 from adaptner.files import digest
 
-# How a corpus is come by, and what `corpora list` calls one that is not there.
+# The kinds of access, and how `corpora list` describes a corpus that is not in the data folder
 ACCESS = MappingProxyType(
     {
         "public": "obtainable",
@@ -35,7 +35,7 @@ ACCESS = MappingProxyType(
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """What is known of one corpus; the head of ``catalogue.toml`` says what the fields mean."""
+    """The facts about one corpus; ``catalogue.toml`` explains the fields."""
 
     name: str
     domain: str
@@ -58,26 +58,26 @@ class CatalogueEntry:
         return self.name.partition("/")[0]
 
     @property
-    def short(self) -> str:
+    def short_name(self) -> str:
         return self.name.partition("/")[2]
 
     @property
     def address(self) -> str:
-        """Where people can look at what it is made from."""
+        """The web page of the folder with its raw files, or ""."""
         if not self.repository:
             return ""
         folder = commonpath([dirname(p) for p in self.raw.values() if "://" not in p])
         return f"https://github.com/{self.repository}/tree/{self.commit}/{quote(folder)}"
 
     def url(self, part: str) -> str:
-        """The address of the raw file for one part of the conversion."""
+        """Returns the address of the raw file for one part of the conversion."""
         path = self.raw[part]
         if "://" in path:
             return path
         return f"https://github.com/{self.repository}/raw/{self.commit}/{quote(path)}"
 
     def folder(self, data: Path) -> Path:
-        return data / self.group / self.short
+        return data / self.group / self.short_name
 
     def file(self, data: Path, split: str) -> Path:
         return self.folder(data) / f"{split}.conll"
@@ -85,84 +85,86 @@ class CatalogueEntry:
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """What a data folder has of a corpus: split by split, whether it is the catalogue's."""
+    """The splits of a corpus in a data folder, compared with the checksums of the catalogue."""
 
-    same: tuple[str, ...] = ()
+    verified: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    unverified: tuple[str, ...] = ()  # there, but the catalogue knows no checksum of it
-    found: Mapping[str, str] = field(default_factory=dict)
+    unverified: tuple[str, ...] = ()  # present, but the catalogue has no checksum
+    sha256: Mapping[str, str] = field(default_factory=dict)  # of the files that are present
 
     @property
-    def whole(self) -> bool:
-        return bool(self.same) and not self.changed and not self.missing
+    def complete(self) -> bool:
+        return bool(self.verified) and not self.changed and not self.missing
 
 
 def catalogue() -> tuple[CatalogueEntry, ...]:
-    """Every corpus we know of, in the order of the file."""
+    """Returns all known corpora in the order of the file."""
     return _load()
 
 
 def find_entry(name: str) -> CatalogueEntry:
-    """The corpus called ``name``: ``group/name``, or the name alone."""
-    (entry,) = _named(name) or (None,)
+    """Returns the corpus called ``name``, with or without its group; raises UnknownName."""
+    (entry,) = _entries_named(name) or (None,)
     if entry is None:
-        raise _unknown(name)
+        raise _unknown_name(name)
     return entry
 
 
 def select_entries(names: Sequence[str]) -> list[CatalogueEntry]:
-    """The corpora that ``names`` mean, each once. A group's name means those of the group that
-    can be fetched."""
-    chosen: dict[str, CatalogueEntry] = {}
+    """Returns the corpora called ``names``, each once.
+
+    The name of a group stands for the corpora of the group that can be fetched.
+    """
+    selected: dict[str, CatalogueEntry] = {}
     for name in names:
-        found = _named(name) or [
+        found = _entries_named(name) or [
             e for e in catalogue() if e.group == name.strip("/") and e.access in ("public", "copy")
         ]
         if not found:
-            raise _unknown(name)
-        chosen |= {entry.name: entry for entry in found}
-    return list(chosen.values())
+            raise _unknown_name(name)
+        selected |= {entry.name: entry for entry in found}
+    return list(selected.values())
 
 
 def check_files(entry: CatalogueEntry, data: Path) -> CorpusFiles:
-    """Reads the files of ``entry`` that are in ``data`` and compares their checksums."""
+    """Compares the checksums of the files of ``entry`` in ``data`` with the catalogue."""
     splits = tuple(entry.sha256) or SPLITS
-    found = {s: digest(p) for s in splits if (p := entry.file(data, s)).is_file()}
+    sha256 = {s: digest(p) for s in splits if (p := entry.file(data, s)).is_file()}
     if not entry.sha256:
-        return CorpusFiles(unverified=tuple(found), found=found)
+        return CorpusFiles(unverified=tuple(sha256), sha256=sha256)
     return CorpusFiles(
-        same=tuple(s for s in found if found[s] == entry.sha256[s]),
-        changed=tuple(s for s in found if found[s] != entry.sha256[s]),
-        missing=tuple(s for s in splits if s not in found),
-        found=found,
+        verified=tuple(s for s in sha256 if sha256[s] == entry.sha256[s]),
+        changed=tuple(s for s in sha256 if sha256[s] != entry.sha256[s]),
+        missing=tuple(s for s in splits if s not in sha256),
+        sha256=sha256,
     )
 
 
 def describe_state(entry: CatalogueEntry, data: Path | None) -> str:
-    """In a few words: there and unchanged, or else how to come by it."""
+    """Describes in a few words whether the corpus is in ``data`` or how to obtain it."""
     if data is None:
         return ACCESS[entry.access]
-    seen = check_files(entry, data)
-    if not seen.found:
+    files = check_files(entry, data)
+    if not files.sha256:
         return ACCESS[entry.access]
-    if seen.changed:
-        return f"changed: {', '.join(seen.changed)}"
-    if seen.missing:
-        return f"incomplete: no {', '.join(seen.missing)}"
-    return "here" if seen.same else "here, no checksum known"
+    if files.changed:
+        return f"changed: {', '.join(files.changed)}"
+    if files.missing:
+        return f"incomplete: no {', '.join(files.missing)}"
+    return "here" if files.verified else "here, no checksum known"
 
 
-def _named(name: str) -> list[CatalogueEntry]:
-    return [e for e in catalogue() if name.strip("/") in (e.name, e.short)][:1]
+def _entries_named(name: str) -> list[CatalogueEntry]:
+    return [e for e in catalogue() if name.strip("/") in (e.name, e.short_name)][:1]
 
 
-def _unknown(name: str) -> UnknownName:
+def _unknown_name(name: str) -> UnknownName:
     entries = catalogue()
-    known = [e.name for e in entries] + [e.short for e in entries]
+    known = [e.name for e in entries] + [e.short_name for e in entries]
     close = did_you_mean(name, known + sorted({e.group for e in entries}))
     return UnknownName(
-        kind="corpus", name=name, near=close, known="those of `adaptner corpora list`"
+        kind="corpus", name=name, near=close, known="the corpora in `adaptner corpora list`"
     )
 
 

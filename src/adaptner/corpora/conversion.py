@@ -1,4 +1,4 @@
-"""Raw files that a user has, converted and put where the other corpora are."""
+"""Converts raw files of corpora that the user has obtained and installs them in the data folder."""
 
 from __future__ import annotations
 
@@ -15,33 +15,36 @@ from adaptner.errors import CorpusUnavailable, FileMissing, RawFilesMissing
 def convert_folder(
     name: str, folder: Path, fetcher: Fetcher, progress: ConversionProgress = no_conversion_progress
 ) -> tuple[list[FetchResult], Counter[str]]:
-    """``name`` is one of ``FOLDER_CONVERTERS`` or a corpus of the catalogue. What became of each corpus, and
-    what was left out, counted by reason."""
+    """Converts the raw files in ``folder`` and installs the corpora.
+
+    ``name`` is one of ``FOLDER_CONVERTERS`` or a corpus of the catalogue. Returns the installed
+    corpora and the number of sentences and mentions left out, by reason.
+    """
     if not folder.is_dir():
-        raise FileMissing(file=folder, hint="give the folder that the raw files are in")
+        raise FileMissing(file=folder, hint="give the folder with the raw files")
     entry = None if name in FOLDER_CONVERTERS else find_entry(name)
     if entry is not None and not entry.conversion:
         raise CorpusUnavailable(
             name=entry.name,
             how="by conversion",
-            reason="there is no converter for it",
+            reason="no converter exists for it",
             remedy=f"see `adaptner corpora list {entry.name}`",
         )
     layout = name if entry is None else str(entry.conversion["layout"])
     if layout not in FOLDER_CONVERTERS:
-        assert entry is not None  # else its name, which is the layout, were in FOLDERS
-        fetcher.wanted(entry)
+        assert entry is not None  # otherwise layout = name would be in FOLDER_CONVERTERS
+        fetcher.splits_to_install(entry)
         splits = convert_files(entry.conversion, _raw_files(entry, folder))
-        return [fetcher.place(entry, splits)], Counter()
+        return [fetcher.install(entry, splits)], Counter()
     converted = FOLDER_CONVERTERS[layout](folder, progress)
     targets = [(find_entry(corpus), splits) for corpus, splits in converted.corpora.items()]
-    for target, _ in targets:  # before the first is put in place
-        fetcher.wanted(target)
-    return [fetcher.place(target, splits) for target, splits in targets], converted.left_out
+    for target, _ in targets:  # Raise before the first corpus is installed.
+        fetcher.splits_to_install(target)
+    return [fetcher.install(target, splits) for target, splits in targets], converted.left_out
 
 
 def _raw_files(entry: CatalogueEntry, folder: Path) -> dict[str, Path]:
-    """The raw files of ``entry``: under their whole path in ``folder``, or right there."""
+    """Finds the raw files of ``entry`` in ``folder``, with or without their path in the repository."""
     files: dict[str, Path] = {}
     for part, path in entry.raw.items():
         name = Path(path).name

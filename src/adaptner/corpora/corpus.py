@@ -1,4 +1,4 @@
-"""A corpus is a folder of split files; a domain is the corpora of one kind of entity."""
+"""Corpora (folders of split files) and domains (corpora with the same kind of entities)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Labelled sentences in splits; ``sha256`` is that of the files they were read from."""
+    """Labelled sentences by split; ``sha256`` is the checksum of the files."""
 
     name: str
     domain: str
@@ -29,7 +29,7 @@ class Corpus:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of the splits there are, in the order train, dev, test."""
+        """The names of the splits, in the order train, dev, test."""
         return tuple(self.sentences)
 
     def split(self, name: str) -> tuple[Sentence, ...]:
@@ -50,15 +50,15 @@ class Domain:
 
 
 def load_corpus(spec: str | Path) -> Corpus:
-    """The corpus in a folder, given as ``FOLDER`` or ``DOMAIN=FOLDER``.
+    """Loads the corpus in a folder, given as ``FOLDER`` or ``DOMAIN=FOLDER``.
 
-    Its files are called train, dev and test with an ending that a format knows; other files
-    (train.distant.conll) are not part of it. Without ``DOMAIN=`` the domain is the label where
-    there is only one, so that corpora of one type come together, and else the folder's name.
+    Its files are called train, dev, and test, with the ending of a format; other files
+    (train.distant.conll) are ignored. Without ``DOMAIN=``, the domain is the only label of the
+    corpus, so that corpora with the same label form one domain, or else the name of the folder.
     """
-    domain, folder = _parted(spec)
+    domain, folder = _parse_spec(spec)
     if not folder.is_dir():
-        raise FileMissing(file=folder, hint="a corpus is a folder with train, dev and test files")
+        raise FileMissing(file=folder, hint="give a folder with train, dev, and test files")
     files = split_files(folder)
     sentences = {name: tuple(read_sentences(path)) for name, path in files.items()}
     labels = LabelSet.of(s for split in sentences.values() for s in split)
@@ -74,22 +74,23 @@ def load_corpus(spec: str | Path) -> Corpus:
 
 
 def group_by_domain(corpora: Iterable[Corpus]) -> list[Domain]:
-    """The domains of ``corpora`` in order of first appearance."""
+    """Returns the domains of ``corpora`` in order of first appearance."""
     groups: dict[str, list[Corpus]] = {}
     for corpus in corpora:
         groups.setdefault(corpus.domain, []).append(corpus)
     return [Domain(name, tuple(members)) for name, members in groups.items()]
 
 
-def _parted(spec: str | Path) -> tuple[str, Path]:
+def _parse_spec(spec: str | Path) -> tuple[str, Path]:
     domain, equals, folder = str(spec).partition("=")
-    # A folder may have '=' in its name; one that is there wins.
+    # An existing folder with '=' in its name takes precedence.
     if isinstance(spec, Path) or not equals or Path(spec).is_dir():
         return "", Path(spec)
     return domain.strip(), Path(folder)
 
 
 def split_files(folder: Path) -> dict[str, Path]:
+    """Returns the files of ``folder`` by split; raises if there are none or several per split."""
     endings = [ending for f in FORMATS.values() if f.name != "text" for ending in f.endings]
     files: dict[str, Path] = {}
     for name in SPLITS:
@@ -105,7 +106,7 @@ def split_files(folder: Path) -> dict[str, Path]:
 
 
 def combined_digest(files: Mapping[str, Path]) -> str:
-    """Of the splits' names and contents in their fixed order, wherever the folder is."""
+    """Returns a SHA-256 of the names and contents of the splits, independent of the folder."""
     state = sha256()
     for name, path in files.items():
         state.update(f"{name} {digest(path)}\n".encode())

@@ -1,7 +1,7 @@
-"""Downloads that survive bad lines: resumed where they broke off, tried again, never half in place.
+"""Resumable downloads that retry after errors.
 
-What has arrived is kept in a ``.part`` file. It is the caller who puts it in place, when its
-checksum is right.
+The data received is kept in a ``.part`` file, which the caller renames after checking it. We keep
+our own because urllib cannot resume, and no library that we would otherwise need can either.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from urllib.request import (
 from adaptner.errors import DownloadFailed
 from adaptner.files import translate_os_errors
 
-_PIECE = 1 << 16
-_PASSING = {408, 425, 429, 500, 502, 503, 504}  # answers that may be others in a moment
-_LONGEST_PAUSE = 60.0
-_NOT_SATISFIABLE = 416
+_BLOCK_BYTES = 1 << 16
+_TEMPORARY_STATUS = {408, 425, 429, 500, 502, 503, 504}
+_MAX_PAUSE_SECONDS = 60.0
+_RANGE_NOT_SATISFIABLE = 416
 
 
 class DownloadProgress(Protocol):
-    """Told how many bytes of how many (0: unknown) are here."""
+    """Called with the number of bytes received and the total (0: unknown)."""
 
     def __call__(self, done: int, total: int) -> None: ...
 
 
 def no_download_progress(done: int, total: int) -> None:
-    """Nobody is watching."""
+    pass
 
 
-class _Passing(Exception):
-    """Something that may go better the next time."""
+class _TemporaryError(Exception):
+    """An error after which another attempt may succeed, at the earliest in ``pause`` seconds."""
 
     def __init__(self, reason: str, pause: float = 0.0) -> None:
         super().__init__(reason)
@@ -59,8 +59,11 @@ class _Passing(Exception):
 
 @dataclass(frozen=True)
 class Downloader:
-    """How patient to be. ``attempts`` in a row that bring nothing new end a download; the pause
-    between two of them doubles, beginning with ``pause`` seconds. ``timeout`` is for each answer."""
+    """Downloads files over HTTP and HTTPS.
+
+    A download fails after ``attempts`` consecutive attempts without new data. The pause between
+    two attempts starts at ``pause`` seconds and doubles. ``timeout`` applies to each response.
+    """
 
     attempts: int = 5
     pause: float = 1.0
@@ -70,96 +73,100 @@ class Downloader:
     def download(
         self, url: str, part: Path, progress: DownloadProgress = no_download_progress
     ) -> None:
-        """Fill ``part`` with what ``url`` holds, from where it ends."""
-        idle = 0
+        """Downloads ``url`` to ``part``, resuming after the data in it; raises DownloadFailed."""
+        failures = 0
         while True:
-            before = _size(part)
+            size = _size(part)
             try:
                 self._attempt(url, part, progress)
                 return
-            except _Passing as trouble:
-                idle = 1 if _size(part) > before else idle + 1
-                if idle >= self.attempts:
-                    _give_up(url, f"{trouble} ({idle} attempts)", part)
-                self.sleep(min(max(trouble.pause, self.pause * 2 ** (idle - 1)), _LONGEST_PAUSE))
+            except _TemporaryError as error:
+                failures = 1 if _size(part) > size else failures + 1
+                if failures >= self.attempts:
+                    _fail(url, f"{error} ({failures} attempts)", part)
+                pause = max(error.pause, self.pause * 2 ** (failures - 1))
+                self.sleep(min(pause, _MAX_PAUSE_SECONDS))
 
     def _attempt(self, url: str, part: Path, progress: DownloadProgress) -> None:
-        """Until the end, or a break."""
-        have = _size(part)
+        size = _size(part)
         request = Request(url, headers={"User-Agent": "adaptner", "Accept-Encoding": "identity"})
-        if have:
-            request.add_header("Range", f"bytes={have}-")
+        if size:
+            request.add_header("Range", f"bytes={size}-")
         try:
             response = _opener(url).open(request, timeout=self.timeout)
         except HTTPError as error:
             with error:
-                _refused(error, url, part, have)
+                _handle_status(error, url, part, size)
             return
         except URLError as error:
             if isinstance(error.reason, ssl.SSLCertVerificationError | str):
-                _give_up(url, str(error.reason), part)
-            raise _Passing(str(error.reason)) from None
+                _fail(url, str(error.reason), part)
+            raise _TemporaryError(str(error.reason)) from None
         except (OSError, http.client.HTTPException) as error:
-            raise _Passing(_words(error)) from None
+            raise _TemporaryError(_reason(error)) from None
         with response:
-            _receive(response, part, have, progress)
+            _receive(response, part, size, progress)
 
 
-def _receive(response: Any, part: Path, have: int, progress: DownloadProgress) -> None:
+def _receive(response: Any, part: Path, size: int, progress: DownloadProgress) -> None:
     resumed = response.status == http.client.PARTIAL_CONTENT
-    if resumed and _range(response.headers)[0] != have:
+    if resumed and _range(response.headers)[0] != size:
         part.unlink(missing_ok=True)
-        raise _Passing("the server sent another part of the file than asked for")
-    done = have if resumed else 0
+        raise _TemporaryError("the server sent a different part of the file than requested")
+    done = size if resumed else 0
     total = _range(response.headers)[1] if resumed else _number(response.headers["Content-Length"])
     with translate_os_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
         with open(part, "ab" if resumed else "wb") as file:
             progress(done, total)
-            while piece := _piece(response):
-                file.write(piece)
-                done += len(piece)
+            while block := _read_block(response):
+                file.write(block)
+                done += len(block)
                 progress(done, total)
             file.flush()
             os.fsync(file.fileno())
     if done < total:
-        raise _Passing(f"the connection ended after {done:,} of {total:,} bytes")
+        raise _TemporaryError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
-def _piece(response: Any) -> bytes:
+def _read_block(response: Any) -> bytes:
     try:
-        piece: bytes = response.read1(_PIECE)  # what is there: read() would lose it if more is late
+        # read1 returns the data received so far; read would lose it in a timeout.
+        block: bytes = response.read1(_BLOCK_BYTES)
     except (OSError, http.client.HTTPException) as error:
-        raise _Passing(_words(error)) from None
-    return piece
+        raise _TemporaryError(_reason(error)) from None
+    return block
 
 
-def _refused(error: HTTPError, url: str, part: Path, have: int) -> None:
-    if error.code == _NOT_SATISFIABLE and have:
-        if _range(error.headers)[1] == have:
-            return  # all of it was here already
+def _handle_status(error: HTTPError, url: str, part: Path, size: int) -> None:
+    """Returns if ``part`` is complete; otherwise raises _TemporaryError or DownloadFailed."""
+    if error.code == _RANGE_NOT_SATISFIABLE and size:
+        if _range(error.headers)[1] == size:
+            return
         part.unlink(missing_ok=True)
-        raise _Passing("what was here is no part of what the server has")
-    answer = f"the server answers {error.code} {error.reason}".rstrip()
-    if error.code in _PASSING:
-        raise _Passing(answer, float(_number(error.headers["Retry-After"])))
-    _give_up(url, answer, part)
+        raise _TemporaryError("the partial file does not belong to the file on the server")
+    status = f"the server responded with {error.code} {error.reason}".rstrip()
+    if error.code in _TEMPORARY_STATUS:
+        raise _TemporaryError(status, float(_number(error.headers["Retry-After"])))
+    _fail(url, status, part)
 
 
-def _give_up(url: str, reason: str, part: Path) -> NoReturn:
-    kept = _size(part)
+def _fail(url: str, reason: str, part: Path) -> NoReturn:
+    size = _size(part)
     remedy = "check the address and your connection, or give a copy with --from"
-    if kept:
-        remedy = f"run the same command again, it goes on after {kept:,} bytes; or " + remedy
+    if size:
+        remedy = f"run the same command again to resume after {size:,} bytes, or {remedy}"
     raise DownloadFailed(url=url, reason=reason, remedy=remedy)
 
 
 def _opener(url: str) -> OpenerDirector:
-    """HTTP and HTTPS only, also after a redirection; the proxies of the environment, but none for
-    this machine's own addresses."""
+    """Returns an opener for HTTP and HTTPS only, also after redirections.
+
+    It uses the proxies of the environment, except for addresses of this machine.
+    """
     director = OpenerDirector()
     for handler in (
-        ProxyHandler({}) if _is_here(url) else ProxyHandler(),
+        ProxyHandler({}) if _is_local(url) else ProxyHandler(),
         HTTPHandler(),
         HTTPSHandler(),
         HTTPRedirectHandler(),
@@ -171,7 +178,7 @@ def _opener(url: str) -> OpenerDirector:
     return director
 
 
-def _is_here(url: str) -> bool:
+def _is_local(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -180,9 +187,9 @@ def _is_here(url: str) -> bool:
 
 
 def _range(headers: Message) -> tuple[int, int]:
-    """First byte and whole length of "bytes 5-9/10" or "bytes */10"; -1 and 0 where not said."""
-    stretch, _, total = (headers.get("Content-Range") or "").removeprefix("bytes ").partition("/")
-    first = stretch.partition("-")[0]
+    """Returns first byte and total of "bytes 5-9/10" or "bytes */10"; -1 and 0 if missing."""
+    interval, _, total = (headers.get("Content-Range") or "").removeprefix("bytes ").partition("/")
+    first = interval.partition("-")[0]
     return (int(first) if first.isdecimal() else -1), _number(total)
 
 
@@ -190,9 +197,9 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.strip().isdecimal() else 0
 
 
-def _words(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "timeout"
     return str(error) or type(error).__name__
 
 

@@ -1,6 +1,6 @@
-"""Getting a corpus of the catalogue: from a folder, from a mirror, or from where it was published.
+"""Fetches corpora of the catalogue from a folder, a mirror, or their publishers.
 
-Whatever the way, a file is put in place only whole and only if its checksum is the catalogue's.
+A file is installed only if it is complete and its checksum is that of the catalogue.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ from adaptner.corpora.download import Downloader, DownloadProgress, no_download_
 from adaptner.errors import ChecksumMismatch, CorpusUnavailable, FileMissing, UsageError
 from adaptner.files import atomic_file, digest, translate_os_errors
 
-MISMATCH_ENDING = ".mismatch"  # the ending of a converted file that is not what it should be
-FetchProgress = Callable[
-    [str], DownloadProgress
-]  # the watch for the download of a file of that name
+MISMATCH_ENDING = ".mismatch"  # of converted files with a wrong checksum
+FetchProgress = Callable[[str], DownloadProgress]  # returns the callback for a file of that name
 
 
 @dataclass(frozen=True)
 class FetchResult:
-    """What became of one corpus: ``did`` is "already there", "copied", "downloaded" or "converted"."""
+    """How a corpus was obtained: ``did`` is "already there", "copied", "downloaded", or "converted"."""
 
     name: str
     did: str
@@ -40,194 +38,200 @@ class FetchResult:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Puts corpora into the folder ``data``. Files that are there and differ are left alone,
-    unless ``replace``; checksums are compared, unless not ``verify``."""
+    """Installs corpora in the folder ``data``.
+
+    Existing files that differ are only overwritten with ``replace``. Without ``verify``, files with
+    other checksums are accepted.
+    """
 
     data: Path
     web: Downloader = field(default_factory=Downloader)
-    watching: FetchProgress = lambda name: no_download_progress
+    progress: FetchProgress = lambda name: no_download_progress
     verify: bool = True
     replace: bool = False
 
     def fetch(self, entry: CatalogueEntry, origin: Path | str | None = None) -> FetchResult:
-        """``origin``: a folder in our layout, the address of a mirror in our layout, or None for
-        where the corpus was published."""
-        wanted = self.wanted(entry)
-        if entry.sha256 and not wanted:
+        """Fetches the missing splits of a corpus.
+
+        ``origin`` is a folder or the address of a mirror, both with files GROUP/NAME/SPLIT.conll,
+        or None for the publisher of the corpus.
+        """
+        splits = self.splits_to_install(entry)
+        if entry.sha256 and not splits:
             return FetchResult(entry.name, "already there", dict(entry.sha256), True)
         if isinstance(origin, Path):
-            return self._copied(entry, origin, wanted)
+            return self._copy(entry, origin, splits)
         if not entry.sha256:
-            raise _not_to_be_had(entry)
+            raise _not_downloadable(entry)
         if origin is not None:
-            return self._mirrored(entry, origin, wanted)
-        return self._published(entry)
+            return self._download_from_mirror(entry, origin, splits)
+        return self._download_and_convert(entry)
 
-    def place(self, entry: CatalogueEntry, splits: Splits) -> FetchResult:
-        """Put converted sentences in place, all of them or, if one is not right, none."""
-        self.wanted(entry)
+    def install(self, entry: CatalogueEntry, splits: Splits) -> FetchResult:
+        """Writes converted sentences to the data folder, or none if a checksum is wrong."""
+        self.splits_to_install(entry)
         files = {split: to_conll_bytes(sentences) for split, sentences in splits.items()}
         found = {split: sha256(content).hexdigest() for split, content in files.items()}
         wrong = [s for s in found if entry.sha256 and found[s] != entry.sha256.get(s)]
         if wrong and self.verify:
-            asides = [self._aside(entry, split) for split in wrong]
-            for split, aside in zip(wrong, asides, strict=True):
-                with atomic_file(aside, "wb") as file:
+            rejected = [self._rejected_file(entry, split) for split in wrong]
+            for split, path in zip(wrong, rejected, strict=True):
+                with atomic_file(path, "wb") as file:
                     file.write(files[split])
             remedy = (
-                f"nothing was put in place; look at {', '.join(map(str, asides))} and accept with "
-                "--no-verify, or give the converted files with --from"
+                f"nothing was installed; examine {', '.join(map(str, rejected))} and accept the "
+                "files with --no-verify, or give converted files with --from"
             )
-            raise _mismatch(entry, wrong[0], found[wrong[0]], "what came out of it", remedy)
+            raise _mismatch(entry, wrong[0], found[wrong[0]], "the converted file", remedy)
         for split, content in files.items():
             with atomic_file(entry.file(self.data, split), "wb") as file:
                 file.write(content)
-            self._aside(entry, split).unlink(missing_ok=True)
+            self._rejected_file(entry, split).unlink(missing_ok=True)
         return FetchResult(entry.name, "converted", found, bool(entry.sha256) and not wrong)
 
-    def wanted(self, entry: CatalogueEntry) -> tuple[str, ...]:
-        """The splits that are not here yet; refuses if other files stand in their place."""
-        seen = check_files(entry, self.data)
+    def splits_to_install(self, entry: CatalogueEntry) -> tuple[str, ...]:
+        """Returns the splits to install; raises if other files would have to be overwritten."""
+        files = check_files(entry, self.data)
         if self.replace:
-            return seen.missing + seen.changed
-        if seen.changed:
-            split = seen.changed[0]
-            remedy = "move your file away, or overwrite it with --replace"
-            raise _mismatch(
-                entry, split, seen.found[split], str(entry.file(self.data, split)), remedy
-            )
-        if seen.unverified:
-            there = entry.file(self.data, seen.unverified[0])
+            return files.missing + files.changed
+        remedy = "move your file away, or overwrite it with --replace"
+        if files.changed:
+            split = files.changed[0]
+            path = str(entry.file(self.data, split))
+            raise _mismatch(entry, split, files.sha256[split], path, remedy)
+        if files.unverified:
+            existing = entry.file(self.data, files.unverified[0])
             raise CorpusUnavailable(
                 name=entry.name,
                 how=f"into {self.data}",
-                reason=f"{there} is there, and no checksum of it is known",
-                remedy="move your file away, or overwrite it with --replace",
+                reason=f"{existing} exists, and its checksum is not known",
+                remedy=remedy,
             )
-        return seen.missing
+        return files.missing
 
-    def _copied(self, entry: CatalogueEntry, origin: Path, wanted: tuple[str, ...]) -> FetchResult:
+    def _copy(self, entry: CatalogueEntry, origin: Path, splits: tuple[str, ...]) -> FetchResult:
         folder = entry.folder(origin)
         if not folder.is_dir():
             raise FileMissing(file=folder, hint="--from takes a folder with GROUP/NAME/SPLIT.conll")
         if not entry.sha256:
-            wanted = tuple(s for s in SPLITS if entry.file(origin, s).is_file())
-            if self.verify or not wanted:
+            splits = tuple(s for s in SPLITS if entry.file(origin, s).is_file())
+            if self.verify or not splits:
                 raise _unverifiable(entry)
-        for split in wanted:
+        for split in splits:
             source = entry.file(origin, split)
             if not source.is_file():
-                raise FileMissing(file=source, hint="the folder lacks a split of this corpus")
+                raise FileMissing(file=source, hint="give a folder with all splits of the corpus")
             self._check(entry, split, digest(source), str(source), "give another folder")
-        for split in wanted:
+        for split in splits:
             target = entry.file(self.data, split)
             with (
                 open(entry.file(origin, split), "rb") as source_file,
                 atomic_file(target, "wb") as file,
             ):
                 shutil.copyfileobj(source_file, file)
-        return self._outcome(entry, "copied", tuple(entry.sha256) or wanted)
+        return self._result(entry, "copied", tuple(entry.sha256) or splits)
 
-    def _mirrored(self, entry: CatalogueEntry, mirror: str, wanted: tuple[str, ...]) -> FetchResult:
-        for split in wanted:
+    def _download_from_mirror(
+        self, entry: CatalogueEntry, mirror: str, splits: tuple[str, ...]
+    ) -> FetchResult:
+        for split in splits:
             target = entry.file(self.data, split)
             part = target.with_name(f"{target.name}.part")
             url = f"{mirror.rstrip('/')}/{quote(entry.name)}/{quote(target.name)}"
-            # A part of an earlier run may be of another file: then once more, from the beginning.
-            for stale in (True, False) if part.exists() else (False,):
-                self.web.download(url, part, self.watching(f"{entry.short}/{target.name}"))
+            # A partial file of an earlier run may belong to another file: then download all again.
+            for resuming in (True, False) if part.exists() else (False,):
+                self.web.download(url, part, self.progress(f"{entry.short_name}/{target.name}"))
                 try:
                     self._check(entry, split, digest(part), url, "try another mirror")
                 except ChecksumMismatch:
                     part.unlink()
-                    if not stale:
+                    if not resuming:
                         self._remove_if_empty(target.parent)
                         raise
                 else:
                     break
             with translate_os_errors(target):
                 os.replace(part, target)
-        return self._outcome(entry, "downloaded", tuple(entry.sha256))
+        return self._result(entry, "downloaded", tuple(entry.sha256))
 
-    def _published(self, entry: CatalogueEntry) -> FetchResult:
+    def _download_and_convert(self, entry: CatalogueEntry) -> FetchResult:
         if entry.access != "public":
-            raise _not_to_be_had(entry)
+            raise _not_downloadable(entry)
         folder = entry.folder(self.data) / "raw"
         files = {part: folder / f"{part}-{Path(entry.raw[part]).name}" for part in entry.raw}
         for part, path in files.items():
             if not path.exists():
-                kept = path.with_name(f"{path.name}.part")
-                self.web.download(
-                    entry.url(part), kept, self.watching(f"{entry.short}/{path.name}")
-                )
+                partial = path.with_name(f"{path.name}.part")
+                progress = self.progress(f"{entry.short_name}/{path.name}")
+                self.web.download(entry.url(part), partial, progress)
                 with translate_os_errors(path):
-                    os.replace(kept, path)
+                    os.replace(partial, path)
         splits = convert_files(entry.conversion, files)
         try:
-            return self.place(entry, splits)
+            return self.install(entry, splits)
         finally:
-            # Right or wrong, they have served: what is wrong must not be taken again.
+            # Delete raw files that give a wrong result, too, so that they are downloaded again.
             for path in files.values():
                 path.unlink(missing_ok=True)
             self._remove_if_empty(folder)
 
     def _check(self, entry: CatalogueEntry, split: str, found: str, what: str, remedy: str) -> None:
         if self.verify and found != entry.sha256.get(split):
-            raise _mismatch(entry, split, found, what, f"it was not accepted; {remedy}")
+            raise _mismatch(entry, split, found, what, f"it was rejected; {remedy}")
 
-    def _outcome(self, entry: CatalogueEntry, did: str, splits: tuple[str, ...]) -> FetchResult:
+    def _result(self, entry: CatalogueEntry, did: str, splits: tuple[str, ...]) -> FetchResult:
         found = {split: digest(entry.file(self.data, split)) for split in splits}
         return FetchResult(entry.name, did, found, found == dict(entry.sha256))
 
     def _remove_if_empty(self, folder: Path) -> None:
-        """A folder of ours that nothing came to, and those it is in, up to the user's own."""
+        """Removes empty folders from ``folder`` up to the data folder."""
         with suppress(OSError):  # not empty
             while folder != self.data:
                 folder.rmdir()
                 folder = folder.parent
 
-    def _aside(self, entry: CatalogueEntry, split: str) -> Path:
+    def _rejected_file(self, entry: CatalogueEntry, split: str) -> Path:
         path = entry.file(self.data, split)
         return path.with_name(path.name + MISMATCH_ENDING)
 
 
-def parse_origin(given: str | None) -> Path | str | None:
-    """The address of a mirror, a folder that is there, or None for where a corpus was published."""
-    if given is None or given.lower().startswith(("http://", "https://")):
-        return given
-    if "://" in given:
+def parse_origin(origin: str | None) -> Path | str | None:
+    """Returns a mirror's address as str, a folder as Path, or None for the publisher."""
+    if origin is None or origin.lower().startswith(("http://", "https://")):
+        return origin
+    if "://" in origin:
         raise UsageError(
-            problem=f"{given}: only http and https addresses can be downloaded from",
-            remedy="give such an address, or a folder",
+            problem=f"{origin}: unsupported address",
+            remedy="give an http or https address, or a folder",
         )
-    if not Path(given).is_dir():
-        raise FileMissing(file=given, hint="--from takes a folder with GROUP/NAME/SPLIT.conll")
-    return Path(given)
+    if not Path(origin).is_dir():
+        raise FileMissing(file=origin, hint="--from takes a folder with GROUP/NAME/SPLIT.conll")
+    return Path(origin)
 
 
 def _mismatch(
     entry: CatalogueEntry, split: str, found: str, what: str, remedy: str
 ) -> ChecksumMismatch:
-    expected = entry.sha256.get(split, "of no such split")
+    expected = entry.sha256.get(split, "no such split")
     return ChecksumMismatch(
         what=f"{entry.name} {split}: {what}", found=found, expected=expected, remedy=remedy
     )
 
 
-def _not_to_be_had(entry: CatalogueEntry) -> CorpusUnavailable:
+def _not_downloadable(entry: CatalogueEntry) -> CorpusUnavailable:
     reasons = {
         "public": ("", ""),
         "copy": (
-            "its files cannot be made again from what is published",
-            "give a folder or a mirror with the converted files: --from",
+            "its files cannot be reproduced from the published ones",
+            "give a folder or a mirror with the converted files with --from",
         ),
-        "by-hand": ("you have to get it yourself", f"get {entry.obtain}"),
-        "licensed": (f"licensed ({entry.licence})", f"get {entry.obtain}"),
-        "unavailable": ("nobody gives it out", f"there is {entry.obtain}"),
+        "by-hand": ("it cannot be downloaded automatically", f"get {entry.obtain}"),
+        "licensed": (f"it is licensed ({entry.licence})", f"get {entry.obtain}"),
+        "unavailable": ("it is not distributed", f"use {entry.obtain}"),
     }
     reason, remedy = reasons[entry.access]
     if entry.conversion:
-        remedy += f"; then: adaptner corpora convert {convert_name(entry)} FOLDER -o DATA"
+        remedy += f"; then run: adaptner corpora convert {convert_name(entry)} FOLDER -o DATA"
     return CorpusUnavailable(name=entry.name, how="by download", reason=reason, remedy=remedy)
 
 
@@ -235,12 +239,12 @@ def _unverifiable(entry: CatalogueEntry) -> CorpusUnavailable:
     return CorpusUnavailable(
         name=entry.name,
         how="with a checksum",
-        reason="none is known, or the folder has no train, dev or test file of it",
-        remedy="take the files as they are with --no-verify",
+        reason="none is known, or the folder has no train, dev, or test file",
+        remedy="accept the files without verification with --no-verify",
     )
 
 
 def convert_name(entry: CatalogueEntry) -> str:
-    """What `corpora convert` calls the corpus (or the set it is converted with)."""
+    """Returns the name of the corpus, or of the set with which it is converted, in `corpora convert`."""
     layout = str(entry.conversion["layout"])
     return layout if layout in FOLDER_CONVERTERS else entry.name

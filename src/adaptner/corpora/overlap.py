@@ -1,4 +1,4 @@
-"""Sentences that stand in two corpora: training must not hold what the test asks for."""
+"""Removes test sentences from training data."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable
 
 from adaptner.types import Sentence
 
-# Shorter ones ("The results are shown in Table 1 .") recur without being taken from one another.
+# Shorter sentences ("The results are shown in Table 1 .") recur independently.
 MIN_CHARACTERS = 40
 
 
 def fingerprint(sentence: Sentence) -> str | None:
-    """What two copies of a sentence share whatever their case and spacing; None if too short."""
-    bare = "".join(sentence.text.lower().split())
-    return bare if len(bare) >= MIN_CHARACTERS else None
+    """Returns the text in lower case without white space, or None if it is too short."""
+    text = "".join(sentence.text.lower().split())
+    return text if len(text) >= MIN_CHARACTERS else None
 
 
 def remove_overlap(
     sentences: Iterable[Sentence], held_out: Iterable[Sentence]
 ) -> tuple[list[Sentence], int]:
-    """``sentences`` without those that also stand in ``held_out``, and how many were removed."""
+    """Returns ``sentences`` without those in ``held_out``, and the number removed."""
     forbidden = {fingerprint(s) for s in held_out} - {None}
     kept, removed = [], 0
     for sentence in sentences:

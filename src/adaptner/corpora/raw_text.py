@@ -1,4 +1,4 @@
-"""Raw text of any size: plain or compressed files, a line at a time, never whole in memory."""
+"""Reads raw text of any size from plain or compressed files, one line at a time."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from adaptner.text.tokenizer import tokenize
 ENDINGS = (".txt", ".gz", ".xz")
 _KNOWN = ", ".join(ENDINGS)
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-_TELL_EVERY = 10_000  # sentences
-_LONGEST_LINE = 1 << 24  # bytes; longer ones are cut at a space, so that memory is bounded
+_PROGRESS_EVERY = 10_000  # sentences
+_MAX_LINE_BYTES = 1 << 24  # Longer lines are cut at a space to bound memory.
 
-BytesReadCallback = Callable[[int], None]  # told how many bytes of a file have been read
+BytesReadCallback = Callable[[int], None]  # called with the number of bytes read from the file
 
 
 def find_text_files(paths: Sequence[Path]) -> list[Path]:
-    """The files given and those in the folders given, in order; hidden ones are left alone."""
+    """Returns the files in ``paths`` and, in order, in the folders in ``paths``, except hidden ones."""
     found = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if _is_text(p, path))
-            if not inside:
+            in_folder = sorted(p for p in path.rglob("*") if _is_text(p, path))
+            if not in_folder:
                 raise EmptyFile(file=path, unit=f"file ending in {_KNOWN}")
-            found += inside
+            found += in_folder
         elif not path.exists():
             raise FileMissing(file=path, hint=f"give text files ({_KNOWN}) or folders of them")
         elif path.suffix.lower() not in ENDINGS:
@@ -44,12 +44,13 @@ def find_text_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_sentences(
-    path: Path, *, tokenised: bool = True, passed: BytesReadCallback = lambda _: None
+    path: Path, *, tokenised: bool = True, on_read: BytesReadCallback = lambda _: None
 ) -> Iterator[str]:
-    """The lines of a file with their words parted by one space; empty ones are left out.
+    """Yields the non-empty lines of a file with one space between tokens.
 
-    ``tokenised``: words are parted already; otherwise our tokenizer does it."""
-    for line in read_lines(path, passed):
+    ``tokenised``: the tokens are separated by white space; otherwise our tokeniser finds them.
+    """
+    for line in read_lines(path, on_read):
         words = line.split() if tokenised else [line[a:b] for a, b in tokenize(line)]
         if words:
             yield " ".join(words)
@@ -58,40 +59,40 @@ def read_sentences(
 def sentences_of_files(
     texts: Sequence[Path], progress: ProgressCallback = no_progress, *, tokenised: bool = True
 ) -> Iterator[str]:
-    """The sentences of all the files, one file after another; ``watch`` is told the share read."""
+    """Yields the sentences of all files; ``progress`` is called with the percentage read."""
     files = find_text_files(texts)
     sizes = [path.stat().st_size for path in files]
-    before = reached = count = 0
+    previous_files = bytes_read = count = 0
 
-    def passed(position: int) -> None:
-        nonlocal reached
-        reached = before + position
+    def on_read(position: int) -> None:
+        nonlocal bytes_read
+        bytes_read = previous_files + position
 
     for path, size in zip(files, sizes, strict=True):
-        for sentence in read_sentences(path, tokenised=tokenised, passed=passed):
+        for sentence in read_sentences(path, tokenised=tokenised, on_read=on_read):
             yield sentence
             count += 1
-            if count % _TELL_EVERY == 1:
-                progress(100 * reached // max(1, sum(sizes)), 100, f"{count:,} sentences")
-        before += size
+            if count % _PROGRESS_EVERY == 1:
+                progress(100 * bytes_read // max(1, sum(sizes)), 100, f"{count:,} sentences")
+        previous_files += size
 
 
-def read_lines(path: Path, passed: BytesReadCallback = lambda _: None) -> Iterator[str]:
-    """The lines of a file, empty ones too."""
-    with open_for_reading(path) as raw, _unpacked(path, raw) as file:
+def read_lines(path: Path, on_read: BytesReadCallback = lambda _: None) -> Iterator[str]:
+    """Yields the lines of a file, with empty ones and without line endings."""
+    with open_for_reading(path) as raw, _decompressed(path, raw) as file:
         rest, number = b"", 1
-        while line := rest + file.readline(_LONGEST_LINE - len(rest)):
+        while line := rest + file.readline(_MAX_LINE_BYTES - len(rest)):
             rest = b""
-            whole = line.endswith(b"\n")
-            if not whole and len(line) >= _LONGEST_LINE:
+            complete = line.endswith(b"\n")
+            if not complete and len(line) >= _MAX_LINE_BYTES:
                 cut = line.rfind(b" ") + 1
                 if not cut:
-                    reason = f"line {number} holds {len(line):,} bytes without a space"
+                    reason = f"line {number} has {len(line):,} bytes without a space"
                     raise FileUnreadable(file=path, reason=reason)
                 line, rest = line[:cut], line[cut:]
             yield decode_line(line, path, number)
-            number += whole
-            passed(raw.tell())
+            number += complete
+            on_read(raw.tell())
 
 
 def _is_text(path: Path, folder: Path) -> bool:
@@ -100,8 +101,8 @@ def _is_text(path: Path, folder: Path) -> bool:
 
 
 @contextmanager
-def _unpacked(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
-    """What the file holds, and one of our errors for a file that is not whole."""
+def _decompressed(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
+    """Yields the decompressed file; a damaged one raises DamagedArchive when read."""
     ending = path.suffix.lower()
     try:
         if ending == ".gz":
@@ -112,6 +113,6 @@ def _unpacked(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
             yield raw
     except _DAMAGE as error:
         tool = "xz" if ending == ".xz" else "gzip"
-        raise DamagedArchive(file=path, reason=str(error) or "cut off", tool=tool) from error
+        raise DamagedArchive(file=path, reason=str(error) or "truncated", tool=tool) from error
     except OSError as error:
         raise FileUnreadable(file=path, reason=error.strerror or str(error)) from error

@@ -1,4 +1,4 @@
-"""Sentences without labels, gone through again and again: in memory, or streamed from files."""
+"""Endless batches of unlabelled sentences, in memory or streamed from files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from adaptner.errors import TooFewSentences
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Sentence
 
-BATCHES_IN_POOL = 50  # so many batches of a text are read at a time and mixed
+BATCHES_IN_POOL = 50  # batches of a stream that are read and shuffled together
 
 
 @dataclass(frozen=True)
 class RawTextFiles:
-    """The sentences of raw text files (.txt, .gz, .xz), read anew each time and never held: a line
-    may have several, but none goes on in the next line."""
+    """The sentences of raw text files (.txt, .gz, .xz), read again in each iteration.
+
+    A line may contain several sentences, but a sentence must not continue in the next line.
+    """
 
     paths: tuple[Path, ...]
 
@@ -31,7 +33,7 @@ class RawTextFiles:
 
 @dataclass(frozen=True)
 class ChainedSentences:
-    """The sentences of several texts, one text after another."""
+    """The sentences of several texts in sequence."""
 
     parts: tuple[Iterable[Sentence], ...]
 
@@ -41,8 +43,10 @@ class ChainedSentences:
 
 @dataclass(frozen=True)
 class SentenceStream:
-    """The sentences of all ``parts``, one of each in turn, without their labels. ``most`` of each
-    part are read; of a sentence, ``longest`` words."""
+    """The sentences of all ``parts`` without labels, alternating between the parts.
+
+    At most ``most`` sentences of each part are read, and the first ``longest`` tokens of each.
+    """
 
     parts: tuple[Iterable[Sentence], ...]
     most: int | None = None
@@ -58,18 +62,21 @@ class SentenceStream:
 def endless_batches(
     sentences: Iterable[Sentence], size: int, rng: random.Random
 ) -> Iterator[list[Sentence]]:
-    """Every sentence once before any comes again. A list is mixed whole, a stream with what stands
-    near. Where there are fewer than ``size``, a batch has some more than once."""
+    """Yields batches of ``size`` shuffled sentences; each sentence once before any repeats.
+
+    A list is shuffled as a whole, a stream in pools of BATCHES_IN_POOL batches. If there are fewer
+    than ``size`` sentences, a batch repeats some.
+    """
     pool = len(sentences) if isinstance(sentences, Sequence) else BATCHES_IN_POOL * size
     queue: list[Sentence] = []
     while True:
-        stream, nothing = iter(sentences), True
-        while read := list(islice(stream, pool)):
-            nothing = False
-            rng.shuffle(read)
-            queue += read
+        stream, empty = iter(sentences), True
+        while pooled := list(islice(stream, pool)):
+            empty = False
+            rng.shuffle(pooled)
+            queue += pooled
             while len(queue) >= size:
                 yield queue[:size]
                 del queue[:size]
-        if nothing:
+        if empty:
             raise TooFewSentences(found=0, what="the text", needed=1, option="more text")

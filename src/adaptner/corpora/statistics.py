@@ -1,4 +1,4 @@
-"""The figures by which a corpus is recognised and described."""
+"""Statistics of a corpus: sentences, mentions, tokens, and types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adaptner.corpora.corpus import Corpus
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sentences, mentions and tokens are per split; the rest is over all splits."""
+    """Sentences, mentions, and tokens are per split, the other figures over all splits."""
 
     corpus: str
     domain: str
@@ -37,7 +37,7 @@ def corpus_statistics(corpus: Corpus) -> Statistics:
         tokens[name] = sum(len(s) for s in split)
         with_entities += sum(1 for s in split if s.entities)
         for sentence in split:
-            # Not sentence.tokens: that would stay in memory for as long as the corpus does.
+            # sentence.tokens would be cached as long as the corpus is in memory.
             vocabulary.update(sentence.text[a:b] for a, b in sentence.token_spans)
             types.update(e.label for e in sentence.entities)
     total = sum(sentences.values())

@@ -1,7 +1,7 @@
-"""From the files that others publish to our layout: one converter per layout of raw files.
+"""Converters from published files to our layout, one for each layout of raw files.
 
-A converter reads files (or a folder) and returns, by the name of the split, sentences of tokens with
-BIO tags. Which one a corpus needs, and with which settings, stands in the catalogue.
+A converter reads files or a folder and returns sentences of tokens with BIO tags by split. The
+catalogue names the converter of each corpus and its settings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE_CONVERTERS: dict[str, Callable[..., Splits]] = {
     "bond": convert_bond,
     "wikigold": convert_wikigold,
 }
-# These read a folder that the user has under licence, and may make several corpora of it.
+# These read a folder of licensed files and may return several corpora.
 FOLDER_CONVERTERS: dict[str, FolderConverter] = {
     "ontonotes": convert_ontonotes,
     "ace2005": convert_ace2005,
@@ -30,6 +30,6 @@ FOLDER_CONVERTERS: dict[str, FolderConverter] = {
 
 
 def convert_files(conversion: Mapping[str, Any], files: Mapping[str, Path]) -> Splits:
-    """The splits of a corpus; ``conversion`` is its entry's, ``files`` the raw files by part."""
+    """Returns the splits of a corpus from its raw ``files``, by part, and ``conversion`` settings."""
     settings = {key: value for key, value in conversion.items() if key != "layout"}
     return FILE_CONVERTERS[conversion["layout"]](files, **settings)

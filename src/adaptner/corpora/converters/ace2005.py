@@ -1,7 +1,7 @@
-"""ACE 2005 (LDC2006T06): ``.sgm`` texts and ``.apf.xml`` annotations of six domains.
+"""Converts ACE 2005 (LDC2006T06): ``.sgm`` texts and ``.apf.xml`` annotations of six domains.
 
-MetaNER 5.2.1: of nested entities only the innermost are kept, so that "17,000 [U.S.] Army soldiers"
-has one entity. They are mentions by their whole extent, named, nominal or pronoun.
+As in MetaNER 5.2.1, only the innermost of nested mentions are kept, so that "17,000 [U.S.] Army
+soldiers" has one. Named, nominal, and pronominal mentions count with their whole extent.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ from adaptner.types import Document, Entity
 
 DOMAINS = ("bc", "bn", "cts", "nw", "un", "wl")
 
-_FINAL = "timex2norm"  # of the versions of each document the adjudicated one
-_LAYOUT = (
-    "give the folder data/English of ACE 2005 (LDC2006T06): bc, bn, cts, nw, un and wl are in it"
-)
+_FINAL = "timex2norm"  # folder of the adjudicated version of each document
+_LAYOUT = "give the folder data/English of ACE 2005 (LDC2006T06), with bc, bn, cts, nw, un, and wl"
 
 
 @dataclass(frozen=True)
 class _Mention:
-    first: int  # as the file counts characters; both ends are in it
+    first: int  # first and last character as the file counts them
     last: int
     label: str
     text: str
@@ -43,7 +41,7 @@ class _Mention:
 def convert_ace2005(
     folder: Path, progress: ConversionProgress = no_conversion_progress
 ) -> ConversionResult:
-    """Six corpora, one a domain; sentences and tokens are ours, splits are drawn."""
+    """Returns one corpus per domain, with our sentences and tokens and random splits."""
     files = _annotations(folder)
     if not files:
         raise RawFilesMissing(
@@ -61,35 +59,37 @@ def convert_ace2005(
 
 
 def _annotations(folder: Path) -> list[tuple[Path, str]]:
-    """Each document's annotation once, with its domain, in the order of their names."""
-    chosen: dict[tuple[str, str], Path] = {}
+    """Returns one annotation file of each document and its domain, sorted by domain and name."""
+    selected: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.rglob("*.apf.xml")):
         parts = [part.lower() for part in (folder.name, *path.relative_to(folder).parts[:-1])]
         domains = [part for part in parts if part in DOMAINS]
         if not domains or {"arabic", "chinese"} & set(parts):
             continue
         key = (domains[-1], path.name)
-        if key not in chosen or _FINAL in parts:
-            chosen[key] = path
-    return [(path, domain) for (domain, _), path in sorted(chosen.items())]
+        if key not in selected or _FINAL in parts:
+            selected[key] = path
+    return [(path, domain) for (domain, _), path in sorted(selected.items())]
 
 
 def _document(path: Path, left_out: Counter[str]) -> list[TaggedTokens]:
     sgm = path.with_name(path.name.removesuffix(".apf.xml") + ".sgm")
     if not sgm.is_file():
-        raise RawFileUnusable(file=path, reason=f"{sgm.name} is not beside it", source="LDC2006T06")
+        raise RawFileUnusable(
+            file=path, reason=f"{sgm.name} is missing in its folder", source="LDC2006T06"
+        )
     mentions = _mentions(path)
-    text = _fitting(read_sgm(sgm), mentions, path)
-    sound = [m for m in mentions if text.says(m.first, m.last, m.text)]
-    left_out["mentions whose text is not at their place"] += len(mentions) - len(sound)
-    innermost = _innermost(sound, left_out)
+    text = _best_match(read_sgm(sgm), mentions, path)
+    found = [m for m in mentions if text.matches(m.first, m.last, m.text)]
+    left_out["mentions whose offsets do not match their text"] += len(mentions) - len(found)
+    innermost = _innermost(found, left_out)
     result: list[TaggedTokens] = []
     used = 0
-    for start, end in text.stretches:
+    for start, end in text.spans:
         inside = [m for m in innermost if start <= m.first and m.last < end]
         used += len(inside)
         result += _tagged(text, start, end, inside, left_out)
-    left_out["mentions outside of sentences (speakers, headings)"] += len(innermost) - used
+    left_out["mentions outside sentences (speakers, headings)"] += len(innermost) - used
     return result
 
 
@@ -109,21 +109,24 @@ def _mentions(path: Path) -> list[_Mention]:
     return found
 
 
-def _fitting(texts: Sequence[AceText], mentions: Sequence[_Mention], path: Path) -> AceText:
-    """The way of counting characters by which the mentions are where they say."""
-    fits = [sum(t.says(m.first, m.last, m.text) for m in mentions) for t in texts]
-    best = max(range(len(texts)), key=lambda i: fits[i])
-    if fits[best] * 2 < len(mentions):
-        reason = f"only {fits[best]} of {len(mentions)} mentions are where it says; has the .sgm file changed?"
+def _best_match(texts: Sequence[AceText], mentions: Sequence[_Mention], path: Path) -> AceText:
+    """Returns the text in which the offsets of most mentions match; raises if less than half do."""
+    matches = [sum(t.matches(m.first, m.last, m.text) for m in mentions) for t in texts]
+    best = max(range(len(texts)), key=lambda i: matches[i])
+    if matches[best] * 2 < len(mentions):
+        reason = (
+            f"the offsets of only {matches[best]} of {len(mentions)} mentions match the .sgm file, "
+            "which may have been changed"
+        )
         raise RawFileUnusable(file=path, reason=reason, source="LDC2006T06")
     return texts[best]
 
 
 def _innermost(mentions: Sequence[_Mention], left_out: Counter[str]) -> list[_Mention]:
-    """Those that no other mention lies in; of two with one extent the first."""
+    """Returns the mentions that contain no other; of mentions with the same extent, the first."""
     distinct = list({(m.first, m.last): m for m in reversed(mentions)}.values())
     kept: list[_Mention] = []
-    # By their ends, and the shortest first: what a mention holds has been kept, or holds what was.
+    # Sorted by end and then by length, a mention comes after all mentions inside it.
     for mention in sorted(distinct, key=lambda m: (m.last, -m.first)):
         if not kept or kept[-1].last < mention.first:
             kept.append(mention)
@@ -131,7 +134,7 @@ def _innermost(mentions: Sequence[_Mention], left_out: Counter[str]) -> list[_Me
             left_out["mentions around others"] += 1
         else:
             left_out["mentions that overlap another"] += 1
-    left_out["second mentions of one extent"] += len(mentions) - len(distinct)
+    left_out["mentions with the extent of another"] += len(mentions) - len(distinct)
     return kept
 
 

@@ -1,4 +1,4 @@
-"""The text of an ACE document as its annotations count it: the SGML without its tags."""
+"""Reads the text of an ACE document, the SGML without tags, whose characters annotations count."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pathlib import Path
 from adaptner.errors import RawFileUnusable
 from adaptner.formats.lines import decode_line, open_for_reading
 
-# A tag or an escape. Attributes may hold anything but their quotation mark (QUOTE PREVIOUSPOST="..").
+# A tag or an escape. Attributes may contain anything except their quotation mark.
 _MARKUP = re.compile(
     r"""<(/?)([A-Za-z][\w.-]*)(?:[^<>"]|"[^"]*")*>|&(?:amp|lt|gt|quot|apos);""", re.I
 )
-# What stands inside TEXT but is no part of what is said: who speaks, who writes, when.
-_LABELS = {"SPEAKER", "POSTER", "POSTDATE", "ENDTIME", "DATE"}
+# Elements inside TEXT that are not running text
+_METADATA = {"SPEAKER", "POSTER", "POSTDATE", "ENDTIME", "DATE"}
 
 
 @dataclass(frozen=True)
 class AceText:
-    """``units[i]`` is what stands at the place that annotations call ``i``; ``stretches`` are the
-    places (begin, end) of running text, no tag inside."""
+    """``units[i]`` is the text at the offset that annotations call ``i``; ``spans`` are the (start,
+    end) offsets of running text without tags."""
 
     units: list[str]
-    stretches: list[tuple[int, int]]
+    spans: list[tuple[int, int]]
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -36,36 +36,39 @@ class AceText:
         return "".join(self.units[start:end])
 
     def place(self, start: int, at: int) -> int:
-        """Where the unit ``at`` begins in ``between(start, ...)``."""
+        """Returns the offset of the unit ``at`` in ``between(start, ...)``."""
         return self._starts[at] - self._starts[start]
 
-    def says(self, first: int, last: int, text: str) -> bool:
-        """``text`` stands from ``first`` to ``last``, white space aside."""
-        there = 0 <= first <= last < len(self.units)
-        return there and _bare(self.between(first, last + 1)) == _bare(text)
+    def matches(self, first: int, last: int, text: str) -> bool:
+        """Returns whether ``text`` is at ``first`` to ``last``, ignoring white space."""
+        in_range = 0 <= first <= last < len(self.units)
+        return in_range and _squeeze(self.between(first, last + 1)) == _squeeze(text)
 
 
 def read_sgm(path: Path) -> list[AceText]:
-    """The text in the two ways its characters can be counted: with an escape (``&amp;``) as many
-    characters, as it is written, or as one. The annotations tell which is right."""
+    """Returns the text with an escape (``&amp;``) counted as several characters and as one.
+
+    Files differ in this, and only the annotations show which is right.
+    """
     with open_for_reading(path) as file:
         lines = [decode_line(raw, path, n, keep_end=True) for n, raw in enumerate(file, start=1)]
     source = "".join(lines).replace("\r\n", "\n")
-    texts = [_stripped(source, as_written) for as_written in (True, False)]
-    if not texts[0].stretches:
-        raise RawFileUnusable(file=path, reason="it has no TEXT", source="LDC2006T06")
+    texts = [_without_tags(source, as_written) for as_written in (True, False)]
+    if not texts[0].spans:
+        raise RawFileUnusable(file=path, reason="it has no TEXT element", source="LDC2006T06")
     return texts
 
 
-def _stripped(source: str, as_written: bool) -> AceText:
+def _without_tags(source: str, as_written: bool) -> AceText:
     units: list[str] = []
-    stretches: list[tuple[int, int]] = []
-    inside: list[str] = []  # the elements that are open, TEXT and below
-    begun = at = 0
+    spans: list[tuple[int, int]] = []
+    open_elements: list[str] = []  # TEXT and the elements inside it
+    start = at = 0
 
-    def end_stretch() -> None:
-        if inside and not _LABELS & set(inside) and any(u.strip() for u in units[begun:]):
-            stretches.append((begun, len(units)))
+    def end_span() -> None:
+        running_text = open_elements and not _METADATA & set(open_elements)
+        if running_text and any(u.strip() for u in units[start:]):
+            spans.append((start, len(units)))
 
     for match in _MARKUP.finditer(source):
         units += source[at : match.start()]
@@ -75,17 +78,17 @@ def _stripped(source: str, as_written: bool) -> AceText:
             if as_written:
                 units += [""] * (len(match[0]) - 1)
             continue
-        end_stretch()
-        begun = len(units)
+        end_span()
+        start = len(units)
         element = match[2].upper()
         if match[1]:
-            while element in inside and inside.pop() != element:
+            while element in open_elements and open_elements.pop() != element:
                 pass
-        elif (inside or element == "TEXT") and not match[0].endswith("/>"):
-            inside.append(element)
+        elif (open_elements or element == "TEXT") and not match[0].endswith("/>"):
+            open_elements.append(element)
     units += source[at:]
-    return AceText(units, stretches)
+    return AceText(units, spans)
 
 
-def _bare(text: str) -> str:
+def _squeeze(text: str) -> str:
     return "".join(text.split())

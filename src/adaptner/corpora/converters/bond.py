@@ -1,4 +1,4 @@
-"""The JSON files of BOND: words, and tags as numbers whose meaning stands in a file of its own."""
+"""Converts the JSON files of BOND: words, and numbers of tags that a separate file defines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from adaptner.text.schemes import DEFAULT_LABEL
 
 
 def convert_bond(files: Mapping[str, Path], /) -> Splits:
-    """``files``: one per split, and ``tags``, the numbers of the tags."""
+    """Converts ``files`` by split; the file ``tags`` maps tags to numbers."""
     numbers = _json(files["tags"])
     if not isinstance(numbers, dict):
-        raise _unusable(files["tags"], "it is not an object of tags and their numbers")
+        raise _unusable(files["tags"], "it is not an object that maps tags to numbers")
     names = {number: tag for tag, number in numbers.items()}
     splits: Splits = {}
     for split, path in files.items():
@@ -30,21 +30,22 @@ def convert_bond(files: Mapping[str, Path], /) -> Splits:
 
 
 def convert_wikigold(files: Mapping[str, Path], /) -> Splits:
-    """The sentences and labels of ``gold``, each in the split whose BOND file has its words.
+    """Assigns the sentences of ``gold`` to the splits of BOND that contain the same words.
 
-    Upstream has no splits, and BOND's labels are not gold ones. The few sentences that BOND has in
-    several splits go to them in the order in which BOND has them; both keep the order of the text.
+    WikiGold has no splits, and the labels of BOND are not gold labels. The few sentences in several
+    splits of BOND are assigned by their relative positions, because both files keep the order of
+    the text.
     """
-    places: dict[tuple[str, ...], list[tuple[float, str]]] = {}
+    positions: dict[tuple[str, ...], list[tuple[float, str]]] = {}
     splits: Splits = {"train": [], "dev": [], "test": []}
     for split in splits:
         items = _items(files[split])
         for i, item in enumerate(items):
             words = tuple(item["str_words"])
-            places.setdefault(words, []).append((i / len(items), split))
-    waiting = {words: deque(sorted(found)) for words, found in places.items()}
+            positions.setdefault(words, []).append((i / len(items), split))
+    unassigned = {words: deque(sorted(copies)) for words, copies in positions.items()}
     for sentence in convert_to_bio(read_columns(files["gold"]), DEFAULT_LABEL):
-        copies = waiting.get(sentence.tokens)
+        copies = unassigned.get(sentence.tokens)
         splits[copies.popleft()[1] if copies else "train"].append(sentence)
     return splits
 
@@ -67,7 +68,9 @@ def _is_word(word: object) -> bool:
 def _tagged(item: dict[str, Any], names: Mapping[object, str], path: Path) -> TaggedTokens:
     words, numbers = item["str_words"], item.get("tags")
     if not isinstance(numbers, list) or len(numbers) != len(words):
-        raise _unusable(path, f"{len(words)} words, but not as many tags: {' '.join(words)[:60]}")
+        raise _unusable(
+            path, f"{len(words)} words, but a different number of tags: {' '.join(words)[:60]}"
+        )
     unknown = [n for n in numbers if not isinstance(n, int) or n not in names]
     if unknown:
         raise _unusable(path, f"tag number {unknown[0]!r} has no name")

@@ -1,4 +1,4 @@
-"""Corpora that a user has under licence, as folders: OntoNotes 5.0 and ACE 2005."""
+"""The interface of converters of licensed folders (OntoNotes 5.0 and ACE 2005)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from adaptner.corpora.converters.sentences import Splits
 
 
 class ConversionProgress(Protocol):
-    """Told of every file: how many of how many are read."""
+    """Called after each file with the number of files read and their total."""
 
     def __call__(self, done: int, total: int) -> None: ...
 
 
 def no_conversion_progress(done: int, total: int) -> None:
-    """Nobody is watching."""
+    pass
 
 
 @dataclass(frozen=True)
 class ConversionResult:
-    """Corpora by their names in the catalogue, and what had to be left out, counted by reason."""
+    """Corpora by name in the catalogue, and the number of items left out by reason."""
 
     corpora: dict[str, Splits]
     left_out: Counter[str] = field(default_factory=Counter)

@@ -1,7 +1,7 @@
-"""OntoNotes 5.0 in the column files of CoNLL-2012: the column of names, as BIO.
+"""Converts the names in OntoNotes 5.0, in the column files of CoNLL-2012, to BIO.
 
-A line has the document, the part, the number of the word, the word, ...; names stand in the eleventh
-column as brackets: ``(PERSON*``, ``*``, ``*)``, ``(GPE)``.
+The columns are the document, the part, the number of the word, the word, and so on; the eleventh
+column brackets the names: ``(PERSON*``, ``*``, ``*)``, ``(GPE)``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adaptner.formats.lines import decode_line, open_for_reading
 
 NAME = "general/ontonotes5"
 
-_WORD, _NAMES, _FEWEST_COLUMNS = 3, 10, 12
+_WORD, _NAMES, _MIN_COLUMNS = 3, 10, 12
 _SPLITS = {"train": "train", "development": "dev", "dev": "dev", "test": "test"}
 _BRACKETS = {
     "-LRB-": "(",
@@ -34,29 +34,27 @@ _BRACKETS = {
     "-RCB-": "}",
 }
 _CELL = re.compile(r"(\((?P<opened>[^()*]+))?\*?(?P<closed>\))?")
-_WITHOUT_NAMES = (
-    "pt"  # the New Testament: no names are marked, so it would teach that there are none
-)
+_WITHOUT_NAMES = "pt"  # In the New Testament, names are not annotated.
 _LAYOUT = (
-    "give the folder of the CoNLL-2012 files made from OntoNotes 5.0, with train, development and "
-    "test folders in it and files that end in gold_conll"
+    "give the folder of the CoNLL-2012 files made from OntoNotes 5.0, which contains the folders "
+    "train, development, and test with files that end in gold_conll"
 )
 
 
 def convert_ontonotes(
     folder: Path, progress: ConversionProgress = no_conversion_progress
 ) -> ConversionResult:
-    """The English files below ``folder``, by the split folder they are in."""
+    """Converts the English files in ``folder``; their parent folders name the splits."""
     files = _files(folder)
     if not files:
         raise RawFilesMissing(file=folder, what="CoNLL-2012 file", layout=_LAYOUT)
-    there = {split for _, split in files}
-    splits: Splits = {split: [] for split in SPLITS if split in there}
+    names = {split for _, split in files}
+    splits: Splits = {split: [] for split in SPLITS if split in names}
     left_out: Counter[str] = Counter()
     for number, (path, split) in enumerate(files, start=1):
         for genre, sentence in _sentences(path):
             if genre == _WITHOUT_NAMES:
-                left_out["sentences of the New Testament, where no names are marked"] += 1
+                left_out["sentences of the New Testament, in which names are not annotated"] += 1
             else:
                 splits[split].append(sentence)
         progress(number, len(files))
@@ -64,17 +62,17 @@ def convert_ontonotes(
 
 
 def _files(folder: Path) -> list[tuple[Path, str]]:
-    """Each document's file once, with its split (a newer version, v9_gold_conll, comes later)."""
-    chosen: dict[tuple[Path, str], tuple[Path, str]] = {}
+    """Returns the newest file of each document and its split (v9_gold_conll sorts after v4)."""
+    newest: dict[tuple[Path, str], tuple[Path, str]] = {}
     for path in sorted(folder.rglob("*gold_conll")):
         split = _split(path, folder)
         if split is not None:
-            chosen[path.parent, path.name.partition(".")[0]] = path, split
-    return list(chosen.values())
+            newest[path.parent, path.name.partition(".")[0]] = path, split
+    return list(newest.values())
 
 
 def _split(path: Path, folder: Path) -> str | None:
-    """The split of a file; None for another language."""
+    """Returns the split of a file, or None for another language."""
     parts = [part.lower() for part in path.relative_to(folder).parts[:-1]]
     if {"arabic", "chinese"} & set(parts):
         return None
@@ -83,26 +81,29 @@ def _split(path: Path, folder: Path) -> str | None:
 
 
 def _sentences(path: Path) -> Iterator[tuple[str, TaggedTokens]]:
-    """Each sentence with its genre, which is the first part of the document's name."""
+    """Yields each sentence with its genre, the first part of the name of its document."""
     words: list[str] = []
     tags: list[str] = []
     genre = ""
-    inside = ""  # the type of the name that is open
+    open_type = ""  # type of the name that is not closed yet
     with open_for_reading(path) as file:
         for number, raw in enumerate(file, start=1):
             line = decode_line(raw, path, number).strip()
             if line and not line.startswith("#"):
                 columns = line.split()
-                if len(columns) < _FEWEST_COLUMNS:
-                    reason = f"line {number} has {len(columns)} columns, where CoNLL-2012 has {_FEWEST_COLUMNS} or more"
+                if len(columns) < _MIN_COLUMNS:
+                    reason = (
+                        f"line {number} has {len(columns)} columns, but CoNLL-2012 has at least "
+                        f"{_MIN_COLUMNS}"
+                    )
                     raise _unusable(path, reason)
                 genre = columns[0].partition("/")[0]
                 words.append(_word(columns[_WORD], path))
-                tag, inside = _tag(columns[_NAMES], inside, path, number)
+                tag, open_type = _tag(columns[_NAMES], open_type, path, number)
                 tags.append(tag)
                 continue
-            if inside:
-                raise _unusable(path, f"the name before line {number} does not end")
+            if open_type:
+                raise _unusable(path, f"the name before line {number} is not closed")
             if words:
                 yield genre, TaggedTokens(tuple(words), tuple(tags))
                 words, tags = [], []
@@ -110,24 +111,24 @@ def _sentences(path: Path) -> Iterator[tuple[str, TaggedTokens]]:
         yield genre, TaggedTokens(tuple(words), tuple(tags))
 
 
-def _tag(cell: str, inside: str, path: Path, number: int) -> tuple[str, str]:
-    """The BIO tag of a cell, and the type of the name that is open after it."""
+def _tag(cell: str, open_type: str, path: Path, number: int) -> tuple[str, str]:
+    """Returns the BIO tag of a cell and the type of the name that is open after it."""
     match = _CELL.fullmatch(cell)
     if (
         match is None
-        or (match["opened"] and inside)
-        or (match["closed"] and not (match["opened"] or inside))
+        or (match["opened"] and open_type)
+        or (match["closed"] and not (match["opened"] or open_type))
     ):
-        raise _unusable(path, f"line {number}: {cell!r} is no bracket of a name here")
-    label = match["opened"] or inside
-    tag = f"B-{label}" if match["opened"] else f"I-{label}" if inside else "O"
+        raise _unusable(path, f"line {number}: unexpected bracket {cell!r}")
+    label = match["opened"] or open_type
+    tag = f"B-{label}" if match["opened"] else f"I-{label}" if open_type else "O"
     return tag, "" if match["closed"] else label
 
 
 def _word(word: str, path: Path) -> str:
-    """The word as it was written: brackets are spelled out in the files, marks begin with '/'."""
+    """Returns the original word: the files write brackets as -LRB- and punctuation with a slash."""
     if word == "[WORD]":
-        raise _unusable(path, "it is a skeleton without words; run skeleton2conll.sh first")
+        raise _unusable(path, "it contains no words; run skeleton2conll.sh first")
     if len(word) == 2 and word[0] == "/" and word[1] in ".?!-,":
         return word[1]
     return _BRACKETS.get(word, word)

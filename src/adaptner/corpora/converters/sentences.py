@@ -1,4 +1,4 @@
-"""What converters return, how it is written down, and how one set of sentences becomes splits."""
+"""The result of converters, and functions to write it and to draw splits."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from random import Random
 from adaptner.text.schemes import Scheme, detect_scheme, repair_tags, to_bio
 from adaptner.types import OUTSIDE
 
-SEED = 13  # of every draw that a corpus without splits needs
+SEED = 13  # of all draws of splits; the checksums of the catalogue depend on it
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedTokens:
-    """A sentence: tokens, and as many tags."""
+    """The tokens of a sentence and a tag for each."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
@@ -25,30 +25,30 @@ Splits = dict[str, list[TaggedTokens]]
 
 
 def to_conll_bytes(sentences: Iterable[TaggedTokens]) -> bytes:
-    """A ``.conll`` file, byte for byte as the checksums of the catalogue want it."""
-    pieces: list[str] = []
+    """Returns a ``.conll`` file, exactly as the checksums of the catalogue require it."""
+    lines: list[str] = []
     for sentence in sentences:
         for token, tag in zip(sentence.tokens, sentence.tags, strict=True):
-            pieces.append(f"{token}\t{tag}\n")
-        pieces.append("\n")
-    return "".join(pieces).encode("utf-8")
+            lines.append(f"{token}\t{tag}\n")
+        lines.append("\n")
+    return "".join(lines).encode("utf-8")
 
 
 def convert_to_bio(sentences: Sequence[TaggedTokens], default_label: str) -> list[TaggedTokens]:
-    """The same sentences in BIO, whatever the scheme.
+    """Converts sentences of any scheme to BIO.
 
-    More forgiving than ``formats.conll``, which refuses a mixture: published files are what they
-    are. S is read as B and E as I, and an I that continues nothing as B.
+    Unlike ``formats.conll`` it accepts mixed schemes, because published files contain them: S is read
+    as B, E as I, and an I that continues no mention as B.
     """
-    plain = [[_without_ends(tag) for tag in s.tags] for s in sentences]
-    scheme = detect_scheme(plain)
+    without_ends = [[_without_ends(tag) for tag in s.tags] for s in sentences]
+    scheme = detect_scheme(without_ends)
     return [
         TaggedTokens(sentence.tokens, tuple(_as_bio(tags, scheme, default_label)))
-        for sentence, tags in zip(sentences, plain, strict=True)
+        for sentence, tags in zip(sentences, without_ends, strict=True)
     ]
 
 
-@lru_cache(maxsize=4096)  # a file has few different tags, each many times
+@lru_cache(maxsize=4096)  # A file repeats a few different tags many times.
 def _without_ends(tag: str) -> str:
     return {"S": "B", "E": "I"}.get(tag[:1], tag[:1]) + tag[1:] if tag != OUTSIDE else tag
 
@@ -62,17 +62,17 @@ def _as_bio(tags: list[str], scheme: Scheme, default_label: str) -> list[str]:
 
 
 def split_off_dev(train: Sequence[TaggedTokens]) -> Splits:
-    """A tenth (rounded up) of ``train`` as dev; both stay in their order."""
+    """Moves a random tenth (rounded up) of ``train`` to dev; both keep their order."""
     count = -(-len(train) // 10)
-    chosen = set(Random(SEED).sample(range(len(train)), count))
+    dev = set(Random(SEED).sample(range(len(train)), count))
     return {
-        "train": [s for i, s in enumerate(train) if i not in chosen],
-        "dev": [s for i, s in enumerate(train) if i in chosen],
+        "train": [s for i, s in enumerate(train) if i not in dev],
+        "dev": [s for i, s in enumerate(train) if i in dev],
     }
 
 
 def split_60_20_20(sentences: Sequence[TaggedTokens]) -> Splits:
-    """The first 60% as train, the next 20% as dev, the rest as test."""
+    """Returns the first 60% as train, the next 20% as dev, and the rest as test."""
     first, second = int(len(sentences) * 0.6), int(len(sentences) * 0.8)
     return {
         "train": list(sentences[:first]),
@@ -82,10 +82,13 @@ def split_60_20_20(sentences: Sequence[TaggedTokens]) -> Splits:
 
 
 def split_80_10_10(sentences: Sequence[TaggedTokens]) -> Splits:
-    """A random 80% as train, 10% as dev, the rest as test; each stays in its order."""
+    """Returns a random 80% as train, 10% as dev, and the rest as test; all keep their order."""
     count = len(sentences)
     order = Random(SEED).sample(range(count), count)
     first = int(count * 0.8)
     second = first + int(count * 0.1)
-    parts = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
-    return {split: [sentences[i] for i in sorted(places)] for split, places in parts.items()}
+    indices = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
+    return {
+        split: [sentences[i] for i in sorted(split_indices)]
+        for split, split_indices in indices.items()
+    }
