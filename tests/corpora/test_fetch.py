@@ -208,7 +208,6 @@ def test_temporary_error_is_retried_with_growing_pauses(
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(("said", "pause"), [("7", 7.0), ("100000", 60.0), ("tomorrow", 1.0)])
 @pytest.mark.parametrize(
     ("retry_after", "pause"), [("7", 7.0), ("100000", 60.0), ("tomorrow", 1.0)]
 )
