@@ -334,7 +334,7 @@ class SourcesNeeded(LearningError):
 
 class EmptyVocabulary(LearningError):
     problem = "too few words occur at least {least} times in the text ({tokens} words)"
-    remedy = "give more text, or a smaller --least"
+    remedy = "give more text, or a smaller --min-count"
 
 
 class VectorTrainingFailed(LearningError):

@@ -197,4 +197,4 @@ def test_corpora_stats(run) -> None:  # type: ignore[no-untyped-def]
     assert gene["sha256"] == bundled_corpus("gene").sha256
     table = run("corpora", "stats", *folders).stdout
     assert table.splitlines()[1].split() == ["gene", "Gene", "train", "130", "190", "2,177"]
-    assert "types of cellline: CellLine 283" in table
+    assert "labels of cellline: CellLine 283" in table

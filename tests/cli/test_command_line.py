@@ -24,7 +24,7 @@ VERBS = {
 }
 GROUPS = {
     "corpora": ("list", "fetch", "convert", "stats"),
-    "vectors": ("train", "count", "context", "senses", "near"),
+    "vectors": ("train", "count", "context", "directions", "near"),
 }
 CALLS = [
     *((verb,) for verbs in VERBS.values() for verb in verbs if verb not in GROUPS),

@@ -18,7 +18,7 @@ from cli_kit import OWN, Call, listing
 from adaptner.corpora.bundled import bundled_corpus
 
 PROGRAM = Path(sys.executable).parent / "adaptner"
-TINY = ("--width", 16, "--epochs", 1, "--least", 2, "--buckets", 300, "--threads", 1)
+TINY = ("--width", 16, "--epochs", 1, "--min-count", 2, "--buckets", 300, "--threads", 1)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_train_near_and_a_base_over_them(
     answer = call("vectors", "near", vectors, "gene", "unheardly", "-n", 3)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.splitlines()[0] == "gene"
-    assert answer.out.splitlines()[4] == "unheardly (made up of its n-grams)"
+    assert answer.out.splitlines()[4] == "unheardly (composed of its n-grams)"
     assert len(answer.out.splitlines()) == 8
     sources = ("--sources", OWN / "disease", OWN / "drug")
     options = ("--config", config, "--iterations", 2, "-q", "--vectors", vectors)
@@ -81,9 +81,9 @@ def test_train_near_and_a_base_over_them(
     assert tagged.records()[0]["text"] == "The unheardly HeLa cells.\n"
 
 
-def test_counted(call: Call, text: Path, tmp_path: Path) -> None:
+def test_count_makes_vectors_of_an_even_width(call: Call, text: Path, tmp_path: Path) -> None:
     pytest.importorskip("scipy")
-    options = ("--width", 16, "--least", 2, "--buckets", 300, "-o", tmp_path / "c.safetensors")
+    options = ("--width", 16, "--min-count", 2, "--buckets", 300, "-o", tmp_path / "c.safetensors")
     answer = call("vectors", "count", text, *options)
     assert answer.code == 0
     assert "words of 16 numbers, 300 rows of n-grams" in answer.out
@@ -99,12 +99,12 @@ def test_json(call: Call, text: Path, tmp_path: Path) -> None:
     output = tmp_path / "v.safetensors"
     answer = call("vectors", "train", text, "-o", output, "--json", *TINY)
     assert (answer.code, answer.err) == (0, "")
-    told = json.loads(answer.out)
-    assert told["file"] == str(output)
-    assert told["width"] == 16
-    assert told["buckets"] == 300
-    assert told["words"] > 200
-    assert told["bytes"] == output.stat().st_size
+    facts = json.loads(answer.out)
+    assert facts["file"] == str(output)
+    assert facts["width"] == 16
+    assert facts["buckets"] == 300
+    assert facts["words"] > 200
+    assert facts["bytes"] == output.stat().st_size
     near = json.loads(call("vectors", "near", output, "GENE", "§", "-n", 2, "--json").out)
     assert [n["word"] for n in near] == ["GENE", "§"]
     assert [n["known"] for n in near] == [True, False]
@@ -137,14 +137,14 @@ WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
     "other ending": (("T", "-o", "v.vec"), 2, ".safetensors"),
     "no output": (("T",), 2, "-o"),
     "no text": (("-o", "v.safetensors"), 2, "TEXT"),
-    "grams": (("T", "-o", "v.safetensors", "--grams", "5-4"), 2, "--grams 4-5"),
-    "grams of letters": (("T", "-o", "v.safetensors", "--grams", "a-b"), 2, "--grams 4-5"),
+    "grams": (("T", "-o", "v.safetensors", "--ngrams", "5-4"), 2, "--ngrams 4-5"),
+    "grams of letters": (("T", "-o", "v.safetensors", "--ngrams", "a-b"), 2, "--ngrams 4-5"),
     "missing": (("none.txt", "-o", "v.safetensors"), 1, "none.txt"),
     "unknown ending": (("t.pdf", "-o", "v.safetensors"), 2, ".txt, .gz, .xz"),
     "empty": (("empty.txt", "-o", "v.safetensors"), 1, "no sentence"),
     "damaged": (("cut.xz", "-o", "v.safetensors"), 1, "damaged or truncated"),
     "not UTF-8": (("latin.txt", "-o", "v.safetensors"), 1, "latin.txt:1: not valid UTF-8"),
-    "rare": (("rare.txt", "-o", "v.safetensors"), 1, "--least"),
+    "rare": (("rare.txt", "-o", "v.safetensors"), 1, "--min-count"),
 }
 
 

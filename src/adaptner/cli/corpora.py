@@ -1,4 +1,4 @@
-"""adaptner corpora: the corpora of the papers, getting them, and what labelled corpora hold."""
+"""``adaptner corpora``: list, download, convert and count labelled corpora."""
 
 from __future__ import annotations
 
@@ -8,42 +8,50 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, QuietFlag, emit_json, info, out, print_error, warn
+from adaptner.cli.common import emit_json, info, out, print_error, warn
 from adaptner.cli.help import GroupHelp, VerbHelp
+from adaptner.cli.options import JsonFlag, QuietFlag, file_option, machine_option
 
 if TYPE_CHECKING:
     from adaptner.corpora.fetch import FetchResult
 
 app = typer.Typer(
-    cls=GroupHelp, help="Find, get and look at labelled corpora.", no_args_is_help=True
+    cls=GroupHelp, help="List, download, convert and count labelled corpora.", no_args_is_help=True
 )
 
 Output = Annotated[
     Path,
-    typer.Option("-o", "--output", metavar="DIR", help="Data folder: DIR/GROUP/NAME/SPLIT.conll."),
+    file_option(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="Data folder; files are written to FOLDER/GROUP/NAME/SPLIT.conll.",
+    ),
 ]
 NoVerify = Annotated[
-    bool, typer.Option("--no-verify", help="Accept files whose checksum is not the catalogue's.")
+    bool,
+    file_option("--no-verify", help="Accept files whose checksum differs from the catalogue's."),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Overwrite files that differ.")]
+Replace = Annotated[bool, file_option("--replace", help="Overwrite existing files that differ.")]
 
 
 @app.command("list", cls=VerbHelp)
 def list_(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Say all of these corpora, in place of the table."),
+        typer.Argument(metavar="NAME...", help="Show all details of these corpora."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Look at what is in this data folder, by checksum."),
+        file_option(metavar="FOLDER", help="Compare the files in this data folder by checksum."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """List the corpora of the papers: licence, address, and whether they are here.
+    """List the corpora of the papers, with licence, address and state.
 
-    States: here (the checksum is right), changed, incomplete; and of those that are not here:
-    obtainable (by corpora fetch), by copy (fetch with --from), by hand, licensed, not available.
+    States of corpora in the data folder: here (the checksums match), changed, incomplete. States of
+    others: obtainable (with `corpora fetch`), by copy (`fetch --from`), by hand, licensed, not
+    available.
 
     Example: adaptner corpora list --data data
     """
@@ -72,32 +80,35 @@ def list_(
 @app.command(cls=VerbHelp)
 def fetch(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="Corpora (GROUP/NAME or NAME) or groups.")
+        list[str],
+        typer.Argument(metavar="NAME...", help="Corpora (GROUP/NAME or NAME) or whole groups."),
     ],
     output: Output,
     origin: Annotated[
         str | None,
-        typer.Option(
+        file_option(
             "--from",
-            metavar="DIR|URL",
-            help="A folder or a mirror with converted files (GROUP/NAME/SPLIT.conll) in place of "
-            "where the corpus was published.",
+            metavar="FOLDER|URL",
+            help="Folder or mirror with converted files (GROUP/NAME/SPLIT.conll), used instead of the "
+            "publisher's site.",
         ),
     ] = None,
     no_verify: NoVerify = False,
     replace: Replace = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for an answer.")] = 30.0,
+    timeout: Annotated[
+        float, machine_option(metavar="X", min=0.1, help="Seconds to wait for a response.")
+    ] = 30.0,
     attempts: Annotated[
-        int, typer.Option(min=1, help="Attempts in a row that may bring nothing.")
+        int, machine_option(metavar="N", min=1, help="Attempts without progress before giving up.")
     ] = 5,
     json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
     """Download corpora, convert them to our layout and compare their checksums.
 
-    A broken download is resumed, now and when the command is run again. A file is put in place
-    only whole and with the right checksum; a converted file with another one is kept beside it
-    (SPLIT.conll.mismatch) and the exit code is 1.
+    A broken download is resumed, also when the command is repeated. A file appears only when it is
+    complete and its checksum matches; a converted file whose checksum differs is kept as
+    SPLIT.conll.mismatch, and the exit code is 1.
 
     Example: adaptner corpora fetch bio8 news/conll03 -o data
     """
@@ -113,15 +124,15 @@ def fetch(
     report: list[dict[str, Any]] = []
     for entry in entries:
         try:
-            with download_bars(quiet or json) as watching:
-                fetcher = Fetcher(output, web, watching, verify=not no_verify, replace=replace)
-                outcome = fetcher.fetch(entry, source)
+            with download_bars(quiet or json) as progress:
+                fetcher = Fetcher(output, web, progress, verify=not no_verify, replace=replace)
+                result = fetcher.fetch(entry, source)
         except AdaptnerError as error:
             print_error(str(error))
             report.append({"name": entry.name, "did": "failed", "error": str(error)})
         else:
-            report.append(asdict(outcome))
-            _tell(outcome, json, quiet)
+            report.append(asdict(result))
+            _report(result, json, quiet)
     if json:
         emit_json(report)
     if any("error" in row for row in report):
@@ -132,19 +143,19 @@ def fetch(
 def convert(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="ontonotes, ace2005, or a corpus of the catalogue."),
+        typer.Argument(metavar="NAME", help="ontonotes, ace2005 or a corpus of the catalogue."),
     ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where its raw files are.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the raw files.")],
     output: Output,
     no_verify: NoVerify = False,
     replace: Replace = False,
     json: JsonFlag = False,
     quiet: QuietFlag = False,
 ) -> None:
-    """Convert raw files that you have to our layout.
+    """Convert raw files of a corpus that you have to our layout.
 
-    ontonotes: the folder of the CoNLL-2012 files. ace2005: data/English of LDC2006T06. Others: a
-    folder with the files that corpora list NAME names. Nothing leaves your machine.
+    FOLDER holds the CoNLL-2012 files for ontonotes, data/English of LDC2006T06 for ace2005, and
+    otherwise the files that `corpora list NAME` names. Nothing leaves your machine.
 
     Example: adaptner corpora convert ontonotes conll-2012 -o data
     """
@@ -154,15 +165,15 @@ def convert(
 
     fetcher = Fetcher(output, verify=not no_verify, replace=replace)
     with progress_bar("reading", quiet or json) as progress:
-        outcomes, left_out = convert_folder(name, folder, fetcher, progress)
-    for outcome in outcomes:
-        _tell(outcome, json, quiet)
+        results, left_out = convert_folder(name, folder, fetcher, progress)
+    for result in results:
+        _report(result, json, quiet)
     for reason, count in left_out.items():
         if count:
             info(f"left out: {count:,} {reason}", quiet)
     if json:
         left = {reason: count for reason, count in left_out.items() if count}
-        emit_json({"corpora": [asdict(o) for o in outcomes], "left_out": left})
+        emit_json({"corpora": [asdict(r) for r in results], "left_out": left})
 
 
 @app.command(cls=VerbHelp)
@@ -170,12 +181,13 @@ def stats(
     folders: Annotated[
         list[str],
         typer.Argument(
-            metavar="DIR...", help="Folders with train, dev and test files; DOMAIN=DIR names one."
+            metavar="FOLDER...",
+            help="Folders with train, dev and test files, each FOLDER or DOMAIN=FOLDER.",
         ),
     ],
     json: JsonFlag = False,
 ) -> None:
-    """Count sentences, mentions, tokens and types of corpora.
+    """Count sentences, mentions, tokens and labels of corpora.
 
     Example: adaptner corpora stats data/bio8/ncbi-disease data/bio8/jnlpba
     """
@@ -183,20 +195,22 @@ def stats(
     from adaptner.corpora.corpus import load_corpus
     from adaptner.corpora.statistics import corpus_statistics
 
-    found = []
+    statistics, checksums = [], []
     for folder in folders:
         corpus = load_corpus(folder)
-        found.append((corpus_statistics(corpus), corpus.sha256))
+        statistics.append(corpus_statistics(corpus))
+        checksums.append(corpus.sha256)
     if json:
-        emit_json([asdict(figures) | {"sha256": sha256} for figures, sha256 in found])
+        rows = zip(statistics, checksums, strict=True)
+        emit_json([asdict(counts) | {"sha256": sha256} for counts, sha256 in rows])
     else:
-        print_statistics([figures for figures, _ in found])
+        print_statistics(statistics)
 
 
-def _tell(outcome: FetchResult, json: bool, quiet: bool) -> None:
+def _report(result: FetchResult, json: bool, quiet: bool) -> None:
     if not json:
-        splits = ", ".join(outcome.sha256)
-        out.print(f"{outcome.name}: {outcome.did} ({splits})", markup=False)
-    if not outcome.verified:
-        sums = ", ".join(f"{split} {sha256}" for split, sha256 in outcome.sha256.items())
-        warn(f"{outcome.name}: not compared with a known checksum: {sums}", quiet)
+        splits = ", ".join(result.sha256)
+        out.print(f"{result.name}: {result.did} ({splits})", markup=False)
+    if not result.verified:
+        sums = ", ".join(f"{split} {sha256}" for split, sha256 in result.sha256.items())
+        warn(f"{result.name}: not compared with a known checksum: {sums}", quiet)

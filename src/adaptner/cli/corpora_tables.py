@@ -1,4 +1,4 @@
-"""How the catalogue and downloads look: the table, the card of one corpus, the bars."""
+"""Terminal output of ``adaptner corpora``: the catalogue, the card of a corpus, download bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def facts(entry: CatalogueEntry, state: str) -> dict[str, Any]:
-    """Everything, for machines."""
+    """All facts about a corpus, for ``--json``."""
     return {
         "name": entry.name,
         "state": state,
@@ -38,7 +38,7 @@ def facts(entry: CatalogueEntry, state: str) -> dict[str, Any]:
 
 
 def print_catalogue(entries: Sequence[CatalogueEntry], states: Mapping[str, str]) -> None:
-    """The groups one after the other, then what has to be got by hand, and how."""
+    """Print the corpora by group, then how to obtain those that cannot be downloaded."""
     rows: list[tuple[str, ...]] = [("corpus", "state", "sentences", "domain", "licence", "papers")]
     group = ""
     for entry in entries:
@@ -60,21 +60,21 @@ def print_catalogue(entries: Sequence[CatalogueEntry], states: Mapping[str, str]
             )
         )
     _print_aligned(rows, right=2)
-    # Six corpora of one package are said once.
+    # Several corpora of one package share one paragraph
     by_hand: dict[str, list[CatalogueEntry]] = {}
     for entry in entries:
         if entry.obtain:
             by_hand.setdefault(entry.obtain, []).append(entry)
     for obtain, members in by_hand.items():
         out.print(f"\n{', '.join(e.name for e in members)}", markup=False)
-        out.print(f"  to be had: {obtain}", markup=False)
+        out.print(f"  how to obtain: {obtain}", markup=False)
         if call := _convert_call(members[0]):
             out.print(f"  then: {call}", markup=False)
-    out.print("\nadaptner corpora list NAME says all there is to say of a corpus", markup=False)
+    out.print("\n`adaptner corpora list NAME` shows all details of a corpus", markup=False)
 
 
 def _print_aligned(rows: Sequence[Sequence[str]], right: int) -> None:
-    """Rows as wide as they are: rich would cut them to the terminal, and names must be whole."""
+    """Print rows at full width: rich would cut names to the width of the terminal."""
     width = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(rows[0]))]
     for row in rows:
         cells = [c.rjust(width[i]) if i == right else c.ljust(width[i]) for i, c in enumerate(row)]
@@ -88,10 +88,10 @@ def print_card(entry: CatalogueEntry, state: str) -> None:
         "domain": entry.domain,
         "types": ", ".join(entry.types),
         "sentences": splits,
-        "papers": ", ".join(entry.papers) or "none of the five",
+        "papers": ", ".join(entry.papers) or "none",
         "licence": entry.licence,
         "address": entry.address,
-        "to be had": entry.obtain,
+        "how to get": entry.obtain,
         "conversion": entry.how,
         "convert with": _convert_call(entry),
         "note": entry.note,
@@ -117,7 +117,7 @@ def _convert_call(entry: CatalogueEntry) -> str:
 
 @contextmanager
 def download_bars(quiet: bool) -> Iterator[FetchProgress]:
-    """One bar a file, on standard error where someone can see it."""
+    """One progress bar per file on standard error, if that is a terminal."""
     from adaptner.corpora.download import no_download_progress
 
     if quiet or not err.is_terminal:
@@ -133,7 +133,7 @@ def download_bars(quiet: bool) -> Iterator[FetchProgress]:
     )
     with Progress(*columns, console=err, transient=True) as bars:
 
-        def watching(name: str) -> DownloadProgress:
+        def start_bar(name: str) -> DownloadProgress:
             task = bars.add_task(name, total=None)
 
             def progress(done: int, total: int) -> None:
@@ -141,7 +141,7 @@ def download_bars(quiet: bool) -> Iterator[FetchProgress]:
 
             return progress
 
-        yield watching
+        yield start_bar
 
 
 def print_statistics(rows: Sequence[Statistics]) -> None:
@@ -169,6 +169,6 @@ def print_statistics(rows: Sequence[Statistics]) -> None:
         )
     out.print(table)
     for row in rows:
-        types = ", ".join(f"{label} {n:,}" for label, n in row.mentions_per_type.items())
-        out.print(f"types of {row.corpus}: {types or 'none'}", markup=False)
-    out.print("unique: different tokens; % with: sentences with an entity, in percent")
+        labels = ", ".join(f"{label} {n:,}" for label, n in row.mentions_per_type.items())
+        out.print(f"labels of {row.corpus}: {labels or 'none'}", markup=False)
+    out.print("unique: different tokens; % with: percentage of sentences with an entity")

@@ -36,8 +36,8 @@ VERBS = {
     },
     "Data": {
         "convert": "Convert a file to another format or tag scheme.",
-        "corpora": "Find, get and look at labelled corpora.",
-        "vectors": "Train word vectors from raw text, and look at them.",
+        "corpora": "List, download, convert and count labelled corpora.",
+        "vectors": "Train word vectors on raw text and inspect them.",
     },
     "Research": {
         "pretrain": "Train a base on source corpora that have many labelled sentences.",

@@ -160,8 +160,8 @@ def _understood(
     if problem == "disk":
         raise DiskFull(file=output, needed="a few times the size of the result")
     if problem == "memory" or code == -9:  # what the system does when memory is short
-        rows = "(words seen --least times x 2 + --buckets) x --width x 4 bytes"
-        remedy = f"it needs about {rows}: lower --buckets or --width, or raise --least"
+        rows = "(words seen --min-count times x 2 + --buckets) x --width x 4 bytes"
+        remedy = f"it needs about {rows}: lower --buckets or --width, or raise --min-count"
         raise VectorTrainingFailed(reason="out of memory", remedy=remedy)
     last = said.decode(errors="replace").strip().rpartition("\n")[2].rpartition("\r")[2]
     reason = f"code {code}, last words {told.get('reason', last)!r}"

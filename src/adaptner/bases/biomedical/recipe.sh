@@ -5,10 +5,10 @@
 set -e
 RAW=${1:?folder with the raw texts}
 BIO8=${2:?folder with the corpora}
-adaptner vectors count "$RAW"/*.txt.xz -o own.safetensors --least 8
-adaptner vectors senses "$RAW"/*.txt.xz --vectors own.safetensors -o own.safetensors
+adaptner vectors count "$RAW"/*.txt.xz -o own.safetensors --min-count 8
+adaptner vectors directions "$RAW"/*.txt.xz --vectors own.safetensors -o own.safetensors
 adaptner vectors context "$RAW"/*.txt.xz --vectors own.safetensors -o context --steps 4800 \
-  --names --teacher minilm --guesses 0 --forgotten 0.3
+  --names --teacher minilm --cloze-words 0 --word-dropout 0.3
 set -- "$BIO8"/ncbi-disease "$BIO8"/bc5cdr-disease "$BIO8"/bc5cdr-chem "$BIO8"/bc4chemd-sub \
   "$BIO8"/jnlpba "$BIO8"/bc2gm "$BIO8"/linnaeus "$BIO8"/s800
 adaptner pretrain --method named --start context --iterations 1500 -o known \

@@ -1,4 +1,4 @@
-"""``adaptner vectors senses``: from a file of vectors and a text to a file that knows names."""
+"""``adaptner vectors directions``: adds directions of label names to a file of vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 
-def test_names_are_learnt_and_other_vectors_refused(tmp_path: Path) -> None:
+def test_directions_are_stored_and_other_formats_refused(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     words = ("disease", *(f"illness{c}" for c in "abcdefghijklmnopqrstuvwxyz"))
     grams = NgramVectors(FourBitTable.of(rng.normal(size=(4, 8))), 3, 4, lower=True)
@@ -21,12 +21,19 @@ def test_names_are_learnt_and_other_vectors_refused(tmp_path: Path) -> None:
     write_vectors(WordVectors(words, table, grams), tmp_path / "own.safetensors")
     text = tmp_path / "text.txt"
     text.write_text("".join(f"Diseases such as {w} occur .\n" for w in words[1:]))
-    call = ["vectors", "senses", str(text), "--vectors", str(tmp_path / "own.safetensors"), "-o"]
+    call = [
+        "vectors",
+        "directions",
+        str(text),
+        "--vectors",
+        str(tmp_path / "own.safetensors"),
+        "-o",
+    ]
     answer = CliRunner().invoke(app, [*call, str(tmp_path / "own.safetensors")])
     assert answer.exit_code == 0, answer.output
-    senses = read_vectors(tmp_path / "own.safetensors").senses
-    assert senses is not None
-    assert senses.names == ("disease",)
+    directions = read_vectors(tmp_path / "own.safetensors").senses
+    assert directions is not None
+    assert directions.names == ("disease",)
     refused = CliRunner().invoke(app, [*call, str(tmp_path / "own.npy")])
     assert refused.exit_code != 0
     assert not (tmp_path / "own.npy").exists()
