@@ -23,7 +23,7 @@ from adaptner.corpora.sources import source_domains
 from adaptner.episodes import draw_sentences
 from adaptner.methods import method
 from adaptner.metrics.spans import score_entities
-from adaptner.reproduce.tables.protocols import JIA
+from adaptner.reproduce.tables.protocols.jia2019 import JIA
 from adaptner.training.budget import Budget
 from adaptner.vectors.word_vectors import read_vectors
 

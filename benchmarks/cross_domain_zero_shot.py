@@ -34,7 +34,7 @@ from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
 from adaptner.methods.crossdomain_lm.network import LM, NER, DomainTaskStep
 from adaptner.metrics.spans import score_entities
 from adaptner.models.tagger import Tagger
-from adaptner.reproduce.tables.protocols import JIA
+from adaptner.reproduce.tables.protocols.jia2019 import JIA
 from adaptner.training.budget import Budget
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import read_vectors

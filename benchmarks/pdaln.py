@@ -35,7 +35,7 @@ from adaptner.methods.configuration import without_labels
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
-from adaptner.reproduce.tables.pdaln_protocols import TRANSFORMER
+from adaptner.reproduce.tables.protocols.pdaln import TRANSFORMER
 from adaptner.training.budget import Budget
 from adaptner.types import Entity, LabelSet, Sentence
 from adaptner.vectors.word_vectors import read_vectors

@@ -363,7 +363,7 @@ def test_tables_about_corpora_are_counted_beside_the_papers(tmp_path: Path) -> N
     assert counts_table(table, rows).row_count == 8
     pdaln = count_corpora("pdaln/data", find_table("pdaln/data")[1], tmp_path)
     assert [row.ours[0] for row in pdaln][:4] == [3, 2, 1, 1]
-    assert "is not there" in pdaln[4].reason
+    assert "does not exist" in pdaln[4].reason
 
 
 # --- Jia2019 ----------------------------------------------------------------------------------------

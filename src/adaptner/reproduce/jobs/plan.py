@@ -120,7 +120,7 @@ class _GroupPlanner:
                 self.profile,
                 size,
                 variant,
-                self.group.own.get(name),
+                self.group.settings_by_method.get(name),
                 self.selection.encoder,
             )
             if self.protocol.hardness:

@@ -1,4 +1,4 @@
-"""The papers' tables about corpora beside our own counts of the same corpora."""
+"""Compares the papers' tables about corpora with our counts of the same corpora."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.statistics import Statistics, corpus_statistics
 from adaptner.progress import ProgressCallback, no_progress
-from adaptner.reproduce.tables.protocols import BIO8, HETEROGENEOUS
+from adaptner.reproduce.tables.protocols.biomedical import BIO8
+from adaptner.reproduce.tables.protocols.metaner import HETEROGENEOUS
 from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ _PDALN = {
     "Wikigold": "general/wikigold",
 }
 
-# The paper's name of a corpus -> its place in the data folder; FOLDER:SPLIT is one split of it.
+# Table -> the paper's name of a corpus -> its folder, relative to the data folder; FOLDER:SPLIT is a
+# single split.
 PLACES: dict[str, dict[str, str]] = {
     "hgda/2": _EIGHT,
     "metabioner/2": _EIGHT,
@@ -51,44 +53,46 @@ PLACES: dict[str, dict[str, str]] = {
 }
 
 
-LICENSED = "licensed, and not at hand (`adaptner corpora list`)"  # ACE2005, OntoNotes
+# ACE2005, OntoNotes
+LICENSED = "requires a licence (see `adaptner corpora list`)"
 
 
 @dataclass(frozen=True)
 class CorpusCounts:
-    """A printed row, and ours: a value a column, None where we cannot count it."""
+    """A printed row with our values, None in columns that we cannot count. ``reason`` says why there
+    are no values."""
 
     row: PublishedRow
     ours: tuple[float | None, ...]
-    reason: str = ""  # why there is nothing of ours
+    reason: str = ""
 
     @property
     def note(self) -> str:
-        """Why ours is not quite the paper's corpus."""
+        """How our corpus differs from the paper's."""
         return _NOTES.get(self.row.corpus or "", "")
 
 
 def count_corpora(
     name: str, table: PublishedTable, data: Path, progress: ProgressCallback = no_progress
 ) -> list[CorpusCounts]:
-    """Each corpus is read once, and forgotten before the next."""
+    """Returns our counts for each row. Only one corpus is in memory at a time."""
     places = PLACES[name]
     found: list[CorpusCounts] = []
-    known: dict[str, tuple[Corpus, Statistics]] = {}
+    loaded: dict[str, tuple[Corpus, Statistics]] = {}
     for number, row in enumerate(table.rows, 1):
         place = places.get(row.corpus or "")
         progress(number, len(table.rows), row.corpus or "")
         folder, _, split = (place or "").partition(":")
         if place is None or not (data / folder).is_dir():
-            reason = LICENSED if place is None else f"{data / folder} is not there"
+            reason = LICENSED if place is None else f"{data / folder} does not exist"
             found.append(CorpusCounts(row, (None,) * len(table.columns), reason))
             continue
-        if place not in known:
+        if place not in loaded:
             corpus = load_corpus(data / folder)
             if split:
                 corpus = replace(corpus, sentences={split: corpus.split(split)})
-            known = {place: (corpus, corpus_statistics(corpus))}
-        corpus, figures = known[place]
+            loaded = {place: (corpus, corpus_statistics(corpus))}
+        corpus, figures = loaded[place]
         scale = 1000 if table.unit == "thousand" else 1
         values = [_value(column, row, corpus, figures) for column in table.columns]
         ours = tuple(None if v is None else round(v / scale, table.decimals) for v in values)

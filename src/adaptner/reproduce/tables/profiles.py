@@ -1,4 +1,4 @@
-"""How much a run may cost: ``quick`` for a look within the hour, ``paper`` to the letter."""
+"""Profiles of a run: ``quick`` for a first look within an hour, ``paper`` for the paper's protocol."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from adaptner.errors import UnknownName, did_you_mean
 
 @dataclass(frozen=True)
 class Profile:
-    """``k``: one base at that K serves all sizes; None: one base a size, with K = T'. ``recipes``:
-    settings of ``reproduce/tables/recipes`` where a method has one, else our defaults. ``limit``: so many
-    test sentences at most. ``settings``: the user's, for every method, on top of the table's."""
+    """``k`` is the K of one base for all sizes; None means one base per size, with K = T'.
+
+    ``recipes`` selects the settings of ``reproduce/tables/recipes`` instead of our defaults.
+    ``limit`` is the maximum number of test sentences. ``settings`` come from the user and apply to
+    all methods, after those of the table.
+    """
 
     name: str
     iterations: int
@@ -24,20 +27,21 @@ class Profile:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    def changed(self, **given: Any) -> Profile:
-        """With what the user asked for. One that learns or scores otherwise is ``custom``; fewer or
-        other draws of the same thing are not."""
-        told = {name: value for name, value in given.items() if value is not None}
-        found = replace(self, **told)
-        kept = ("iterations", "limit", "settings")
-        same = all(getattr(found, name) == getattr(self, name) for name in kept)
-        return found if same else replace(found, name="custom")
+    def changed(self, **fields: Any) -> Profile:
+        """Returns the profile with ``fields`` that are not None. It is called ``custom`` if training
+        or scoring differ, but not if only the draws do."""
+        profile = replace(self, **{k: v for k, v in fields.items() if v is not None})
+        same = all(
+            getattr(profile, name) == getattr(self, name)
+            for name in ("iterations", "limit", "settings")
+        )
+        return profile if same else replace(profile, name="custom")
 
 
 PROFILES = {
     # 600 iterations at K = 10 take about four minutes on one core.
     "quick": Profile("quick", iterations=600, draws=5, limit=1500, k=10, recipes=False),
-    # HGDA's appendix; MetaBioNER: 10,000 iterations; 20 draws, whole test sets (rulings).
+    # HGDA's appendix and MetaBioNER: 10,000 iterations, 20 draws, whole test sets.
     "paper": Profile("paper", iterations=10_000, draws=20, limit=None, k=None, recipes=True),
 }
 

@@ -1,6 +1,6 @@
-"""How a published table is filled: which corpora stand for its columns, which methods for its rows.
+"""Types that say which corpora fill the columns of a published table, and which methods its rows.
 
-The protocols themselves are in ``protocols.py``. A row that we cannot fill yet has a reason instead.
+The protocols themselves are in ``protocols/``.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from adaptner.reproduce.tables.published import (
     row_label,
 )
 
-# What published tables call a row's transformer, and our variant that fills it.
+# The name of a transformer in published rows, and of our variant that fills them.
 BERT = "bert"
 
-# "news/scitech:whole": all sentences are scored, and their text is learnt from without labels
-# (transductive: the raw text of Jia2019 cannot be had).
+# "news/scitech:whole": all sentences are scored, and their text is training data without labels
+# (transductive, because the raw text of Jia2019 is not available).
 WHOLE = ":whole"
 
 Variants = Mapping[str, Mapping[str, Any]]  # name -> settings
 
 
 def folder_of(place: str) -> str:
-    """The folder of a corpus below the data folder."""
+    """Returns the folder of a corpus, relative to the data folder."""
     return place.removesuffix(WHOLE)
 
 
 @dataclass(frozen=True)
 class TargetCorpus:
-    """A corpus that is adapted to: ``corpus`` is its folder below the data folder. ``note`` says why
-    figures on it do not compare with the column's; it is empty where they do."""
+    """A target: ``corpus`` is its folder, relative to the data folder. ``note`` says why results
+    cannot be compared with the published ``column``; it is empty if they can."""
 
     corpus: str
     column: str | None = None
@@ -50,31 +50,38 @@ class TargetCorpus:
 
 @dataclass(frozen=True)
 class TargetGroup:
-    """Targets that share their sources, and so a base. No source is learnt from with a sentence that
-    stands in the test split of one of the targets."""
+    """Targets that share their sources, and therefore a base.
+
+    Source sentences that occur in the test split of a ``held_out`` corpus (default: of a target) are
+    left out. Groups with the same sources and held-out corpora share a base. ``sizes`` replace those
+    of the table, and ``settings_by_method`` apply to these targets only.
+    """
 
     name: str
     targets: tuple[TargetCorpus, ...]
     sources: tuple[str, ...]
-    sizes: tuple[int, ...] = ()  # in place of the table's
-    held_out: tuple[
-        TargetCorpus, ...
-    ] = ()  # in place of the targets: groups with the same share a base
-    own: Variants = field(
-        default_factory=dict, hash=False
-    )  # settings of a method, on these targets
+    sizes: tuple[int, ...] = ()
+    held_out: tuple[TargetCorpus, ...] = ()
+    settings_by_method: Variants = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What fills a table. A size of 0 is zero-shot. ``settings`` are those of all methods; ``quick`` and, for one method each,
-    ``quick_own`` go on top of them where a profile does not follow recipes. ``rows`` names our
-    method where the table's row does not; ``variants`` are settings on top of a method's, by the
-    row's name; ``transformers`` are methods with a row of their own that has one for an encoder, run
-    when one is named, with the settings ``transformer`` and, for one method each,
-    ``transformer_own``; ``extra`` are methods worth a row that the paper does not have.
-    ``source_sentences``: where a profile does not follow recipes, so many of each source corpus, drawn
-    anew with each draw of the target, which so has a base of its own."""
+    """What fills a table. A size of 0 is zero-shot.
+
+    ``settings`` apply to all methods. ``quick`` and, for single methods, ``quick_by_method`` are
+    added in profiles without recipes. ``rows`` names our method for rows that do not, ``extra`` lists
+    methods without a published row. ``variants`` are settings for rows that are variants of a method.
+
+    ``transformers`` are methods that have a second row with a transformer as encoder. It is run if
+    the user names one, with the settings ``transformer`` and ``transformer_by_method``.
+
+    ``source_sentences``: in profiles without recipes, each draw of the target draws that many
+    sentences of each source corpus, and therefore has its own base.
+
+    ``hardness`` tables are filled from the records of a base, without draws. ``reason`` says why
+    nothing fills the table.
+    """
 
     table: str
     groups: tuple[TargetGroup, ...] = ()
@@ -83,18 +90,18 @@ class Protocol:
     shares: tuple[float, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
-    quick_own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    quick_by_method: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rows: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, Variants] = field(default_factory=dict)
     transformers: tuple[str, ...] = ()
     transformer: Mapping[str, Any] = field(default_factory=dict)
-    transformer_own: Variants = field(default_factory=dict)
+    transformer_by_method: Variants = field(default_factory=dict)
     source_sentences: int | None = None
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    hardness: bool = False  # filled from the records of a base; nothing is drawn
+    hardness: bool = False
     quick_draws: int | None = None
-    reason: str = ""  # why nothing fills it, where nothing does
+    reason: str = ""
 
     @property
     def targets(self) -> tuple[TargetCorpus, ...]:
@@ -102,35 +109,35 @@ class Protocol:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The paper's column -> our corpus, where one stands for it."""
+        """Our corpus for each published column that has one."""
         return {t.column: t.name for t in self.targets if t.column is not None}
 
 
 @dataclass(frozen=True)
 class RowFilling:
-    """A row of a published table and our method for it, or the reason why there is none."""
+    """A published row with our method for it, or the reason why there is none. ``any_encoder`` rows
+    are filled with or without a transformer, as the user requests."""
 
     row: PublishedRow
     method: str | None
     reason: str = ""
-    either: bool = False  # it is filled with a transformer or without, as is asked for
+    any_encoder: bool = False
 
     @property
     def label(self) -> str:
         return row_label(self.row)
 
     def is_run(self, encoder: str | None) -> bool:
-        """Rows with a transformer are filled where one is named, and no others then but those that may
-        have any encoder (PDALN's own)."""
+        """True if the row is filled in a run with this transformer, or without one if it is None."""
         if self.method is None:
             return False
         if encoder is None:
             return self.row.encoder != BERT
-        return self.row.encoder == BERT or (self.row.encoder is None and self.either)
+        return self.row.encoder == BERT or (self.row.encoder is None and self.any_encoder)
 
 
 def fillings(protocol: Protocol, table: PublishedTable) -> list[RowFilling]:
-    """One for each printed row."""
+    """Returns the filling of each printed row."""
     return [_filling(protocol, row) for row in table.rows]
 
 
@@ -145,31 +152,31 @@ def _filling(protocol: Protocol, row: PublishedRow) -> RowFilling:
     if row.encoder == BERT:
         if row.method_id in protocol.transformers:
             return RowFilling(row, row.method_id)
-        return RowFilling(row, None, f"{row.method} is to come")
-    varied = [name for name, own in protocol.variants.items() if row.method in own]
-    named = row.method_id or protocol.rows.get(row.method or "") or next(iter(varied), None)
+        return RowFilling(row, None, f"{row.method} is not implemented")
+    with_variant = [name for name, own in protocol.variants.items() if row.method in own]
+    named = row.method_id or protocol.rows.get(row.method or "") or next(iter(with_variant), None)
     if named is None:
         titles = {m.title.lower(): name for name, m in known.items()}
         named = titles.get((row.method or "").lower())
     if named is None:
         return RowFilling(row, None, f"{row.method} is not among our methods")
     if named not in known:
-        return RowFilling(row, None, f"{named} is to come")
+        return RowFilling(row, None, f"{named} is not implemented")
     if row.setting == UNSUPERVISED and not known[named].capabilities.zero_shot:
         return RowFilling(row, None, f"{named} needs labelled sentences of the target")
     if protocol.sizes and row.size is not None and row.size not in protocol.sizes:
         return RowFilling(row, None, f"size {row.size} is not run")
-    return RowFilling(row, named, either=named in protocol.transformers)
+    return RowFilling(row, named, any_encoder=named in protocol.transformers)
 
 
 def find_table(name: str) -> tuple[Paper, PublishedTable]:
-    """``hgda/3``, ``HGDA 3``, ``HGDA Table 3``: the published table of that name."""
-    every = {f"{p.name}/{t.id}": (p, t) for p in papers() for t in p.tables}
-    spelled = "/".join(
+    """Returns the published table called ``hgda/3``, ``HGDA 3`` or ``HGDA Table 3``."""
+    tables = {f"{p.name}/{t.id}": (p, t) for p in papers() for t in p.tables}
+    key = "/".join(
         part for part in name.lower().replace("/", " ").split() if part not in ("table", "tab.")
     )
-    if spelled not in every:
+    if key not in tables:
         raise UnknownName(
-            kind="table", name=name, near=did_you_mean(spelled, list(every)), known=", ".join(every)
+            kind="table", name=name, near=did_you_mean(key, list(tables)), known=", ".join(tables)
         )
-    return every[spelled]
+    return tables[key]

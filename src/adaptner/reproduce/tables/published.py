@@ -1,7 +1,7 @@
-"""The published tables, as data: one TOML file per paper under ``papers/``.
+"""The published tables as data: one TOML file per paper in ``papers/``.
 
-Figures stand as printed. Where a paper contradicts itself or another one, the figure is kept and a
-``Slip`` says what is wrong with it, so that no comparison is made against a misprint unawares.
+Figures are as printed. Where a paper contradicts itself or another paper, a ``Slip`` says what is
+wrong, so that nobody compares with a misprint unawares.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ UNSUPERVISED, SEMI_SUPERVISED = "unsupervised", "semi-supervised"
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One printed row: results of a ``method``, facts about a ``corpus``, or both.
+    """A printed row: results of a ``method``, facts about a ``corpus``, or both.
 
-    ``method_id`` is our name of the method where we have it; ``size`` the number of labelled target
-    sentences; ``setting`` whatever else tells rows apart. A value the paper does not give is None.
+    ``method_id`` is our name of the method if we have it, ``size`` the number of labelled target
+    sentences, and ``setting`` anything else that distinguishes rows. Values may be None.
     """
 
     values: tuple[float | None, ...]
@@ -41,8 +41,7 @@ class PublishedRow:
 
 
 def row_label(row: PublishedRow) -> str:
-    """The name of a published row in reports: without its size, which may be one of several, and with
-    whatever else tells two rows apart."""
+    """Returns the name of a row in reports, which distinguishes rows of the same size."""
     name = row.method or row.corpus or "?"
     further = [row.corpus] if row.method and row.corpus else []
     further += [row.setting] if row.setting else []
@@ -51,9 +50,11 @@ def row_label(row: PublishedRow) -> str:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A printed table. ``decimals`` is the number of digits printed after the point; ``by_type``:
-    its columns are entity types, with a measure ("PER f1") or, for counts, alone ("PER", "Total");
-    ``relative``: the first row is absolute, the others are differences from it."""
+    """A printed table. ``decimals`` is the number of digits after the point.
+
+    ``by_type``: the columns are entity types, with a measure ("PER f1") or, for counts, alone ("PER",
+    "Total"). ``relative``: the first row is absolute, the others are differences from it.
+    """
 
     id: str
     caption: str
@@ -68,11 +69,11 @@ class PublishedTable:
     relative: bool = False
 
     def select(self, **facts: object) -> tuple[PublishedRow, ...]:
-        """The rows whose fields equal ``facts``, for example ``select(method="HGDA", size=5)``."""
+        """Returns the rows with these fields, for example ``select(method="HGDA", size=5)``."""
         return tuple(r for r in self.rows if all(getattr(r, k) == v for k, v in facts.items()))
 
     def value(self, row: PublishedRow, column: str) -> float | None:
-        """One cell; ``column`` may be ``"overall"``."""
+        """Returns a cell; ``column`` may be ``"overall"``. Raises ``UnknownName``."""
         if column == "overall":
             return row.overall
         if column not in self.columns:
@@ -82,7 +83,7 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Slip:
-    """Something wrong in a paper, at the place its fields name; ``computed`` is what should stand.
+    """A known error in a paper, at the place that its fields name; ``computed`` is the right figure.
 
     Kinds: ``rounding``, ``arithmetic`` (an overall that is not the mean of its row), ``f1`` (not
     that of its precision and recall), ``impossible`` (no runs can give it), ``disagreement``
@@ -103,7 +104,7 @@ class Slip:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's identity, tables and slips. ``file`` is its text's name in the shared folder."""
+    """A paper with its tables and slips. ``file`` is the name of its text in the shared folder."""
 
     name: str
     short: str
@@ -120,7 +121,7 @@ class Paper:
         raise _unknown(f"table of {self.short}", id, [t.id for t in self.tables])
 
     def slips_at(self, table: PublishedTable, row: PublishedRow, column: str) -> tuple[Slip, ...]:
-        """The slips that name exactly this cell."""
+        """Returns the slips of exactly this cell."""
         return tuple(
             s
             for s in self.slips
@@ -131,12 +132,12 @@ class Paper:
 
 
 def papers() -> list[Paper]:
-    """Every paper we hold tables of, by name."""
+    """Returns all papers, by name."""
     return [paper(name) for name in _names()]
 
 
 def paper(name: str) -> Paper:
-    """The paper called ``name`` (``hgda``, ``metaner``, ...; case does not matter)."""
+    """Returns the paper called ``name`` in upper or lower case. Raises ``UnknownName``."""
     known = _names()
     if name.lower() not in known:
         raise _unknown("paper", name, known)
@@ -166,7 +167,7 @@ def _table(facts: dict[str, Any]) -> PublishedTable:
 
 
 def _row(facts: dict[str, Any]) -> PublishedRow:
-    # TOML has no null, so a cell without a figure is written nan.
+    # TOML has no null: a cell without a figure is nan.
     values = tuple(None if math.isnan(v) else v for v in facts.pop("values"))
     return PublishedRow(values=values, **facts)
 

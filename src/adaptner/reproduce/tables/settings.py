@@ -1,5 +1,4 @@
-"""What a method is told in a run: its defaults or recipe, the table's settings, the user's, a row's own,
-the profile's K."""
+"""Makes the method of a cell from its defaults or recipe, the settings of table, user and row, and K."""
 
 from __future__ import annotations
 
@@ -23,41 +22,43 @@ def method_for_cell(
     profile: Profile,
     size: int | None,
     variant: str = "",
-    own: Mapping[str, Any] | None = None,
+    target_settings: Mapping[str, Any] | None = None,
     encoder: str | None = None,
 ) -> Method:
-    """The method as it runs in a cell; ``size`` is None where a share is drawn, 0 where no labelled
-    sentence is. ``own`` are settings for the targets of the cell; ``encoder``: the transformer to
-    learn with."""
-    found = method(name)()
+    """Returns the method of a cell. Later settings override earlier ones.
+
+    ``size`` is None if a share is drawn and 0 for zero-shot. ``target_settings`` apply to the targets
+    of the cell only. ``encoder`` is the name of a transformer.
+    """
+    cell_method = method(name)()
     layers: list[Any]
     if encoder is not None:
-        layers = [transformer_settings(type(found), encoder), protocol.transformer]
-        layers.append(protocol.transformer_own.get(name, {}))
+        layers = [transformer_settings(type(cell_method), encoder), protocol.transformer]
+        layers.append(protocol.transformer_by_method.get(name, {}))
         if profile.recipes:
             layers += [recipe(f"{name}-{BERT}"), {"encoder": {"name": encoder}}]
     else:
         layers = [recipe(name)] if profile.recipes else []
         layers.append(protocol.settings)
         if not profile.recipes:
-            layers += [protocol.quick, protocol.quick_own.get(name, {})]
-    layers += [current_settings(name, profile.settings), own or {}]
+            layers += [protocol.quick, protocol.quick_by_method.get(name, {})]
+    layers += [current_settings(name, profile.settings), target_settings or {}]
     if variant:
         layers.append(protocol.variants[name][variant])
     if k := profile.k or size:
         layers.append({"k": k})
     for layer in layers:
-        found = type(found)(found.config, **layer)
-    return without_labels(found) if size == 0 else found
+        cell_method = type(cell_method)(cell_method.config, **layer)
+    return without_labels(cell_method) if size == 0 else cell_method
 
 
 def recipe(name: str) -> dict[str, Any]:
-    """The settings of the paper's run; a method without a recipe has them as its defaults."""
+    """Returns the settings of the paper's run; empty if they are the defaults of the method."""
     file = resources.files("adaptner.reproduce.tables") / "recipes" / f"{name}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
-def learner_of(chosen: Method) -> Method:
-    """The method that learns the base which ``chosen`` adapts, told the same about learning."""
-    told = chosen.config.model_dump(mode="json", exclude={"adaptation"})
-    return method(chosen.base_method or chosen.name)(**told)
+def learner_of(adapter: Method) -> Method:
+    """Returns the method, with the same settings, that trains the base which ``adapter`` adapts."""
+    settings = adapter.config.model_dump(mode="json", exclude={"adaptation"})
+    return method(adapter.base_method or adapter.name)(**settings)
