@@ -1,5 +1,4 @@
-"""A run as one watches it: jobs done, time left, best so far. On a terminal a live line; else a
-plain one every half minute."""
+"""Shows a run's progress: a live line on a terminal, otherwise a plain line every half minute."""
 
 from __future__ import annotations
 
@@ -22,18 +21,18 @@ _LIVE_SECONDS, _PLAIN_SECONDS = 1.0, 30.0
 
 
 class ProgressDisplay:
-    def __init__(self, wanted: JobPlan, run_id: str, data: Path, workers: int, quiet: bool) -> None:
-        self._ask, self._workers, self._quiet = run_id, workers, quiet
-        self._expected = {job.key: expected_seconds(job, data) for job in wanted.jobs}
+    def __init__(self, plan: JobPlan, run_id: str, data: Path, workers: int, quiet: bool) -> None:
+        self._run_id, self._workers, self._quiet = run_id, workers, quiet
+        self._expected = {job.key: expected_seconds(job, data) for job in plan.jobs}
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._live: Live | None = None
-        self._every = _PLAIN_SECONDS
-        self._begun = self._said = time.monotonic()
-        self._last = ""
+        self._interval = _PLAIN_SECONDS
+        self._start = self._updated = time.monotonic()
+        self._last_line = ""
 
     def __enter__(self) -> ProgressDisplay:
         if not self._quiet and sys.stderr.isatty():
-            self._every, self._said = _LIVE_SECONDS, 0.0
+            self._interval, self._updated = _LIVE_SECONDS, 0.0
             self._live = Live(console=self._console, refresh_per_second=2, transient=True)
             self._live.start()
         return self
@@ -42,30 +41,30 @@ class ProgressDisplay:
         if self._live is not None:
             self._live.stop()
 
-    def look(self, store: Store) -> None:
-        """Called often; says something when it is time."""
-        if self._quiet or time.monotonic() - self._said < self._every:
+    def update(self, store: Store) -> None:
+        """To be called often; prints only after the interval."""
+        if self._quiet or time.monotonic() - self._updated < self._interval:
             return
-        self._said = time.monotonic()
+        self._updated = time.monotonic()
         line = self.line(store)
         if self._live is not None:
             self._live.update(Text(line))
-        elif line != self._last:
+        elif line != self._last_line:
             self._console.print(line, markup=False)
-        self._last = line
+        self._last_line = line
 
     def line(self, store: Store) -> str:
-        progress = store.progress(self._ask)
-        spent = _clock(time.monotonic() - self._begun)
-        parts = [_counts(progress), f"{spent} so far, left {_clock(self._left(store))}"]
-        if best := best_so_far(store.results(self._ask)):
+        progress = store.progress(self._run_id)
+        elapsed = _hours_and_minutes(time.monotonic() - self._start)
+        left = _hours_and_minutes(self._seconds_left(store))
+        parts = [_counts(progress), f"{elapsed} elapsed, about {left} left"]
+        if best := best_so_far(store.results(self._run_id)):
             parts.append(best)
         return "; ".join(parts)
 
-    def _left(self, store: Store) -> float:
-        """What is expected of the rest, by how the jobs done compare with what was expected of
-        them."""
-        states = store.states(self._ask)
+    def _seconds_left(self, store: Store) -> float:
+        """Expected seconds of the other jobs, scaled by how long finished jobs really took."""
+        states = store.states(self._run_id)
         done = [(s, self._expected[k]) for k, (state, s) in states.items() if state == "done" and s]
         pace = sum(s for s, _ in done) / sum(e for _, e in done) if done else 1.0
         rest = sum(self._expected[k] for k, (s, _) in states.items() if s in ("pending", "running"))
@@ -74,8 +73,8 @@ class ProgressDisplay:
 
 
 def best_so_far(results: Iterable[StoredResult]) -> str:
-    """Mean F1 by method over the draws that all of them have done; over its own where there are
-    none."""
+    """Mean F1 of the best three methods over the draws that all methods have done, or over each
+    method's own draws if there are no common ones."""
     by_method: dict[str, dict[tuple[object, ...], float]] = {}
     for r in results:
         cell = (r.target, r.share or r.size, r.seed)
@@ -88,9 +87,9 @@ def best_so_far(results: Iterable[StoredResult]) -> str:
         for name, cells in by_method.items()
     }
     ranked = sorted(means, key=lambda name: -means[name])[:3]
-    shown = ", ".join(f"{name} {means[name]:.3f}" for name in ranked)
-    over = f"{len(common)} common draws" if common else "different draws"
-    return f"best so far: {shown} (mean F1, {over})"
+    scores = ", ".join(f"{name} {means[name]:.3f}" for name in ranked)
+    draws = f"{len(common)} common draws" if common else "different draws"
+    return f"best so far: {scores} (mean F1, {draws})"
 
 
 def _counts(progress: Progress) -> str:
@@ -98,6 +97,6 @@ def _counts(progress: Progress) -> str:
     return text + (f", {progress.failed} failed" if progress.failed else "")
 
 
-def _clock(seconds: float) -> str:
+def _hours_and_minutes(seconds: float) -> str:
     minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes else "under a minute"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes else "less than a minute"

@@ -1,7 +1,7 @@
-"""The far end of a Ray run: what one actor does on its node.
+"""Computes jobs on one node of a Ray cluster: the code of an actor.
 
-It needs the corpora and the vectors at the driver's paths (their checksums are compared) and the
-driver's version of the code (compared too). It needs no common output folder: bases travel as bytes.
+A node needs the corpora and the vectors at the driver's paths and the driver's code; both are compared
+by checksum. It needs no shared output folder, because bases are sent as bytes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from adaptner.reproduce.jobs.base_files import Files, read_base, write_base
 from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths, Spec
-from adaptner.reproduce.run.worker import summary
+from adaptner.reproduce.run.worker import first_line
 
 Answer = dict[str, Any]
 
 
 class Node:
-    """One actor: a workshop with a scratch folder of its own. Answers are plain data; a job that
-    fails is an answer too, so that an exception means a lost node."""
+    """One actor with a scratch folder. A failed job is an answer too, so that an exception always means
+    a lost node."""
 
     def __init__(self, data: str, vectors: str | None) -> None:
         prepare_process()
@@ -32,36 +32,36 @@ class Node:
         places = DataPaths(Path(data), None if vectors is None else Path(vectors))
         self._executor = JobExecutor(places, self._scratch)
 
-    def code(self) -> str:
+    def code_fingerprint(self) -> str:
         return code_fingerprint()
 
-    def learn(self, key: str, spec: Spec) -> Answer:
+    def train_base(self, key: str, spec: Spec) -> Answer:
         try:
-            self._forget_bases()
+            self._remove_bases()
             outcome = self._executor.train_base(key, spec)
             return {"outcome": outcome, "files": read_base(self._executor.base_folder(key))}
         except Exception as error:
-            return _failed(error)
+            return _failure(error)
 
-    def draw(
+    def run_draw(
         self, key: str, spec: Spec, profile: str, outcome: dict[str, Any], files: Files | None
     ) -> Answer:
-        """``files``: those of the base, unless it is the one this actor had last."""
+        """``files`` are those of the base; None if this actor has it already."""
         try:
             if files is not None:
-                self._forget_bases()
+                self._remove_bases()
                 vectors = self._executor.vector_folder(spec["vectors"])
                 write_base(self._executor.base_folder(spec["base"]), files, vectors)
             return {"result": self._executor.run_draw(key, spec, profile, outcome).as_dict()}
         except Exception as error:
-            return _failed(error)
+            return _failure(error)
 
     def close(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _forget_bases(self) -> None:
+    def _remove_bases(self) -> None:
         shutil.rmtree(self._scratch / "bases", ignore_errors=True)
 
 
-def _failed(error: Exception) -> Answer:
-    return {"error": summary(error), "log": traceback.format_exc()}
+def _failure(error: Exception) -> Answer:
+    return {"error": first_line(error), "log": traceback.format_exc()}

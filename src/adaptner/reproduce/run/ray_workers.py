@@ -1,8 +1,8 @@
-"""The same jobs on a Ray cluster (extra ``cluster``): actors compute, the driver alone writes.
+"""Runs jobs on a Ray cluster (extra ``cluster``): actors compute, only the driver writes the store.
 
-A job is claimed by the driver, computed by an actor on any node, and stored by the driver when the
-answer is there. If the node is lost first, the claim goes back and another actor computes the job:
-nothing is lost, and since only stored answers count, nothing is doubled.
+The driver claims a job, an actor on any node computes it, and the driver stores the answer. If the node
+is lost first, the driver gives the claim back and another actor computes the job. Only stored answers
+count, so that nothing is lost or counted twice.
 """
 
 from __future__ import annotations
@@ -20,88 +20,90 @@ from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.result import StoredResult
+from adaptner.reproduce.run.job_queue import Claim
 from adaptner.reproduce.run.ray_node import Answer, Node
-from adaptner.reproduce.run.store import STORE, Claim, Store
+from adaptner.reproduce.run.store import STORE, Store
 from adaptner.reproduce.run.worker import write_log
-from adaptner.reproduce.run.worker_identity import BEAT_SECONDS, WorkerIdentity
+from adaptner.reproduce.run.worker_identity import HEARTBEAT_SECONDS, WorkerIdentity
 
 _POLL_SECONDS = 0.5
-_EMPTY_SECONDS = 300.0  # a cluster without nodes: somebody may be starting one
-_STILLBORN = 5  # actors that die before they answer, one after the other
+_NO_NODE_SECONDS = 300.0  # how long to wait for the first node of a cluster
+_MAX_FAILED_STARTS = 5  # consecutive actors that die before they answer
 
 
 def run_on_ray(
-    output: Path, run_id: str, places: DataPaths, address: str, look: Callable[[Store], None]
+    output: Path, run_id: str, places: DataPaths, address: str, update: Callable[[Store], None]
 ) -> None:
-    """Until nothing is left to do. ``address``: HOST:PORT, ``auto`` (this machine's cluster) or
-    ``local`` (a cluster of this machine for this run)."""
+    """Returns when no job is left. ``address`` is HOST:PORT, ``auto`` (this machine's cluster) or
+    ``local`` (a new cluster on this machine, for this run)."""
     ray = connected(address)
     try:
         with Store(output / STORE) as store:
             driver = RayDriver(ray, store, run_id, output, places, address)
             try:
                 while not store.progress(run_id).over:
-                    driver.turn()
-                    look(store)
-                look(store)
+                    driver.step()
+                    update(store)
+                update(store)
             finally:
-                driver.dismiss()
+                driver.stop()
     finally:
         ray.shutdown()
 
 
 @dataclass
 class Actor:
-    """``asked`` is the answer we wait for; before the first job it is the version of its code."""
+    """``answer`` is the answer that the driver waits for; the first one is the fingerprint of the
+    actor's code. ``base`` is the key of the base that the actor has."""
 
     handle: Any
-    asked: Any
+    answer: Any
     claim: Claim | None = None
     ready: bool = False
-    base: str | None = None  # the one it has
-    begun: float = field(default_factory=time.perf_counter)
+    base: str | None = None
+    start: float = field(default_factory=time.perf_counter)
 
 
 class RayDriver:
     def __init__(
         self, ray: Any, store: Store, run_id: str, output: Path, places: DataPaths, address: str
     ) -> None:
-        self._ray, self._store, self._ask = ray, store, run_id
+        self._ray, self._store, self._run_id = ray, store, run_id
         self._address = address
         self._places = places
-        self._me = WorkerIdentity.mine()
+        self._worker = WorkerIdentity.new()
         self._executor = JobExecutor(places, output)
         self._actors: list[Actor] = []
-        self._stillborn = 0
-        self._peopled = time.monotonic()
-        self._sent: tuple[str, Any] | None = None  # the base last sent, in the object store
-        self._beaten = time.monotonic()
-        self._kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Node)
+        self._failed_starts = 0
+        self._had_node = time.monotonic()
+        self._sent_base: tuple[str, Any] | None = None  # key, reference in Ray's object store
+        self._last_heartbeat = time.monotonic()
+        self._actor_class = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Node)
 
-    def turn(self) -> None:
-        """Hire, hand out, wait a moment for answers, store them."""
-        self._hire()
+    def step(self) -> None:
+        """Starts actors, gives them jobs, waits briefly for answers and stores them."""
+        self._start_actors()
         for actor in self._actors:
-            if actor.asked is None:
-                self._hand_out(actor)
-        waited = [actor.asked for actor in self._actors if actor.asked is not None]
-        if waited:
-            done, _ = self._ray.wait(waited, timeout=_POLL_SECONDS)
-            for actor in [a for a in self._actors if a.asked in done]:
-                self._answered(actor)
+            if actor.answer is None:
+                self._give_job(actor)
+        pending = [actor.answer for actor in self._actors if actor.answer is not None]
+        if pending:
+            done, _ = self._ray.wait(pending, timeout=_POLL_SECONDS)
+            for actor in [a for a in self._actors if a.answer in done]:
+                self._receive(actor)
         else:
             time.sleep(_POLL_SECONDS)
-        if time.monotonic() - self._beaten >= BEAT_SECONDS:
-            self._beaten = time.monotonic()
+        if time.monotonic() - self._last_heartbeat >= HEARTBEAT_SECONDS:
+            self._last_heartbeat = time.monotonic()
             for actor in self._actors:
                 if actor.claim is not None:
-                    self._store.send_heartbeat(actor.claim.key, self._me)
+                    self._store.send_heartbeat(actor.claim.key, self._worker)
 
-    def dismiss(self) -> None:
-        """Give back what is not done; actors end with their handles."""
+    def stop(self) -> None:
+        """Gives unfinished jobs back and ends all actors."""
         for actor in self._actors:
             if actor.claim is not None:
-                self._store.give_back(actor.claim.key, self._me)
+                self._store.give_back(actor.claim.key, self._worker)
         closing = [a.handle.close.remote() for a in self._actors if a.claim is None and a.ready]
         if closing:
             self._ray.wait(closing, num_returns=len(closing), timeout=10)
@@ -109,84 +111,88 @@ class RayDriver:
             self._ray.kill(actor.handle)
         self._actors.clear()
 
-    def _hire(self) -> None:
-        """As many actors as the cluster has processors now: nodes may come and go."""
+    def _start_actors(self) -> None:
+        """One for each processor that the cluster has now: nodes may join and leave."""
         processors = int(self._ray.cluster_resources().get("CPU", 0))
         now = time.monotonic()
-        self._peopled = now if processors or self._actors else self._peopled
-        if now - self._peopled > _EMPTY_SECONDS:
-            raise ClusterUnusable(address=self._address, reason="it has no node any more")
-        progress = self._store.progress(self._ask)
-        wanted = min(processors, progress.pending - progress.blocked + progress.running)
-        while len(self._actors) < wanted:
+        self._had_node = now if processors or self._actors else self._had_node
+        if now - self._had_node > _NO_NODE_SECONDS:
+            raise ClusterUnusable(
+                address=self._address, reason=f"it has had no node for {_NO_NODE_SECONDS:g} seconds"
+            )
+        progress = self._store.progress(self._run_id)
+        needed = min(processors, progress.pending - progress.blocked + progress.running)
+        while len(self._actors) < needed:
             vectors = self._places.vectors
-            handle = self._kind.remote(
+            handle = self._actor_class.remote(
                 str(self._places.data), None if vectors is None else str(vectors)
             )
-            self._actors.append(Actor(handle, handle.code.remote()))
+            self._actors.append(Actor(handle, handle.code_fingerprint.remote()))
 
-    def _hand_out(self, actor: Actor) -> None:
-        claim = self._store.claim(self._ask, self._me, actor.base)
+    def _give_job(self, actor: Actor) -> None:
+        claim = self._store.claim(self._run_id, self._worker, actor.base)
         if claim is None:
             return
-        actor.claim, actor.begun = claim, time.perf_counter()
+        actor.claim, actor.start = claim, time.perf_counter()
         if claim.kind == "base":
-            actor.asked = actor.handle.learn.remote(claim.key, claim.spec)
+            actor.answer = actor.handle.train_base.remote(claim.key, claim.spec)
             actor.base = claim.key
             return
         files = None if actor.base == claim.base else self._base_files(str(claim.base))
         actor.base = claim.base
-        actor.asked = actor.handle.draw.remote(
+        actor.answer = actor.handle.run_draw.remote(
             claim.key, claim.spec, claim.profile, claim.base_outcome, files
         )
 
     def _base_files(self, key: str) -> Any:
-        """One copy in Ray's object store serves all draws of a base."""
-        if self._sent is None or self._sent[0] != key:
-            self._sent = key, self._ray.put(read_base(self._executor.base_folder(key)))
-        return self._sent[1]
+        """All draws of a base share one copy in Ray's object store."""
+        if self._sent_base is None or self._sent_base[0] != key:
+            self._sent_base = key, self._ray.put(read_base(self._executor.base_folder(key)))
+        return self._sent_base[1]
 
-    def _answered(self, actor: Actor) -> None:
+    def _receive(self, actor: Actor) -> None:
         try:
-            answer = self._ray.get(actor.asked)
-        except self._ray.exceptions.RayError as error:  # the actor or its node is gone
+            answer = self._ray.get(actor.answer)
+        except self._ray.exceptions.RayError as error:  # the actor or its node is lost
             self._actors.remove(actor)
             if actor.claim is not None:
-                why = f"its node was lost ({type(error).__name__})"
-                self._store.retry(actor.claim.key, self._me, why)
+                reason = f"its node was lost ({type(error).__name__})"
+                self._store.retry(actor.claim.key, self._worker, reason)
             else:
-                self._give_up_on_stillborn(error)
+                self._count_failed_start(error)
             return
-        self._stillborn = 0
-        claim, actor.asked, actor.claim = actor.claim, None, None
+        self._failed_starts = 0
+        claim, actor.answer, actor.claim = actor.claim, None, None
         if claim is None:
             self._compare_code(answer)
             actor.ready = True
         else:
-            self._keep(claim, answer, time.perf_counter() - actor.begun)
+            self._save(claim, answer, time.perf_counter() - actor.start)
             if "error" in answer:
                 actor.base = None
 
-    def _give_up_on_stillborn(self, error: Exception) -> None:
-        """A node may be lost just when an actor begins on it; nodes that cannot begin any have
-        another trouble, such as no adaptner."""
-        self._stillborn += 1
-        if self._stillborn >= _STILLBORN:
+    def _count_failed_start(self, error: Exception) -> None:
+        """A node may be lost just when an actor starts on it. If several actors in a row cannot start,
+        something else is wrong, such as a missing installation of adaptner."""
+        self._failed_starts += 1
+        if self._failed_starts >= _MAX_FAILED_STARTS:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise ClusterUnusable(address=self._address, reason=lines[-1]) from error
 
     def _compare_code(self, found: str) -> None:
         if found != code_fingerprint():
-            reason = f"a node has version {found}, this is {code_fingerprint()}"
+            reason = f"a node has adaptner {found}, this machine has {code_fingerprint()}"
             raise ClusterUnusable(address=self._address, reason=reason)
 
-    def _keep(self, claim: Claim, answer: Answer, seconds: float) -> None:
+    def _save(self, claim: Claim, answer: Answer, seconds: float) -> None:
         if "error" in answer:
-            log = write_log(self._executor.output, claim.kind, claim.key, claim.spec, answer["log"])
-            self._store.fail(claim.key, self._me, answer["error"], log)
+            log = write_log(
+                self._executor.output, claim.kind, claim.key, claim.spec, answer["log"]
+            )
+            self._store.fail(claim.key, self._worker, answer["error"], log)
         elif claim.kind == "base":
             vectors = self._executor.vector_folder(claim.spec["vectors"])
             write_base(self._executor.base_folder(claim.key), answer["files"], vectors)
-            self._store.finish(claim.key, self._me, seconds, answer["outcome"])
+            self._store.finish(claim.key, seconds, answer["outcome"])
         else:
-            self._store.finish(claim.key, self._me, seconds, {}, StoredResult(**answer["result"]))
+            self._store.finish(claim.key, seconds, {}, StoredResult(**answer["result"]))

@@ -1,4 +1,4 @@
-"""``StoredResult`` as rows of SQLite: a column a field, dictionaries as JSON."""
+"""``StoredResult`` as rows of SQLite: one column per field, dictionaries as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def results_schema() -> str:
 
 
 def add_new_columns(db: sqlite3.Connection) -> None:
-    """A file of an earlier version lacks the fields that came later; its rows have none of them."""
+    """Adds the fields that a file of an earlier version lacks; its rows keep NULL in them."""
     for name in _FIELDS.keys() - _columns(db):
         db.execute(f"ALTER TABLE results ADD COLUMN {name} {_TYPES.get(_FIELDS[name], 'TEXT')}")
 
@@ -37,20 +37,27 @@ def _columns(db: sqlite3.Connection) -> set[str]:
 
 
 def insert_result(db: sqlite3.Connection, result: StoredResult) -> None:
-    """A key that is there already stays as it is."""
+    """A row with the same key stays unchanged."""
     values: dict[str, Any] = result.as_dict()
     row = [json.dumps(v) if name in _JSON else v for name, v in values.items()]
     marks = ", ".join("?" * len(row))
     db.execute(f"INSERT OR IGNORE INTO results ({', '.join(values)}) VALUES ({marks})", row)
 
 
-def read_results(db: sqlite3.Connection, where: str, facts: Sequence[object]) -> list[StoredResult]:
-    known = _columns(db)  # a file that is only looked at may be an earlier version's
+def read_results(
+    db: sqlite3.Connection, where: str, values: Sequence[object]
+) -> list[StoredResult]:
+    """Fields without a value get the default of ``StoredResult``."""
+    known = _columns(db)  # a file of an earlier version that is only read lacks columns
     names = [name for name in _FIELDS if name in known]
     found = []
-    for row in db.execute(f"SELECT {', '.join(names)} FROM results {where} ORDER BY key", facts):
-        values = dict(zip(names, row, strict=True))
-        values |= {name: json.loads(values.get(name) or "{}") for name in _JSON}
-        values["limited"] = bool(values["limited"])
-        found.append(StoredResult(**values))
+    for row in db.execute(f"SELECT {', '.join(names)} FROM results {where} ORDER BY key", values):
+        facts = {
+            name: value
+            for name, value in zip(names, row, strict=True)
+            if value is not None or name == "share"
+        }
+        facts |= {name: json.loads(facts[name]) for name in _JSON if name in facts}
+        facts["limited"] = bool(facts["limited"])
+        found.append(StoredResult(**facts))
     return found

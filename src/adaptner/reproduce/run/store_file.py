@@ -1,7 +1,7 @@
 """The SQLite file behind the store: its tables, how it is opened, transactions.
 
-Rows are addressed by the keys of jobs. The file must lie on a local disk (SQLite's write-ahead log
-needs shared memory): on a cluster only the driver writes it.
+Rows are addressed by the keys of jobs. The file must lie on a local disk, because SQLite's write-ahead
+log needs shared memory; on a cluster only the driver writes it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from adaptner.errors import StoreUnreadable
 from adaptner.reproduce.run.results_table import add_new_columns, results_schema
 
 FORMAT = 1
-_OURS = 0x61646E72  # application_id: "adnr"
-_WAIT_SECONDS = 60.0  # for another process's transaction
+_APPLICATION_ID = 0x61646E72  # "adnr"
+_TIMEOUT_SECONDS = 60.0  # for another process's transaction
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS jobs (
@@ -40,13 +40,14 @@ class StoreFile:
     """A connection; each thread needs its own."""
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
+        """Raises ``StoreUnreadable`` for another program's file and, unless ``make``, for none."""
         self.path = path
         if not make and not path.is_file():
             raise StoreUnreadable(file=path, reason="there is no such file")
         try:
             if make:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
+            self._db = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)
             self._prepare()
             if make:
                 with self._transaction() as db:
@@ -55,10 +56,10 @@ class StoreFile:
             raise StoreUnreadable(file=path, reason=str(error)) from error
 
     def _prepare(self) -> None:
-        """The tables, if they are not there; another program's database is left alone."""
-        if self._fact("application_id") != _OURS:
+        """Creates missing tables; leaves another program's database unchanged."""
+        if self._pragma("application_id") != _APPLICATION_ID:
             with self._transaction() as db:  # two processes may be here at once
-                if self._fact("application_id") != _OURS:
+                if self._pragma("application_id") != _APPLICATION_ID:
                     if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                         raise StoreUnreadable(
                             file=self.path, reason="it is another program's database"
@@ -66,28 +67,28 @@ class StoreFile:
                     for statement in _SCHEMA.split(";\n"):
                         db.execute(statement)
                     db.execute(f"PRAGMA user_version = {FORMAT}")
-                    db.execute(f"PRAGMA application_id = {_OURS}")
-        if (found := self._fact("user_version")) > FORMAT:
+                    db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        if (found := self._pragma("user_version")) > FORMAT:
             raise StoreUnreadable(
                 file=self.path, reason=f"written by a newer version (format {found})"
             )
-        self._write_ahead()
+        self._enable_write_ahead_log()
         self._db.execute("PRAGMA synchronous = NORMAL")
 
-    def _write_ahead(self) -> None:
-        """Readers and a writer side by side. The change itself does not wait for others as
-        transactions do, so we do."""
-        end = time.monotonic() + _WAIT_SECONDS
+    def _enable_write_ahead_log(self) -> None:
+        """Lets readers and a writer work side by side. Unlike a transaction, this change does not wait
+        for other processes, hence the loop."""
+        end = time.monotonic() + _TIMEOUT_SECONDS
         while self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
-                return  # or the file system has no shared memory: slower, and right all the same
+                return  # without shared memory the mode stays as it was: slower, but correct
             except sqlite3.OperationalError:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.05)
 
-    def _fact(self, name: str) -> int:
+    def _pragma(self, name: str) -> int:
         return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
 
     def close(self) -> None:
@@ -108,6 +109,6 @@ class StoreFile:
         except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):  # a full disk, a file taken away
+            if isinstance(error, sqlite3.Error):  # a full disk, a removed file
                 raise StoreUnreadable(file=self.path, reason=str(error)) from error
             raise

@@ -1,9 +1,9 @@
-"""A worker process: claim a job, compute it, store what came out, until nothing is left.
+"""A worker process: claims jobs, computes them and stores the results, until none is left.
 
-    python -m adaptner.reproduce.run.worker OUTPUT ASK DATA [VECTORS]
+    python -m adaptner.reproduce.run.worker OUTPUT RUN_ID DATA [VECTORS]
 
-It ends when its parent does, so that a runner which was killed leaves no processes behind. Whatever
-happens to it, the store stays consistent: a job is done, or somebody else can do it.
+It ends when its parent does, so that a killed runner leaves no processes behind. Whatever happens to
+it, the store stays consistent: a job is done, or another worker can do it.
 """
 
 from __future__ import annotations
@@ -21,32 +21,34 @@ from adaptner.errors import AdaptnerError
 from adaptner.files import atomic_file
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths, Spec
-from adaptner.reproduce.run.store import STORE, Claim, Store
-from adaptner.reproduce.run.worker_identity import BEAT_SECONDS, WorkerIdentity
+from adaptner.reproduce.run.job_queue import Claim
+from adaptner.reproduce.run.store import STORE, Store
+from adaptner.reproduce.run.worker_identity import HEARTBEAT_SECONDS, WorkerIdentity
 
-RUNNER = "ADAPTNER_RUNNER"  # in the environment: the process that this one must not outlive
+# Environment variable with the number of the process that a worker must not outlive.
+RUNNER = "ADAPTNER_RUNNER"
 _POLL_SECONDS = 0.5
 
 
 class ClaimLost(BaseException):
-    """The job is somebody else's by now. Not an Exception: it is no failure of the job's."""
+    """Another worker holds the job now. Not an Exception, because the job has not failed."""
 
 
 def work(output: Path, run_id: str, places: DataPaths) -> None:
-    """Until all jobs of ``ask`` are done, or failed, or wait for a base that failed."""
-    store, me = Store(output / STORE), WorkerIdentity.mine()
+    """Returns when all jobs of the run are done, have failed, or wait for a base that failed."""
+    store, worker = Store(output / STORE), WorkerIdentity.new()
     executor = JobExecutor(places, output)
-    heartbeat = Heartbeat(output / STORE, me)
+    heartbeat = Heartbeat(output / STORE, worker)
     try:
         while True:
-            claim = store.claim(run_id, me, executor.base_in_memory)
+            claim = store.claim(run_id, worker, executor.base_in_memory)
             if claim is None:
                 if store.progress(run_id).over:
                     return
                 time.sleep(_POLL_SECONDS)
                 continue
             heartbeat.key = claim.key
-            compute(claim, executor, store, me, heartbeat)
+            compute(claim, executor, store, worker, heartbeat)
             heartbeat.key = None
     finally:
         heartbeat.stop()
@@ -54,25 +56,25 @@ def work(output: Path, run_id: str, places: DataPaths) -> None:
 
 
 def compute(
-    claim: Claim, executor: JobExecutor, store: Store, me: WorkerIdentity, heartbeat: Heartbeat
+    claim: Claim, executor: JobExecutor, store: Store, worker: WorkerIdentity, heartbeat: Heartbeat
 ) -> None:
-    """One job, its failure included: the rest must go on."""
-    begun = time.perf_counter()
+    """Computes and stores one job. A failure is stored too, so that other jobs go on."""
+    start = time.perf_counter()
     try:
         if claim.kind == "base":
             outcome = executor.train_base(claim.key, claim.spec, heartbeat.progress)
-            store.finish(claim.key, me, time.perf_counter() - begun, outcome)
+            store.finish(claim.key, time.perf_counter() - start, outcome)
         else:
             result = executor.run_draw(claim.key, claim.spec, claim.profile, claim.base_outcome)
-            store.finish(claim.key, me, time.perf_counter() - begun, {}, result)
+            store.finish(claim.key, time.perf_counter() - start, {}, result)
     except ClaimLost:
         return
     except Exception as error:
         log = write_log(executor.output, claim.kind, claim.key, claim.spec, traceback.format_exc())
-        store.fail(claim.key, me, summary(error), log)
+        store.fail(claim.key, worker, first_line(error), log)
 
 
-def summary(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     if isinstance(error, AdaptnerError):
         return str(error).splitlines()[0]
     return f"{type(error).__name__}: {error}".splitlines()[0]
@@ -86,45 +88,46 @@ def write_log(output: Path, kind: str, key: str, spec: Spec, text: str) -> Path:
 
 
 class Heartbeat:
-    """A thread that says the worker is alive, and ends it if its parent is gone."""
+    """A thread that renews the worker's claim, and ends the worker if its parent has ended."""
 
-    def __init__(self, path: Path, me: WorkerIdentity) -> None:
+    def __init__(self, path: Path, worker: WorkerIdentity) -> None:
         self.key: str | None = None
         self._lost = False
-        self._path, self._me = path, me
+        self._path, self._worker = path, worker
         self._parent = int(os.environ.get(RUNNER, os.getppid()))
-        self._ended = threading.Event()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def progress(self, done: int, total: int, remark: str = "") -> None:
-        """Of a base's training: somebody took the job over, so leave its folder alone."""
+        """Raises ``ClaimLost`` if another worker took over the base that is being trained: two must
+        not write to its folder."""
         if self._lost:
             self._lost = False
             raise ClaimLost
 
     def stop(self) -> None:
-        self._ended.set()
+        self._stopped.set()
         self._thread.join()
 
     def _run(self) -> None:
         with Store(self._path) as store:
             waited = 0.0
-            while not self._ended.wait(1.0):
+            while not self._stopped.wait(1.0):
                 if os.getppid() != self._parent:
-                    os._exit(1)  # files are whole at any moment; the claim is taken back
+                    os._exit(1)  # files are complete at any moment; the claim will be released
                 waited += 1.0
                 key = self.key
-                if key is not None and waited >= BEAT_SECONDS:
+                if key is not None and waited >= HEARTBEAT_SECONDS:
                     waited = 0.0
-                    self._lost = not store.send_heartbeat(key, self._me) and self.key == key
+                    self._lost = not store.send_heartbeat(key, self._worker) and self.key == key
 
 
 def main(arguments: list[str]) -> None:
     from adaptner.compute import prepare_process
 
-    # Ctrl-C is the parent's, which ends us. Being ended needs no handler: files and store are whole
-    # at any moment, and the parent gives our job back.
+    # Ctrl-C reaches the parent, which terminates its workers and releases their jobs. SIGTERM needs no
+    # handler: files and store are consistent at any moment.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_process()
     output, run_id, data, *vectors = arguments

@@ -1,5 +1,7 @@
-"""Who holds a job, and is it still there? Answered for sure on the same machine, by the age of the
-last sign of life elsewhere."""
+"""Identifies the worker that holds a job, and tells whether it still runs.
+
+On the same machine the process is looked up; on another the age of its last heartbeat decides.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +11,45 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-SILENT_SECONDS = 120.0  # a worker elsewhere that has not been heard of for so long is gone
-BEAT_SECONDS = 10.0
+HEARTBEAT_SECONDS = 10.0
+HEARTBEAT_TIMEOUT_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
 class WorkerIdentity:
-    """``machine`` tells hosts, reboots and containers apart, ``begun`` a process from a later one
-    with the same number, ``token`` two workers of one process."""
+    """``machine`` distinguishes hosts, reboots and containers, ``started`` two processes with the same
+    number, ``token`` two workers of one process."""
 
     machine: str
     pid: int
-    begun: str
+    started: str
     token: str
 
     @classmethod
-    def mine(cls) -> WorkerIdentity:
+    def new(cls) -> WorkerIdentity:
+        """A new worker of this process."""
         pid = os.getpid()
-        return cls(_machine(), pid, _begun(pid), secrets.token_hex(4))
+        return cls(_machine(), pid, _start_time(pid), secrets.token_hex(4))
 
     @classmethod
     def parse(cls, text: str) -> WorkerIdentity:
-        machine, pid, begun, token = text.rsplit("|", 3)
-        return cls(machine, int(pid), begun, token)
+        machine, pid, started, token = text.rsplit("|", 3)
+        return cls(machine, int(pid), started, token)
 
     def __str__(self) -> str:
-        return f"{self.machine}|{self.pid}|{self.begun}|{self.token}"
+        return f"{self.machine}|{self.pid}|{self.started}|{self.token}"
 
-    def gone(self, silent_for: float) -> bool:
-        """On this machine: its process has ended. Elsewhere: it was silent for too long."""
+    def has_ended(self, silent_for: float) -> bool:
+        """``silent_for`` is the number of seconds since the last heartbeat."""
         if self.machine != _machine():
-            return silent_for > SILENT_SECONDS
+            return silent_for > HEARTBEAT_TIMEOUT_SECONDS
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
             return True
-        except PermissionError:  # it is there, and somebody else's
+        except PermissionError:  # it runs, as another user
             return False
-        return _begun(self.pid) != self.begun
+        return _start_time(self.pid) != self.started
 
 
 def _machine() -> str:
@@ -60,8 +63,8 @@ def _machine() -> str:
     return "/".join(parts)
 
 
-def _begun(pid: int) -> str:
-    """The process's start time in ticks, "" where there is no /proc. A zombie has ended."""
+def _start_time(pid: int) -> str:
+    """The process's start time in ticks, "" without /proc, "ended" for a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
