@@ -10,7 +10,8 @@ from typing import Any
 import adaptner.corpora
 from adaptner.compute import prepare_process
 from adaptner.reproduce.jobs.plan import JobPlan
-from adaptner.reproduce.run.runner import RunRequest, RunSummary, prepared, run
+from adaptner.reproduce.run.request import RunRequest, plan_request
+from adaptner.reproduce.run.runner import RunSummary, run
 from adaptner.reproduce.tables.protocol import Protocol, TargetCorpus, TargetGroup, find_table
 from adaptner.reproduce.tables.protocols import protocol_of
 
@@ -73,4 +74,4 @@ def copied_data(folder: Path) -> Path:
 
 def planned(name: str, root: Path, **changes: object) -> JobPlan:
     asked = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
-    return prepared(protocol_of(name), find_table(name)[1], asked)
+    return plan_request(protocol_of(name), find_table(name)[1], asked)

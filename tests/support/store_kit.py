@@ -9,8 +9,8 @@ from typing import Any
 
 from adaptner.reproduce.jobs.job import Job
 from adaptner.reproduce.jobs.result import StoredResult
-from adaptner.reproduce.run.store import Claim, Store
-from adaptner.reproduce.run.worker_identity import WorkerIdentity
+from adaptner.reproduce.run.job_queue import Claim
+from adaptner.reproduce.run.store import Store
 
 PATIENCE = 240.0  # for whatever is waited for: it ends long before, even on a busy machine
 ASK = "ask"
@@ -57,9 +57,9 @@ def result(key: str, **changes: object) -> StoredResult:
     return replace(facts, **changes)  # type: ignore[arg-type]
 
 
-def finish(store: Store, claim: Claim, me: WorkerIdentity) -> None:
+def finish(store: Store, claim: Claim) -> None:
     made = result(claim.key) if claim.kind == "draw" else None
-    store.finish(claim.key, me, 1.0, {"seconds": 2.0}, made)
+    store.finish(claim.key, 1.0, {"seconds": 2.0}, made)
 
 
 def until(condition: Callable[[], Any], what: str) -> None:

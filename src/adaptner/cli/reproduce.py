@@ -9,102 +9,169 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import SEEDS, JsonFlag, QuietFlag, emit_json, info, out
+from adaptner.cli.common import emit_json, info, out
+from adaptner.cli.options import (
+    SEEDS,
+    Jobs,
+    JsonFlag,
+    QuietFlag,
+    RayAddress,
+    file_option,
+    machine_option,
+    research_option,
+)
 
 if TYPE_CHECKING:
-    from adaptner.reproduce.jobs.plan import JobPlan
-    from adaptner.reproduce.run.runner import RunRequest, RunSummary
+    from adaptner.reproduce.run.request import RunRequest
+    from adaptner.reproduce.run.runner import RunSummary
+    from adaptner.reproduce.tables.protocol import Protocol
     from adaptner.reproduce.tables.published import PublishedTable
 
 
 def reproduce(
     table: Annotated[
-        str | None, typer.Argument(help="For example hgda/3; see --list. Before the options.")
+        str | None,
+        typer.Argument(metavar="TABLE", help="A table listed by --list, for example hgda/3."),
     ] = None,
-    data: Annotated[Path, typer.Option(help="Folder of the corpora.")] = Path("data"),
+    data: Annotated[Path, file_option(metavar="FOLDER", help="Folder of the corpora.")] = Path(
+        "data"
+    ),
     vectors: Annotated[
         Path | None,
-        typer.Option(help="Folder of the word vectors, or a file of them; default beside --data."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="Fill the rows that have a transformer, with this one: minilm, a folder or a name."
+        file_option(
+            metavar="PATH",
+            show_default="the folder vectors next to --data",
+            help="Word vectors: a folder with the table's file, or another file to use instead.",
         ),
     ] = None,
-    download: Annotated[
-        bool,
-        typer.Option("--download", help="Fetch the transformer from the Hugging Face hub."),
-    ] = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="TOML file: settings of every method, on top of the table's."),
-    ] = None,
-    profile: Annotated[
-        str, typer.Option(help="quick (about 15 minutes a method on two cores) or paper (days).")
-    ] = "quick",
-    methods: Annotated[
-        list[str] | None, typer.Option(help="Default: all that fill a row; several may follow.")
-    ] = None,
-    targets: Annotated[
-        list[str] | None, typer.Option(help="Corpora, by our name or the paper's; default all.")
-    ] = None,
-    sizes: Annotated[
-        list[str] | None, typer.Option(help="Sentences (20) or shares of the train split (20%).")
-    ] = None,
-    draws: Annotated[int | None, typer.Option(min=1, help="Draws a cell.")] = None,
-    iterations: Annotated[int | None, typer.Option(min=0, help="Of a base.")] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Score only the first N test sentences.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=SEEDS, help="Of bases and of the first draw.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, of one thread each.")] = 1,
-    ray: Annotated[
-        str | None, typer.Option(help="Run on this Ray cluster instead: HOST:PORT, auto, local.")
-    ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Results, bases, logs and reports of all tables.")
+        Path,
+        file_option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="Results, bases, logs and reports of all tables.",
+        ),
     ] = Path("reproduced"),
+    show_list: Annotated[
+        bool, file_option("--list", help="List all tables and the methods that fill their rows.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the grid and the expected hours, and stop.")
+        bool, file_option("--dry-run", help="Show what would run and the expected hours.")
     ] = False,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Report what is there; compute nothing.")
-    ] = False,
-    show_list: Annotated[
-        bool, typer.Option("--list", help="All published tables, and what of ours fills them.")
+        bool, file_option("--report-only", help="Report stored results without computing any.")
     ] = False,
     as_json: JsonFlag = False,
     quiet: QuietFlag = False,
+    methods: Annotated[
+        list[str] | None,
+        research_option(
+            metavar="NAME...",
+            show_default="all that fill a row",
+            help="Methods to run; several may follow.",
+        ),
+    ] = None,
+    targets: Annotated[
+        list[str] | None,
+        research_option(
+            metavar="NAME...",
+            show_default="all",
+            help="Target corpora, by our name or the paper's.",
+        ),
+    ] = None,
+    sizes: Annotated[
+        list[str] | None,
+        research_option(
+            metavar="SIZE...",
+            show_default="the table's",
+            help="Numbers of labelled sentences (20) or shares of the train split (20%).",
+        ),
+    ] = None,
+    profile: Annotated[
+        str,
+        research_option(
+            metavar="NAME",
+            help="quick (about 15 minutes per method on two cores) or paper (days).",
+        ),
+    ] = "quick",
+    draws: Annotated[
+        int | None,
+        research_option(
+            metavar="N", min=1, show_default="the profile's", help="Draws of each cell."
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        research_option(
+            metavar="N",
+            min=0,
+            show_default="the profile's",
+            help="Training iterations of each base.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        research_option(
+            metavar="N",
+            min=1,
+            show_default="the profile's",
+            help="Score only the first N test sentences.",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        research_option(metavar="FILE", help="TOML file with settings for every method."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        research_option(
+            metavar="NAME",
+            help="Fill the rows that have a transformer, with this one: minilm, a folder or a "
+            "Hugging Face name.",
+        ),
+    ] = None,
+    download: Annotated[
+        bool, research_option("--download", help="Download the transformer if it is missing.")
+    ] = False,
+    seed: Annotated[
+        int | None,
+        machine_option(
+            metavar="N",
+            min=0,
+            max=SEEDS,
+            show_default="0",
+            help="Seed of the bases and of the first draw.",
+        ),
+    ] = None,
+    jobs: Jobs = 1,
+    ray: RayAddress = None,
 ) -> None:
-    """Fill a published table: learn the bases, adapt to every draw, score, and report.
+    """Fill a published table: train bases, adapt them to draws of sentences, score, and report.
 
-    Nothing is computed twice: an interrupted run goes on when the same command is given again, and
-    a second table reuses the bases of the first. Jobs are known by their settings, the version of
-    the code and the checksums of the data.
+    An interrupted run continues when the command is repeated, and tables share bases and results.
 
-    Example: adaptner reproduce hgda/3 --data data --methods hgda maml --jobs 2 -o reproduced
+    Example: adaptner reproduce hgda/3 --data data --methods hgda maml --jobs 2
 
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
     from adaptner.errors import UsageError
-    from adaptner.reproduce.run.runner import RunRequest, prepared, raise_failures, run
+    from adaptner.reproduce.run.request import RunRequest
+    from adaptner.reproduce.run.runner import raise_failures
     from adaptner.reproduce.tables.counts import PLACES
     from adaptner.reproduce.tables.protocol import find_table
     from adaptner.reproduce.tables.protocols import protocol_of
 
     if show_list:
-        _list(as_json)
+        _list_tables(as_json)
         return
     if table is None:
         raise UsageError(
-            problem="no table named", remedy="give one, for example hgda/3; see --list"
+            problem="no table named", remedy="name one, for example hgda/3; see --list"
         )
     protocol, (_, published) = protocol_of(table), find_table(table)
     if protocol.table in PLACES:
-        _count(protocol.table, published, data, as_json, quiet)
+        _count_corpora(protocol.table, published, data, as_json, quiet)
         return
     if download:
         _download(encoder)
@@ -127,29 +194,27 @@ def reproduce(
         command=shlex.join(["adaptner", *sys.argv[1:]]),
     )
     if dry_run:
-        _dry_run(prepared(protocol, published, request), request, as_json)
+        _show_plan(protocol, published, request, as_json)
         return
-    from adaptner.reproduce.report.from_plan import require_report_packages, write_plan_report
+    summary = _run(protocol, published, request, report_only, quiet)
+    _report(summary, request, as_json, quiet)
+    raise_failures(summary)
+
+
+def _run(
+    protocol: Protocol,
+    published: PublishedTable,
+    request: RunRequest,
+    report_only: bool,
+    quiet: bool,
+) -> RunSummary:
+    from adaptner.reproduce.report.from_plan import require_report_packages
+    from adaptner.reproduce.run.runner import run, stored_summary
 
     require_report_packages()
     if report_only:
-        from adaptner.reproduce.run.runner import looked_up
-
-        ended = looked_up(protocol, published, request)
-    else:
-        ended = run(protocol, published, request, lambda text: info(text, quiet), quiet)
-    pages = write_plan_report(ended.plan, request)
-    if as_json:
-        emit_json(_facts(ended, pages))
-    else:
-        info(
-            f"{ended.done} of {len(ended.plan.jobs)} jobs done, {ended.computed} of them now; "
-            f"results in {request.output / 'results.sqlite'}",
-            quiet,
-        )
-        for page in pages:
-            out.print(str(page), markup=False)
-    raise_failures(ended)
+        return stored_summary(protocol, published, request)
+    return run(protocol, published, request, lambda text: info(text, quiet), quiet)
 
 
 def _download(encoder: str | None) -> None:
@@ -163,8 +228,10 @@ def _download(encoder: str | None) -> None:
     download_pretrained(encoder)
 
 
-def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool) -> None:
-    """A table about corpora: nothing is to run, the corpora are to be counted."""
+def _count_corpora(
+    name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool
+) -> None:
+    """For a table about corpora: counts ours instead of running methods."""
     from adaptner.errors import FileMissing
     from adaptner.progress import progress_bar
     from adaptner.reproduce.tables.counts import as_facts, count_corpora, counts_table
@@ -179,42 +246,62 @@ def _count(name: str, table: PublishedTable, data: Path, as_json: bool, quiet: b
         out.print(counts_table(table, rows), soft_wrap=False)
 
 
-def _facts(ended: RunSummary, pages: list[Path]) -> dict[str, Any]:
+def _report(summary: RunSummary, request: RunRequest, as_json: bool, quiet: bool) -> None:
+    from adaptner.reproduce.report.from_plan import write_plan_report
+    from adaptner.reproduce.run.store import STORE
+
+    pages = write_plan_report(summary.plan, request)
+    if as_json:
+        emit_json(_facts(summary, pages))
+        return
+    info(
+        f"{summary.done} of {len(summary.plan.jobs)} jobs done, {summary.computed} of them now; "
+        f"results in {request.output / STORE}",
+        quiet,
+    )
+    for page in pages:
+        out.print(str(page), markup=False)
+
+
+def _facts(summary: RunSummary, pages: list[Path]) -> dict[str, Any]:
     from adaptner.reproduce.report.from_plan import rows_not_run
 
+    plan = summary.plan
     return {
-        "table": ended.plan.protocol.table,
-        "profile": ended.plan.profile.name,
-        "jobs": len(ended.plan.jobs),
-        "done": ended.done,
-        "computed": ended.computed,
-        "failed": [{"key": f.key, "error": f.error, "log": f.log} for f in ended.failures],
-        "skipped": ended.plan.skipped,
-        "rows_not_run": rows_not_run(ended.plan),
+        "table": plan.protocol.table,
+        "profile": plan.profile.name,
+        "jobs": len(plan.jobs),
+        "done": summary.done,
+        "computed": summary.computed,
+        "failed": [{"key": f.key, "error": f.error, "log": f.log} for f in summary.failures],
+        "skipped": plan.skipped,
+        "rows_not_run": rows_not_run(plan),
         "report": [str(page) for page in pages],
     }
 
 
-def _dry_run(wanted: JobPlan, request: RunRequest, as_json: bool) -> None:
+def _show_plan(
+    protocol: Protocol, published: PublishedTable, request: RunRequest, as_json: bool
+) -> None:
     from adaptner.reproduce.report.plan_display import plan_summary, plan_table
+    from adaptner.reproduce.run.request import plan_request
 
-    facts = plan_summary(wanted, request.data, request.jobs)
+    facts = plan_summary(plan_request(protocol, published, request), request.data, request.jobs)
     if as_json:
         emit_json(facts)
         return
     out.print(plan_table(facts), soft_wrap=False)
-    hours = facts["hours"]
     out.print(
         f"{facts['table']}, profile {facts['profile']}: {facts['bases']} bases of "
-        f"{facts['iterations']:,} iterations, {facts['draws']} draws; expected {hours:.1f} hours "
-        f"with {facts['jobs']} process(es)"
+        f"{facts['iterations']:,} iterations, {facts['draws']} draws; expected "
+        f"{facts['hours']:.1f} hours with {facts['jobs']} process(es)"
     )
-    for what, why in facts["skipped"].items():
-        out.print(f"not run: {what}: {why}", markup=False)
+    for name, reason in facts["skipped"].items():
+        out.print(f"not run: {name}: {reason}", markup=False)
     out.print(facts["basis"], style="dim")
 
 
-def _list(as_json: bool) -> None:
+def _list_tables(as_json: bool) -> None:
     from adaptner.reproduce.report.plan_display import format_table_entry, list_tables
 
     rows = list_tables()
@@ -222,7 +309,7 @@ def _list(as_json: bool) -> None:
         emit_json(rows)
         return
     for row in rows:
-        name, *more = format_table_entry(row)
+        name, *details = format_table_entry(row)
         out.print(name, markup=False, style="bold")
-        for line in more:
+        for line in details:
             out.print(line, markup=False)

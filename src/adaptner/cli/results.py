@@ -1,4 +1,4 @@
-"""``adaptner results``: what a results file holds."""
+"""``adaptner results``: list, filter and export what ``adaptner reproduce`` stored."""
 
 from __future__ import annotations
 
@@ -7,32 +7,49 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adaptner.cli.common import JsonFlag, emit_json, info, out
+from adaptner.cli.common import emit_json, info, out
+from adaptner.cli.options import JsonFlag, file_option, research_option
 
 if TYPE_CHECKING:
     from adaptner.reproduce.run.store import Failure
 
 
 def results(
-    store: Annotated[Path, typer.Argument(help="results.sqlite of a run, or its folder.")],
-    method: Annotated[str | None, typer.Option(help="Only this method.")] = None,
-    target: Annotated[str | None, typer.Option(help="Only this corpus.")] = None,
-    size: Annotated[
-        str | None, typer.Option(help="Only so many sentences (20), or this share (20%).")
+    store: Annotated[
+        Path, typer.Argument(metavar="STORE", help="results.sqlite of a run, or its folder.")
+    ],
+    csv: Annotated[
+        Path | None, file_option(metavar="FILE", help="Write one line per draw as CSV.")
     ] = None,
-    table: Annotated[str | None, typer.Option(help="Only what was run for this table.")] = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="The jobs that failed instead, with their logs.")
-    ] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write the results here, a line a draw.")] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="The same as Parquet (extra `parquet`).")
+        Path | None,
+        file_option(metavar="FILE", help="Write one line per draw as Parquet (extra `parquet`)."),
     ] = None,
+    failures: Annotated[
+        bool, file_option("--failures", help="List failed jobs and their logs instead.")
+    ] = False,
     as_json: JsonFlag = False,
+    table: Annotated[
+        str | None, research_option(metavar="TABLE", help="Only results of runs for this table.")
+    ] = None,
+    method: Annotated[
+        str | None, research_option(metavar="NAME", help="Only results of this method.")
+    ] = None,
+    target: Annotated[
+        str | None, research_option(metavar="NAME", help="Only results on this corpus.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        research_option(
+            metavar="SIZE",
+            help="Only this number of labelled sentences (20) or share of the train split (20%).",
+        ),
+    ] = None,
 ) -> None:
     """List, filter and export the results of `adaptner reproduce`.
 
-    Without --csv, --parquet or --json: mean and sd over the draws by method, corpus and size.
+    Without --csv, --parquet or --json: mean and standard deviation over the draws by method, corpus
+    and size.
 
     Example: adaptner results reproduced --method hgda --size 20 --csv hgda.csv
     """
@@ -47,25 +64,25 @@ def results(
     from adaptner.reproduce.run.store import STORE, Store
     from adaptner.reproduce.tables.protocol import find_table
 
-    spelled = None
+    table_name = None
     if table is not None:
         paper, published = find_table(table)
-        spelled = f"{paper.name}/{published.id}"
+        table_name = f"{paper.name}/{published.id}"
     with Store(store / STORE if store.is_dir() else store, make=False) as opened:
         if failures:
             _show_failures(opened.failures(), as_json)
             return
-        every = opened.results(table=spelled)
-    found = select_results(every, method, target, size)
+        stored = opened.results(table=table_name)
+    selected = select_results(stored, method, target, size)
     if csv is not None:
-        write_csv(found, csv)
+        write_csv(selected, csv)
     if parquet is not None:
-        write_parquet(found, parquet)
+        write_parquet(selected, parquet)
     if as_json:
-        emit_json(as_rows(found))
-    elif csv is None and parquet is None and found:
-        out.print(rich_table(summarise_results(found)))
-    info(f"{len(found)} results")
+        emit_json(as_rows(selected))
+    elif csv is None and parquet is None and selected:
+        out.print(rich_table(summarise_results(selected)))
+    info(f"{len(selected)} results")
 
 
 def _show_failures(failures: list[Failure], as_json: bool) -> None:
@@ -77,11 +94,14 @@ def _show_failures(failures: list[Failure], as_json: bool) -> None:
         emit_json(rows)
         return
     for row in rows:
-        spec = row["spec"]
-        cell = [spec.get("method") or spec.get("learner")]
-        if row["kind"] == "draw":
-            size = spec["size"] or f"{spec['share']:g}%"
-            cell += [spec["target"][0], f"size {size}", f"seed {spec['seed']}"]
-        out.print(f"{row['kind']} {' '.join(map(str, cell))}: {row['error']}", markup=False)
+        out.print(f"{row['kind']} {_job_name(row)}: {row['error']}", markup=False)
         out.print(f"  {row['log']}", markup=False)
     info(f"{len(rows)} failed")
+
+
+def _job_name(row: dict[str, Any]) -> str:
+    spec = row["spec"]
+    if row["kind"] == "base":
+        return str(spec["learner"])
+    size = f"{spec['share']:g}%" if spec["size"] is None else spec["size"]
+    return f"{spec['method']} {spec['target'][0]} size {size} seed {spec['seed']}"

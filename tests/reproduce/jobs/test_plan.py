@@ -17,7 +17,8 @@ from adaptner.reproduce.jobs.data import as_source, as_target, checksum
 from adaptner.reproduce.jobs.plan import JobPlan
 from adaptner.reproduce.report.from_plan import comparability_notes
 from adaptner.reproduce.report.plan_display import list_tables, plan_summary
-from adaptner.reproduce.run.runner import ask_of, prepared
+from adaptner.reproduce.run.request import plan_request
+from adaptner.reproduce.run.runner import run_id_of
 from adaptner.reproduce.tables.protocol import fillings, find_table
 from adaptner.reproduce.tables.protocols import PROTOCOLS, protocol_of
 from adaptner.reproduce.tables.published import papers
@@ -177,19 +178,19 @@ def test_one_changed_file_changes_just_the_jobs_that_read_it(tmp_path: Path) -> 
             found[job.key] = {place for place, _ in (*base["sources"], *base["held_out"])}
         return found
 
-    before = reads(prepared(TINY, TABLE, asked))
+    before = reads(plan_request(TINY, TABLE, asked))
     places = {place for own in before.values() for place in own}
     assert places == {"cellline", "disease", "drug", "gene", "species"}
     for place in sorted(places):
         for file in sorted((data / place).glob("*.jsonl")):
             content = file.read_bytes()
             file.write_bytes(content + content.splitlines(keepends=True)[0])
-            after = reads(prepared(TINY, TABLE, asked))
+            after = reads(plan_request(TINY, TABLE, asked))
             kept = {key for key, own in before.items() if place not in own}
             assert set(before) & set(after) == kept
             assert len(after) == len(before)
             file.write_bytes(content)
-    assert reads(prepared(TINY, TABLE, asked)) == before
+    assert reads(plan_request(TINY, TABLE, asked)) == before
 
 
 def test_changed_vectors_change_all_keys(everything: Path, tmp_path: Path) -> None:
@@ -211,14 +212,14 @@ def test_a_missing_corpus_skips_its_targets_and_no_other(tmp_path: Path) -> None
     for file in (data / "cellline").iterdir():
         file.unlink()
     (data / "cellline").rmdir()
-    plan = prepared(TINY, TABLE, request(tmp_path / "out", data=data))
+    plan = plan_request(TINY, TABLE, request(tmp_path / "out", data=data))
     assert "no such file" in plan.skipped["cellline"]
     assert {job.spec["target"][0] for job in plan.draws} == {"gene", "species"}
     only = replace(TINY, groups=TINY.groups[:1])
     with pytest.raises(FileMissing, match="corpora list"):
-        prepared(only, TABLE, request(tmp_path / "out", data=data))
+        plan_request(only, TABLE, request(tmp_path / "out", data=data))
     with pytest.raises(FileMissing, match="--data"):
-        prepared(TINY, TABLE, request(tmp_path / "out", data=tmp_path / "nowhere"))
+        plan_request(TINY, TABLE, request(tmp_path / "out", data=tmp_path / "nowhere"))
 
 
 def test_missing_vectors_are_named(everything: Path, tmp_path: Path) -> None:
@@ -262,8 +263,10 @@ def test_sizes_and_shares(everything: Path) -> None:
 
 def test_asking_again_is_the_same_ask(everything: Path) -> None:
     first, again = planned("hgda/3", everything), planned("hgda/3", everything)
-    assert ask_of(first) == ask_of(again)
-    assert ask_of(first) != ask_of(planned("hgda/4", everything))  # the same jobs, another table
+    assert run_id_of(first) == run_id_of(again)
+    assert run_id_of(first) != run_id_of(
+        planned("hgda/4", everything)
+    )  # the same jobs, another table
 
 
 def test_changed_settings_make_a_custom_profile(everything: Path) -> None:

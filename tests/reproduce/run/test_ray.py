@@ -17,7 +17,8 @@ from adaptner.errors import ClusterUnusable
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.ray_workers import run_on_ray
-from adaptner.reproduce.run.runner import ask_of, prepared
+from adaptner.reproduce.run.request import plan_request
+from adaptner.reproduce.run.runner import run_id_of
 from adaptner.reproduce.run.store import STORE, Store
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
@@ -86,8 +87,8 @@ def test_a_node_killed_in_mid_run_loses_and_doubles_nothing(
 
     monkeypatch.setattr(Store, "finish", counting)
     asked = request(tmp_path / "ray")
-    plan = prepared(TINY, TABLE, asked)
-    run_id = ask_of(plan)
+    plan = plan_request(TINY, TABLE, asked)
+    run_id = run_id_of(plan)
     with Store(asked.output / STORE) as store:
         store.submit(run_id, plan.protocol.table, plan.profile.name, plan.jobs)
     killed: list[int] = []

@@ -24,15 +24,16 @@ from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.from_plan import comparability_notes, rows_not_run
 from adaptner.reproduce.run.display import ProgressDisplay, best_so_far
 from adaptner.reproduce.run.local import WorkerPool
+from adaptner.reproduce.run.request import plan_request
 from adaptner.reproduce.run.runner import (
     RunSummary,
-    ask_of,
     hardness_records,
-    looked_up,
-    prepared,
     raise_failures,
+    run_id_of,
+    stored_summary,
 )
 from adaptner.reproduce.run.store import STORE, Store
+from adaptner.reproduce.run.worker_identity import WorkerIdentity
 from adaptner.training.budget import Budget
 
 pytestmark = [pytest.mark.slow, pytest.mark.processes]
@@ -98,8 +99,8 @@ def test_the_same_command_again_computes_nothing(whole: tuple[Path, RunSummary])
     ended, told = ran(TINY, request(output))
     assert (ended.done, ended.computed) == (16, 0)
     assert stored(output) == before  # even the times: nothing was written anew
-    assert "16 of 16 jobs are there already" in told
-    assert looked_up(TINY, TABLE, request(output)).done == 16
+    assert "16 of 16 jobs are already done" in told
+    assert stored_summary(TINY, TABLE, request(output)).done == 16
 
 
 def test_a_run_for_more_reuses_bases_and_draws(tmp_path: Path) -> None:
@@ -140,8 +141,8 @@ def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, RunSummary]
 
 def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:
     """A plan in the store, ready for a worker of the test's own."""
-    plan = prepared(ONE, TABLE, request(output, iterations=iterations, methods=("maml",)))
-    run_id = ask_of(plan)
+    plan = plan_request(ONE, TABLE, request(output, iterations=iterations, methods=("maml",)))
+    run_id = run_id_of(plan)
     with Store(output / STORE) as store:
         store.submit(run_id, "hgda/3", plan.profile.name, plan.jobs)
     return run_id, DataPaths(OWN)
@@ -151,12 +152,12 @@ def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path
     """kill -9 in the middle of learning; a second run ends as one that was not disturbed."""
     iterations = 60
     run_id, places = submitted(tmp_path / "cut", iterations)
-    crew = WorkerPool(tmp_path / "cut", run_id, places)
+    pool = WorkerPool(tmp_path / "cut", run_id, places)
     with Store(tmp_path / "cut" / STORE) as store:
-        crew.keep(1, store.progress(run_id))
+        pool.refill(1, store.progress(run_id))
         until(lambda: list((tmp_path / "cut" / "bases").glob("*/metrics.jsonl")), "learning")
-        os.kill(crew.pids[0], signal.SIGKILL)
-        until(lambda: not crew.alive(), "the worker's end")
+        os.kill(pool.pids[0], signal.SIGKILL)
+        until(lambda: not pool.alive(), "the worker's end")
     asked = request(tmp_path / "cut", iterations=iterations, methods=("maml",))
     ended, _ = ran(ONE, asked)
     assert (ended.done, ended.failures) == (3, [])
@@ -175,7 +176,7 @@ def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
     """Base and draw read the same sample, which is not that of the next draw."""
     told = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
     protocol = replace(ONE, source_sentences=12, settings={**told, "decoders": "shared"})
-    plan = prepared(protocol, TABLE, request(tmp_path, methods=("agg",)))
+    plan = plan_request(protocol, TABLE, request(tmp_path, methods=("agg",)))
     executor = JobExecutor(DataPaths(OWN), tmp_path)
     read = {}
     for job in plan.jobs:
@@ -185,6 +186,11 @@ def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
     assert len(plan.bases) == 2
     assert all(found == own[0] for own in read.values() for found in own)
     assert read[0][0] != read[1][0]
+
+
+def running_worker(store: Store) -> WorkerIdentity:
+    ((worker,),) = store._db.execute("SELECT worker FROM jobs WHERE state = 'running'").fetchall()
+    return WorkerIdentity.parse(worker)
 
 
 RUNNER = """
@@ -207,14 +213,14 @@ def test_workers_end_with_their_runner(tmp_path: Path) -> None:
     )
     until(lambda: list((tmp_path / "bases").glob("*/metrics.jsonl")), "learning")
     with Store(tmp_path / STORE) as store:
-        holder = store.holders()[0]
+        holder = running_worker(store)
         assert holder.pid != runner.pid
         runner.kill()
         runner.wait(PATIENCE)
-        until(lambda: holder.gone(0.0), "the worker's end")
-        plan = prepared(ONE, TABLE, request(tmp_path, iterations=100_000, methods=("maml",)))
-        store.submit(ask_of(plan), "hgda/3", "custom", plan.jobs)
-        assert store.progress(ask_of(plan)).running == 0
+        until(lambda: holder.has_ended(0.0), "the worker's end")
+        plan = plan_request(ONE, TABLE, request(tmp_path, iterations=100_000, methods=("maml",)))
+        store.submit(run_id_of(plan), "hgda/3", "custom", plan.jobs)
+        assert store.progress(run_id_of(plan)).running == 0
 
 
 def test_a_failed_draw_is_reported_with_its_log_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -239,7 +245,7 @@ def test_draws_whose_base_failed_are_named_as_waiting(tmp_path: Path) -> None:
     (failure,) = ended.failures
     assert "needs at least two" in failure.error
     assert ended.blocked == 2
-    with pytest.raises(JobsFailed, match="2 more wait for a base"):
+    with pytest.raises(JobsFailed, match="2 more wait for a failed base"):
         raise_failures(ended)
 
 
@@ -262,8 +268,8 @@ def test_changed_data_is_noticed_and_computed_anew(tmp_path: Path) -> None:
 def test_data_that_changes_under_a_run_fails_the_job(tmp_path: Path) -> None:
     """The plan has the old checksum, the worker finds the new file."""
     data = copied_data(tmp_path)
-    plan = prepared(ONE, TABLE, request(tmp_path / "out", data=data, methods=("maml",)))
-    run_id = ask_of(plan)
+    plan = plan_request(ONE, TABLE, request(tmp_path / "out", data=data, methods=("maml",)))
+    run_id = run_id_of(plan)
     with Store(tmp_path / "out" / STORE) as store:
         store.submit(run_id, "hgda/3", "custom", plan.jobs)
         train = data / "drug" / "train.jsonl"
@@ -314,11 +320,11 @@ def test_the_display_says_what_is_done_and_what_is_left(
     whole: tuple[Path, RunSummary], capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, ended = whole
-    display = ProgressDisplay(ended.plan, ask_of(ended.plan), OWN, 2, quiet=False)
+    display = ProgressDisplay(ended.plan, run_id_of(ended.plan), OWN, 2, quiet=False)
     with Store(output / STORE) as store:
         line = display.line(store)
         assert line.startswith("16 of 16 jobs done, 0 running; ")
-        assert "left under a minute; best so far: " in line
+        assert "expected less than a minute more; best so far: " in line
         with display:
-            display.look(store)  # not yet: a plain line comes every half minute
+            display.update(store)  # not yet: a plain line comes every half minute
     assert capsys.readouterr().err == ""

@@ -17,8 +17,9 @@ import pytest
 from store_kit import ASK, PATIENCE, finish, jobs, result, until
 
 from adaptner.errors import StoreUnreadable
-from adaptner.reproduce.run.store import ATTEMPTS, Claim, Store
-from adaptner.reproduce.run.worker_identity import SILENT_SECONDS, WorkerIdentity
+from adaptner.reproduce.run.job_queue import ATTEMPTS, Claim
+from adaptner.reproduce.run.store import Store
+from adaptner.reproduce.run.worker_identity import HEARTBEAT_TIMEOUT_SECONDS, WorkerIdentity
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ sys.path.insert(0, sys.argv[3])
 from store_kit import ASK, finish
 from adaptner.reproduce.run.store import Store
 from adaptner.reproduce.run.worker_identity import WorkerIdentity
-store, me = Store(Path(sys.argv[1])), WorkerIdentity.mine()
+store, me = Store(Path(sys.argv[1])), WorkerIdentity.new()
 with open(sys.argv[2], "a", buffering=1) as log:
     while not store.progress(ASK).over:
         claim = store.claim(ASK, me)
@@ -42,7 +43,7 @@ with open(sys.argv[2], "a", buffering=1) as log:
             time.sleep(0.01)
             continue
         log.write(claim.key + "\\n")
-        finish(store, claim, me)
+        finish(store, claim)
 """
 
 
@@ -82,7 +83,7 @@ def test_any_order_of_events_keeps_the_promises(tmp_path: Path) -> None:
         store = Store(tmp_path / f"{seed}.sqlite")
         wanted = {job.key: job for job in jobs(3, 4)}
         store.submit(ASK, "hgda/3", "quick", list(wanted.values()))
-        workers = [WorkerIdentity.mine() for _ in range(3)]
+        workers = [WorkerIdentity.new() for _ in range(3)]
         held: dict[str, WorkerIdentity] = {}
         done: set[str] = set()
         failed: set[str] = set()
@@ -106,7 +107,7 @@ def test_any_order_of_events_keeps_the_promises(tmp_path: Path) -> None:
                 key = rng.choice(sorted(held))
                 me = held.pop(key)
                 if event == "finish":
-                    finish(store, Claim(key, wanted[key].kind, {}, "", None, {}), me)
+                    finish(store, Claim(key, wanted[key].kind, {}, "", None, {}))
                     done.add(key)
                 elif event == "fail":
                     store.fail(key, me, "no luck", tmp_path / "log")
@@ -133,7 +134,7 @@ def killed_holder(store: Store) -> str:
         "import sys, time\nfrom pathlib import Path\n"
         "from adaptner.reproduce.run.store import Store\n"
         "from adaptner.reproduce.run.worker_identity import WorkerIdentity\n"
-        "claim = Store(Path(sys.argv[1])).claim('ask', WorkerIdentity.mine())\n"
+        "claim = Store(Path(sys.argv[1])).claim('ask', WorkerIdentity.new())\n"
         "print(claim.key, flush=True)\ntime.sleep(10_000)"
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(store.path)], stdout=subprocess.PIPE)
@@ -149,7 +150,7 @@ def killed_holder(store: Store) -> str:
 def test_a_job_whose_worker_was_killed_goes_to_another_but_not_for_ever(store: Store) -> None:
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     for _ in range(ATTEMPTS):
         assert killed_holder(store) == base.key
     assert store.claim(ASK, me) is None
@@ -163,17 +164,17 @@ def test_a_job_whose_worker_was_killed_goes_to_another_but_not_for_ever(store: S
 
 def test_workers_elsewhere_are_judged_by_their_last_sign_of_life(store: Store) -> None:
     store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     far = replace(me, machine="another")
     claim = store.claim(ASK, far)
     assert claim is not None
     assert store.claim(ASK, me) is None
     with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - SILENT_SECONDS - 5,))
+        db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - HEARTBEAT_TIMEOUT_SECONDS - 5,))
     assert store.send_heartbeat(claim.key, far)  # it was late and is there again
     assert store.claim(ASK, me) is None
     with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - SILENT_SECONDS - 5,))
+        db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - HEARTBEAT_TIMEOUT_SECONDS - 5,))
     again = store.claim(ASK, me)
     assert again is not None
     assert again.key == claim.key
@@ -182,35 +183,35 @@ def test_workers_elsewhere_are_judged_by_their_last_sign_of_life(store: Store) -
 
 def test_a_living_worker_of_this_machine_keeps_its_job_however_busy(store: Store) -> None:
     store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     assert store.claim(ASK, me) is not None
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE jobs SET heartbeat = 0")
-    assert store.claim(ASK, WorkerIdentity.mine()) is None
+    assert store.claim(ASK, WorkerIdentity.new()) is None
 
 
 @pytest.mark.processes
 def test_a_process_number_used_again_is_not_the_old_process() -> None:
-    me = WorkerIdentity.mine()
-    assert not me.gone(0.0)
+    me = WorkerIdentity.new()
+    assert not me.has_ended(0.0)
     assert WorkerIdentity.parse(str(me)) == me
-    if me.begun:  # where there is /proc
-        assert replace(me, begun="1").gone(0.0)
+    if me.started:  # where there is /proc
+        assert replace(me, started="1").has_ended(0.0)
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait(PATIENCE)
-    until(lambda: replace(me, pid=child.pid).gone(0.0), "the end of a process")
+    until(lambda: replace(me, pid=child.pid).has_ended(0.0), "the end of a process")
 
 
 def test_draws_of_the_base_at_hand_come_first_and_bases_last(store: Store) -> None:
     wanted = jobs(3, 2)
     bases = [job.key for job in wanted if job.kind == "base"]
     store.submit(ASK, "hgda/3", "quick", wanted)
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     for claim in [store.claim(ASK, me), store.claim(ASK, me)]:
         assert claim is not None
-        finish(store, claim, me)
+        finish(store, claim)
     order = []
-    while (claim := store.claim(ASK, me, at_hand=bases[1])) is not None:
+    while (claim := store.claim(ASK, me, base_in_memory=bases[1])) is not None:
         order.append(claim.base or claim.key)
     assert order == [bases[1], bases[1], bases[0], bases[0], bases[2]]
 
@@ -218,10 +219,9 @@ def test_draws_of_the_base_at_hand_come_first_and_bases_last(store: Store) -> No
 def test_a_result_is_stored_once_and_comes_back_as_it_was(store: Store) -> None:
     base, draw = jobs(1, 1)
     store.submit(ASK, "hgda/3", "quick", [base, draw])
-    me = WorkerIdentity.mine()
     first = result(draw.key, share=12.5, limited=True)
-    store.finish(draw.key, me, 1.0, {}, first)
-    store.finish(draw.key, me, 1.0, {}, replace(first, f1=0.9))  # somebody was slower
+    store.finish(draw.key, 1.0, {}, first)
+    store.finish(draw.key, 1.0, {}, replace(first, f1=0.9))  # somebody was slower
     assert store.results() == [first]
     assert store.results(run_id=ASK) == store.results(table="hgda/3") == [first]
     assert store.results(table="hgda/4") == []
@@ -229,14 +229,14 @@ def test_a_result_is_stored_once_and_comes_back_as_it_was(store: Store) -> None:
 
 def test_a_result_that_cannot_be_stored_leaves_its_job_undone(store: Store) -> None:
     store.submit(ASK, "hgda/3", "quick", jobs(1, 1))
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     base = store.claim(ASK, me)
     assert base is not None
-    finish(store, base, me)
+    finish(store, base)
     claim = store.claim(ASK, me)
     assert claim is not None
     with pytest.raises(TypeError):
-        store.finish(claim.key, me, 1.0, {}, result(claim.key, settings={"x": object()}))
+        store.finish(claim.key, 1.0, {}, result(claim.key, settings={"x": object()}))
     assert store.results() == []
     assert store.progress(ASK).running == 1
 
@@ -245,9 +245,9 @@ def test_two_asks_share_jobs(store: Store) -> None:
     wanted = jobs(2, 2)
     store.submit("one", "hgda/3", "quick", wanted[:3])
     store.submit("two", "hgda/4", "quick", wanted)
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     while (claim := store.claim("one", me)) is not None:
-        finish(store, claim, me)
+        finish(store, claim)
     assert store.progress("one").over
     assert (store.progress("two").done, store.progress("two").pending) == (3, 3)
 
@@ -256,11 +256,11 @@ def test_two_asks_share_jobs(store: Store) -> None:
 def test_jobs_ended_on_purpose_are_not_counted_against_them(store: Store) -> None:
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
-    me = WorkerIdentity.mine()
+    me = WorkerIdentity.new()
     for _ in range(2 * ATTEMPTS):
         child = subprocess.Popen([sys.executable, "-c", ""])
         child.wait(PATIENCE)
-        assert store.claim(ASK, replace(me, pid=child.pid, begun="0")) is not None
+        assert store.claim(ASK, replace(me, pid=child.pid, started="0")) is not None
         store.release([child.pid])
     assert store.progress(ASK).pending == 1
 
@@ -309,7 +309,6 @@ def test_looking_for_a_store_makes_none(tmp_path: Path) -> None:
 
 def test_a_file_of_before_counts_by_type_is_read_and_written(store: Store) -> None:
     kept = {"PER": {"correct": 1, "predicted": 2, "gold": 3, "tokens": 4}}
-    me = WorkerIdentity.mine()
     store.submit(ASK, "hgda/3", "quick", jobs(1, 2))
     store.close()
     with sqlite3.connect(store.path) as db:
@@ -325,5 +324,5 @@ def test_a_file_of_before_counts_by_type_is_read_and_written(store: Store) -> No
     with Store(store.path, make=False) as only_looked_at:
         assert only_looked_at.results() == [result("old")]
     with Store(store.path) as again:
-        again.finish("new", me, 1.0, {}, result("new", by_type=kept))
+        again.finish("new", 1.0, {}, result("new", by_type=kept))
         assert {r.key: r.by_type for r in again.results()} == {"old": {}, "new": kept}

@@ -11,7 +11,8 @@ from adaptner.nn.encoders.transformer.pretrained import MINILM
 from adaptner.reproduce.jobs.plan import JobPlan
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.report.write import write_report
-from adaptner.reproduce.run.runner import RunRequest, hardness_records
+from adaptner.reproduce.run.request import RunRequest
+from adaptner.reproduce.run.runner import hardness_records
 from adaptner.reproduce.run.store import STORE, Store
 from adaptner.reproduce.tables.protocol import RowFilling, fillings
 from adaptner.reproduce.tables.published import paper

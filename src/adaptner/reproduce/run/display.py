@@ -57,7 +57,7 @@ class ProgressDisplay:
         progress = store.progress(self._run_id)
         elapsed = _hours_and_minutes(time.monotonic() - self._start)
         left = _hours_and_minutes(self._seconds_left(store))
-        parts = [_counts(progress), f"{elapsed} elapsed, about {left} left"]
+        parts = [_counts(progress), f"elapsed {elapsed}, expected {left} more"]
         if best := best_so_far(store.results(self._run_id)):
             parts.append(best)
         return "; ".join(parts)

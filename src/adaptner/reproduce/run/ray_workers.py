@@ -186,9 +186,7 @@ class RayDriver:
 
     def _save(self, claim: Claim, answer: Answer, seconds: float) -> None:
         if "error" in answer:
-            log = write_log(
-                self._executor.output, claim.kind, claim.key, claim.spec, answer["log"]
-            )
+            log = write_log(self._executor.output, claim.kind, claim.key, claim.spec, answer["log"])
             self._store.fail(claim.key, self._worker, answer["error"], log)
         elif claim.kind == "base":
             vectors = self._executor.vector_folder(claim.spec["vectors"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptner.errors import BadConfiguration, BadUsage, FileMissing, UnknownName, nearest
+from adaptner.errors import BadConfiguration, FileMissing, UnknownName, UsageError, did_you_mean
 from adaptner.methods import method as find_method
 from adaptner.methods.configuration import read_settings
 from adaptner.reproduce.jobs.job import DataPaths
@@ -97,7 +97,7 @@ def _methods(request: RunRequest, protocol: Protocol, table: PublishedTable) -> 
     if protocol.reason:
         return []
     if encoder is not None and not protocol.transformers:
-        raise BadUsage(
+        raise UsageError(
             problem=f"--encoder: {protocol.table} has no row with a transformer that we can fill",
             remedy="leave out --encoder; `adaptner reproduce --list` says what fills a table",
         )
@@ -122,7 +122,7 @@ def _targets(names: Sequence[str], protocol: Protocol) -> list[TargetCorpus]:
             raise UnknownName(
                 kind=f"corpus of {protocol.table}",
                 name=name,
-                near=nearest(name.lower(), list(known)),
+                near=did_you_mean(name.lower(), list(known)),
                 known=", ".join(t.name for t in protocol.targets),
             )
     chosen = {known[name.lower()] for name in names} or set(protocol.targets)
@@ -144,7 +144,7 @@ def _sizes(texts: Sequence[str], protocol: Protocol) -> tuple[list[int], list[fl
         except ValueError:
             sizes.append(0)
         if not (all(size >= 1 for size in sizes) and all(0 < share <= 100 for share in shares)):
-            raise BadUsage(
+            raise UsageError(
                 problem=f"--sizes: {text!r} is neither a number of sentences nor a share of them",
                 remedy="write for example --sizes 5 20 50, or --sizes 10% 100%",
             )
