@@ -1,4 +1,4 @@
-"""What is drawn and learnt does not depend on Python's hash seed."""
+"""Tests that draws and training do not depend on Python's hash seed."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ print(json.dumps({
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_two_hash_seeds_one_result(tmp_path: Path) -> None:
+def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    started = [
+    processes = [
         subprocess.Popen(
             [sys.executable, str(script)],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -60,8 +60,8 @@ def test_two_hash_seeds_one_result(tmp_path: Path) -> None:
         )
         for seed in ("1", "2")
     ]
-    one, two = (json.loads(p.communicate(timeout=600)[0]) for p in started)
-    assert one.pop("hash") != two.pop("hash")  # the seeds did take effect
+    one, two = (json.loads(p.communicate(timeout=600)[0]) for p in processes)
+    assert one.pop("hash") != two.pop("hash")  # the hash seeds took effect
     assert one == two
     assert len(one["losses"]) == 2
     assert len(one["words"]) > 5

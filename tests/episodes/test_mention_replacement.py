@@ -1,4 +1,4 @@
-"""Cross-domain anchors and adaptive data: counts of the paper, offsets and types of any sentence."""
+"""Tests of mention replacement, with the counts of the PDALN paper and arbitrary sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_sentences import sentences, sound
+from random_sentences import assert_valid, sentences
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.episodes.mention_replacement import (
@@ -23,17 +23,17 @@ from adaptner.types import Sentence
 
 @settings(max_examples=40)
 @given(sentences(), sentences(), st.data())
-def test_a_replacement_keeps_everything_else(sentence, other, data):
+def test_replacement_changes_nothing_but_the_mention(sentence, other, data):
     pairs = [(e, o) for e in sentence.entities for o in other.entities if o.label == e.label]
     assume(pairs)
-    entity, stranger = data.draw(st.sampled_from(pairs))
-    changed = replace_mention(sentence, entity, MentionText.of(other, stranger))
-    sound(changed)
-    place = sentence.entities.index(entity)
+    entity, replacement = data.draw(st.sampled_from(pairs))
+    changed = replace_mention(sentence, entity, MentionText.of(other, replacement))
+    assert_valid(changed)
+    index = sentence.entities.index(entity)
     assert [e.label for e in changed.entities] == [e.label for e in sentence.entities]
-    wanted = [e.text_in(sentence.text) for e in sentence.entities]
-    wanted[place] = stranger.text_in(other.text)
-    assert [e.text_in(changed.text) for e in changed.entities] == wanted
+    expected = [e.text_in(sentence.text) for e in sentence.entities]
+    expected[index] = replacement.text_in(other.text)
+    assert [e.text_in(changed.text) for e in changed.entities] == expected
     first = [
         t
         for t, (a, _) in zip(sentence.tokens, sentence.token_spans, strict=True)
@@ -44,17 +44,19 @@ def test_a_replacement_keeps_everything_else(sentence, other, data):
         for t, (a, _) in zip(sentence.tokens, sentence.token_spans, strict=True)
         if a >= entity.end
     ]
-    inside = [other.text[a:b] for a, b in other.token_spans if stranger.start <= a < stranger.end]
+    inside = [
+        other.text[a:b] for a, b in other.token_spans if replacement.start <= a < replacement.end
+    ]
     assert list(changed.tokens) == [*first, *inside, *last]
     assert changed.start == sentence.start
 
 
 @settings(max_examples=40)
 @given(st.lists(sentences(), max_size=5), st.lists(sentences(), max_size=6), st.integers(1, 4))
-def test_any_adaptive_data(source, target, ratio):
+def test_mixed_data_of_any_sentences_is_valid(source, target, ratio):
     made = mixed_domain_data(source, target, random.Random(3), PDALNTuneConfig(source_ratio=ratio))
     for sentence in made:
-        sound(sentence)
+        assert_valid(sentence)
     known = mentions_by_label([*source, *target])
     for sentence in made:
         for entity in sentence.entities:
@@ -64,48 +66,51 @@ def test_any_adaptive_data(source, target, ratio):
 
 @settings(max_examples=40)
 @given(st.lists(sentences(), max_size=4), st.lists(sentences(), max_size=4), st.integers(0, 5))
-def test_as_many_copies_as_there_can_be(plain, strangers, each):
-    known = mentions_by_label(strangers)
-    made = replace_some_mentions(plain, known, each, random.Random(0))
+def test_number_of_copies_is_limited_by_possible_replacements(plain, others, copies):
+    known = mentions_by_label(others)
+    made = replace_some_mentions(plain, known, copies, random.Random(0))
     possible = sum(
         mention.text != e.text_in(s.text)
         for s in plain
         for e in s.entities
         for mention in known.get(e.label, ())
     )
-    assert len(made) == min(each * len(plain), possible)
+    assert len(made) == min(copies * len(plain), possible)
 
 
-def corpus(name: str, size: int, bare: int = 0) -> list[Sentence]:
-    """One mention a sentence, all different; the first ``bare`` sentences have none."""
+def corpus(name: str, size: int, empty: int = 0) -> list[Sentence]:
+    """Sentences with one distinct mention each, except for the first ``empty`` ones."""
     made = [
         Sentence.from_tokens([f"{name}{i}", f"went-{name}{i}"], ["B-PER", "O"]) for i in range(size)
     ]
-    return [s.without_entities() for s in made[:bare]] + made[bare:]
+    return [s.without_entities() for s in made[:empty]] + made[empty:]
 
 
 @pytest.mark.parametrize(("target", "ratio", "size"), [(100, 5, 1400), (10, 10, 240)])
-@pytest.mark.parametrize("bare", [0, 6])
-def test_the_counts_of_the_paper(target, ratio, size, bare):
-    """100 · 4 + 500 · 2 and, for Webpage, 10 / 100 / 240 (5.3); also where some target sentences
-    have no mention to replace."""
-    ours, theirs = corpus("t", target, bare), corpus("s", 2000, bare)
-    made = mixed_domain_data(theirs, ours, random.Random(1), PDALNTuneConfig(source_ratio=ratio))
+@pytest.mark.parametrize("empty", [0, 6])
+def test_size_of_mixed_data_is_that_of_the_paper(target, ratio, size, empty):
+    """100 * 4 + 500 * 2 and, for Webpage, 10 / 100 / 240 (5.3), even if sentences have no mention."""
+    target_sentences, source = corpus("t", target, empty), corpus("s", 2000, empty)
+    made = mixed_domain_data(
+        source, target_sentences, random.Random(1), PDALNTuneConfig(source_ratio=ratio)
+    )
     assert len(made) == size
-    assert sum(s.tokens[0].startswith("t") for s in made) == 2 * ratio * target  # into source text
+    assert (
+        sum(s.tokens[0].startswith("t") for s in made) == 2 * ratio * target
+    )  # in source sentences
     assert len(set(made)) == size
 
 
 @pytest.mark.parametrize("ratio", [1, 3, 5, 7])
-def test_the_ratios_of_table_4(ratio):
+def test_size_of_mixed_data_follows_the_ratio_of_table_4(ratio):
     made = mixed_domain_data(
         corpus("s", 900), corpus("t", 100), random.Random(1), PDALNTuneConfig(source_ratio=ratio)
     )
     assert len(made) == 100 * 4 + ratio * 100 * 2
 
 
-def test_both_directions_cross_the_domains():
-    """The paper's own example: each mention moves into the other's sentence."""
+def test_mentions_move_in_both_directions():
+    """The example in the paper."""
     source = [Sentence.from_tokens(["Oslo", "will", "play"], ["B-LOC", "O", "O"])]
     target = [Sentence.from_tokens(["The", "Cape", "Town", "firm"], ["O", "B-LOC", "I-LOC", "O"])]
     made = mixed_domain_data(source, target, random.Random(0))
@@ -113,12 +118,12 @@ def test_both_directions_cross_the_domains():
     assert made[1].tags == ("B-LOC", "I-LOC", "O", "O")
 
 
-def test_without_a_type_in_common_there_is_none():
+def test_no_mixed_data_without_a_common_label():
     source, target = bundled_corpus("drug").split("train"), bundled_corpus("gene").split("train")
     assert mixed_domain_data(source, target[:5], random.Random(0)) == []
 
 
-def test_it_is_named_by_its_seed():
+def test_mixed_data_depends_on_the_seed_only():
     train = bundled_corpus("gene").split("train")
     one, two, other = (
         mixed_domain_data(train[20:], train[:10], random.Random(seed)) for seed in (1, 1, 2)

@@ -1,4 +1,4 @@
-"""The task sampler: exact counts, disjoint sets, and each domain and corpus as often as it should."""
+"""Tests of the task sampler: exact counts, disjoint sets, and uniform distributions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
 
 
-def corpus(name: str, size: int, bearing: int | None = None) -> list[Sentence]:
-    """``size`` distinct sentences, the first ``bearing`` of them with an entity."""
-    bearing = size if bearing is None else bearing
+def corpus(name: str, size: int, with_entities: int | None = None) -> list[Sentence]:
+    """``size`` distinct sentences, the first ``with_entities`` of them with an entity."""
+    with_entities = size if with_entities is None else with_entities
     return [
-        Sentence.from_tokens([name, str(i)], ["O", "B-X" if i < bearing else "O"])
+        Sentence.from_tokens([name, str(i)], ["O", "B-X" if i < with_entities else "O"])
         for i in range(size)
     ]
 
@@ -36,7 +36,7 @@ DOMAINS = [
     sampling=st.sampled_from(["all", "entities", "support_only"]),
     seed=st.integers(0, 2**32),
 )
-def test_a_task_is_k_and_k_distinct_sentences_of_one_corpus(
+def test_task_has_2k_distinct_sentences_of_one_corpus(
     k: int, sampling: Sampling, seed: int
 ) -> None:
     task = TaskSource(DOMAINS, k, sampling).sample(random.Random(seed))
@@ -51,12 +51,14 @@ def test_a_task_is_k_and_k_distinct_sentences_of_one_corpus(
         assert all(s.entities for s in task.query)
 
 
-def test_support_only_leaves_the_query_free() -> None:
+def test_support_only_does_not_restrict_the_query() -> None:
     source = TaskSource([{"x": corpus("x", 40, 10)}], 5, "support_only")
     rng = random.Random(0)
     query = [s for _ in range(200) for s in source.sample(rng).query]
     share = sum(bool(s.entities) for s in query) / len(query)
-    assert share == pytest.approx(5 / 35, abs=0.03)  # ten bear one, five of them are taken
+    assert share == pytest.approx(
+        5 / 35, abs=0.03
+    )  # ten have an entity, five of them in the support
 
 
 def test_all_draws_sentences_with_and_without_entities() -> None:
@@ -72,7 +74,7 @@ def chi_square(counts: Counter, expected: dict) -> float:
     return sum((counts[x] - e) ** 2 / e for x, e in expected.items())
 
 
-def test_domains_then_corpora_are_uniform_whatever_their_sizes() -> None:
+def test_domains_and_corpora_are_uniform_independent_of_size() -> None:
     rng, source, n = random.Random(7), TaskSource(DOMAINS, 1), 6000
     tasks = [source.sample(rng) for _ in range(n)]
     by_domain = Counter(t.domain for t in tasks)
@@ -92,15 +94,15 @@ def test_sentences_are_uniform_in_support_and_query(sampling: Sampling) -> None:
         assert chi_square(counts, expected) < 27.9  # 9 df, p = 0.001
 
 
-def test_the_same_generator_gives_the_same_tasks() -> None:
+def test_tasks_depend_on_the_generator_only() -> None:
     source = TaskSource(DOMAINS, 3)
     one, two = random.Random(5), random.Random(5)
     assert [source.sample(one) for _ in range(20)] == [source.sample(two) for _ in range(20)]
     again = [source.sample(random.Random(6)) for _ in range(2)]
-    assert again[0] == again[1]  # the source keeps no state of its own
+    assert again[0] == again[1]  # the source has no state
 
 
-def test_repeated_and_empty_sentences_count_once_and_never() -> None:
+def test_repeated_sentences_count_once_and_empty_ones_never() -> None:
     twice = [*corpus("x", 4), *corpus("x", 4), Sentence("", ())]
     source, rng = TaskSource([{"x": twice}], 2), random.Random(0)
     for _ in range(50):
@@ -122,7 +124,7 @@ TOO_FEW = {
         "support_only",
         {"found": 4, "needed": 5, "what": "corpus x with an entity"},
     ),
-    "support fine, query short": (
+    "query": (
         corpus("x", 9, 8),
         "support_only",
         {"found": 9, "needed": 10, "what": "corpus x"},
@@ -131,7 +133,7 @@ TOO_FEW = {
 
 
 @pytest.mark.parametrize("case", TOO_FEW)
-def test_a_corpus_too_small_is_named_with_what_it_lacks(case: str) -> None:
+def test_corpus_with_too_few_sentences_raises(case: str) -> None:
     sentences, sampling, facts = TOO_FEW[case]
     with pytest.raises(TooFewSentences) as caught:
         TaskSource([{"fine": corpus("fine", 30)}, {"x": sentences}], 5, sampling)  # type: ignore[arg-type]
@@ -139,7 +141,7 @@ def test_a_corpus_too_small_is_named_with_what_it_lacks(case: str) -> None:
 
 
 @pytest.mark.parametrize("sampling", ["all", "entities", "support_only"])
-def test_exactly_enough_is_enough(sampling: Sampling) -> None:
-    bearing = {"all": 0, "entities": 10, "support_only": 5}[sampling]
-    task = TaskSource([{"x": corpus("x", 10, bearing)}], 5, sampling).sample(random.Random(0))
+def test_corpus_with_just_enough_sentences_is_accepted(sampling: Sampling) -> None:
+    with_entities = {"all": 0, "entities": 10, "support_only": 5}[sampling]
+    task = TaskSource([{"x": corpus("x", 10, with_entities)}], 5, sampling).sample(random.Random(0))
     assert len({s.text for s in (*task.support, *task.query)}) == 10

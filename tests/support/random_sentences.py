@@ -1,4 +1,4 @@
-"""Sentences with any gaps and any mentions, and what must hold of every sentence."""
+"""Random sentences for property tests, and a check of valid sentences."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ LABELS = ("LOC", "PER", "ORG")
 
 @st.composite
 def sentences(draw: st.DrawFn) -> Sentence:
-    """Tokens with any gaps between them, and mentions of any of three types on some."""
+    """Tokens with random gaps and random mentions of three labels."""
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
     text, spans = "", []
     for length in lengths:
         text += " " * draw(st.integers(0, 2))
         spans.append((len(text), len(text) + length))
         text += "".join(draw(st.lists(st.sampled_from("aZé9-"), min_size=length, max_size=length)))
-    entities, at = [], 0
-    while at < len(spans):
+    entities, first = [], 0
+    while first < len(spans):
         size = draw(st.integers(0, 2))
-        if size and at + size <= len(spans):
+        if size and first + size <= len(spans):
             label = draw(st.sampled_from(LABELS))
-            entities.append(Entity(spans[at][0], spans[at + size - 1][1], label))
-        at += max(size, 1)
+            entities.append(Entity(spans[first][0], spans[first + size - 1][1], label))
+        first += max(size, 1)
     return Sentence(text, tuple(spans), tuple(entities), draw(st.integers(0, 9)))
 
 
-def sound(sentence: Sentence) -> None:
-    """Tokens in order within the text and without blanks; mentions begin and end with tokens."""
+def assert_valid(sentence: Sentence) -> None:
+    """Asserts that tokens are ordered and not blank, and entities on token boundaries."""
     for (_, end), (start, _) in pairwise(((0, 0), *sentence.token_spans)):
         assert end <= start
     assert all(token and not token.isspace() for token in sentence.tokens)

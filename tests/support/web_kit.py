@@ -1,4 +1,4 @@
-"""A server on this machine that can fail in the ways servers fail, and a corpus it has."""
+"""A local HTTP server with faults, and a small corpus to download from it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from adaptner.corpora.catalogue import CatalogueEntry
 
-STALLED_FOR_AT_MOST = 120  # seconds; the test ends a stall long before
+MAX_STALL_SECONDS = 120  # the end of the test ends a stall earlier
 
 
 @dataclass
 class Server:
-    """What it has under which path, and by path what goes wrong with the next answers, one each:
-    an int cuts the answer after so many bytes, "stall" after half of them; "corrupt" changes
-    bytes; "500" and the like are answered; "ok" does nothing."""
+    """The files of the server by path, and the faults of the next responses by path.
+
+    A fault is an int (truncate the response after that many bytes), "stall" (after half of them),
+    "corrupt" (change bytes), a status such as "500", or "ok".
+    """
 
     address: str
     files: dict[str, bytes]
@@ -39,7 +41,7 @@ def serving(files: dict[str, bytes]) -> Iterator[Server]:
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     httpd.daemon_threads = True
     server = Server(f"http://127.0.0.1:{httpd.server_port}", files)
-    httpd.what = server  # type: ignore[attr-defined]
+    httpd.state = server  # type: ignore[attr-defined]
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
@@ -53,27 +55,27 @@ def serving(files: dict[str, bytes]) -> Iterator[Server]:
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        what: Server = self.server.what  # type: ignore[attr-defined]
+        state: Server = self.server.state  # type: ignore[attr-defined]
         path = self.path.lstrip("/")
-        what.requests.append((path, self.headers["Range"]))
-        fault = what.faults[path].pop(0) if what.faults.get(path) else "ok"
-        if path in what.redirects:
+        state.requests.append((path, self.headers["Range"]))
+        fault = state.faults[path].pop(0) if state.faults.get(path) else "ok"
+        if path in state.redirects:
             self.send_response(302)
-            self.send_header("Location", what.redirects[path])
+            self.send_header("Location", state.redirects[path])
             self.send_header("Content-Length", "0")
             self.end_headers()
         elif isinstance(fault, str) and fault.isdigit():
             self.send_error(int(fault))
-        elif path not in what.files:
+        elif path not in state.files:
             self.send_error(404)
         else:
-            self._send(what, what.files[path], fault)
+            self._send(state, state.files[path], fault)
 
-    def _send(self, what: Server, content: bytes, fault: int | str) -> None:
+    def _send(self, state: Server, content: bytes, fault: int | str) -> None:
         start = 0
-        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "")
-        if wanted and what.ranges:
-            start = int(wanted[1])
+        range_header = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "")
+        if range_header and state.ranges:
+            start = int(range_header[1])
             if start >= len(content):
                 self.send_response(416)
                 self.send_header("Content-Range", f"bytes */{len(content)}")
@@ -86,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(200)
         body = content[start:]
         self.send_header("Content-Length", str(len(body)))
-        for name, value in what.headers.items():
+        for name, value in state.headers.items():
             self.send_header(name, value)
         self.end_headers()
         if fault == "corrupt":
@@ -96,24 +98,23 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "stall":
             self.wfile.write(body[: len(body) // 2])
             self.wfile.flush()
-            what.end_of_test.wait(STALLED_FOR_AT_MOST)
+            state.end_of_test.wait(MAX_STALL_SECONDS)
             return
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        what: Server = self.server.what  # type: ignore[attr-defined]
+        state: Server = self.server.state  # type: ignore[attr-defined]
         self.send_response(code)
-        for name, value in what.headers.items():
+        for name, value in state.headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Silent."""
+        pass
 
 
 def conll(sentences: int, word: str) -> bytes:
-    """A split in our layout."""
     return "".join(
         f"The\tO\n{word}{i}\tB-Gene\n-\tI-Gene\n2\tI-Gene\nrose\tO\n\n" for i in range(sentences)
     ).encode()
@@ -123,15 +124,15 @@ SPLITS = {"train": conll(3000, "TP"), "dev": conll(40, "IL"), "test": conll(50, 
 
 
 def plain(content: bytes) -> bytes:
-    """The same as BioBERT would publish it: tags without types."""
+    """Returns the file as BioBERT would publish it, with tags without labels."""
     return content.replace(b"-Gene", b"")
 
 
 def entry(name: str = "tiny/gene", **facts: object) -> CatalogueEntry:
-    """A corpus of ``SPLITS``, whose raw files are at ``published`` where that is given."""
+    """A catalogue entry for ``SPLITS``; ``published`` is the address of its raw files."""
     published = facts.pop("published", None)
     raw = {s: f"{published}/{s}.tsv" for s in SPLITS} if published else {}
-    known: dict[str, object] = {
+    defaults: dict[str, object] = {
         "domain": "Gene",
         "licence": "none",
         "access": "public" if raw else "copy",
@@ -139,7 +140,7 @@ def entry(name: str = "tiny/gene", **facts: object) -> CatalogueEntry:
         "raw": raw,
         "conversion": {"layout": "columns", "label": "Gene"} if raw else {},
     }
-    return CatalogueEntry(name=name, **{**known, **facts})  # type: ignore[arg-type]
+    return CatalogueEntry(name=name, **{**defaults, **facts})  # type: ignore[arg-type]
 
 
 def mirrored(name: str = "tiny/gene") -> dict[str, bytes]:

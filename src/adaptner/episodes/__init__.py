@@ -1,4 +1,4 @@
-"""What a method sees: tasks for learning to adapt, and the few-shot draws it is judged on."""
+"""Tasks for meta-learning, few-shot draws, and augmentation by mention replacement."""
 
 from adaptner.episodes.draws import draw_sentences, draw_share
 from adaptner.episodes.tasks import Sampling, Task, TaskSource

@@ -1,4 +1,4 @@
-"""Few-shot draws, named by their seed and the same on every machine."""
+"""Few-shot draws, which depend only on their seed and are the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adaptner.types import Sentence
 
 
 def draw_sentences(sentences: Sequence[Sentence], size: int, seed: int) -> list[Sentence]:
-    """``size`` sentences, uniformly and without replacement, in the order drawn (ruling: Draws)."""
+    """Draws ``size`` sentences uniformly without replacement; raises TooFewSentences."""
     if size > len(sentences):
         raise TooFewSentences(
             found=len(sentences), what="the train split", needed=size, option="--sizes"
@@ -19,5 +19,5 @@ def draw_sentences(sentences: Sequence[Sentence], size: int, seed: int) -> list[
 
 
 def draw_share(sentences: Sequence[Sentence], percent: float, seed: int) -> list[Sentence]:
-    """A share of all sentences, at least one; 100 gives all of them, shuffled."""
+    """Draws ``percent`` of the sentences, at least one; 100 shuffles all of them."""
     return draw_sentences(sentences, max(1, round(len(sentences) * percent / 100)), seed)

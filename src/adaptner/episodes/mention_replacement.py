@@ -1,7 +1,7 @@
-"""Adaptive data: sentences in which a mention stands for another of its type (PDALN 4.1.1).
+"""Augmentation by replacing mentions with others of the same label (PDALN 4.1.1).
 
-A cross-domain anchor pair is a source mention and a target mention of one type; either may take the
-other's place. What comes out shares sentence patterns and names across the domains.
+With mentions of another domain, the new sentences combine the sentence patterns of one domain with
+the names of the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Replacement = tuple[Entity, "MentionText"]
 
 @dataclass(frozen=True)
 class MentionText:
-    """What stands in an entity's place: its text, and its tokens as offsets into that."""
+    """The text of a mention and its tokens as offsets in the text."""
 
     text: str
     token_spans: tuple[Span, ...]
@@ -33,24 +33,24 @@ class MentionText:
 
 
 def mentions_by_label(sentences: Iterable[Sentence]) -> dict[str, list[MentionText]]:
-    """The distinct mentions of each type, in the order they come."""
+    """Returns the distinct mentions of each label in order of first occurrence."""
     found: dict[str, dict[MentionText, None]] = {}
     for sentence in sentences:
         for entity in sentence.entities:
             found.setdefault(entity.label, {})[MentionText.of(sentence, entity)] = None
-    return {label: list(own) for label, own in found.items()}
+    return {label: list(mentions) for label, mentions in found.items()}
 
 
 def replace_mention(sentence: Sentence, entity: Entity, mention: MentionText) -> Sentence:
-    """``mention`` in place of ``entity``, of its type; all that follows moves along."""
-    start, by = entity.start, len(mention.text) - (entity.end - entity.start)
+    """Returns the sentence with ``mention`` in place of ``entity``, which keeps its label."""
+    start, shift = entity.start, len(mention.text) - (entity.end - entity.start)
     before = [(a, b) for a, b in sentence.token_spans if b <= start]
     inside = [(start + a, start + b) for a, b in mention.token_spans]
-    after = [(a + by, b + by) for a, b in sentence.token_spans if a >= entity.end]
+    after = [(a + shift, b + shift) for a, b in sentence.token_spans if a >= entity.end]
     entities = [
-        Entity(start, entity.end + by, entity.label)
+        Entity(start, entity.end + shift, entity.label)
         if e == entity
-        else e.shifted(by if e.start >= entity.end else 0)
+        else e.shifted(shift if e.start >= entity.end else 0)
         for e in sentence.entities
     ]
     text = sentence.text[:start] + mention.text + sentence.text[entity.end :]
@@ -59,44 +59,47 @@ def replace_mention(sentence: Sentence, entity: Entity, mention: MentionText) ->
 
 def replace_some_mentions(
     sentences: Sequence[Sentence],
-    known: dict[str, list[MentionText]],
-    each: int,
+    mentions: dict[str, list[MentionText]],
+    copies: int,
     rng: random.Random,
 ) -> list[Sentence]:
-    """``each`` · len(sentences) copies with one mention replaced by one of ``known``, no two alike of
-    one sentence.
+    """Returns copies of the sentences with one mention replaced by one of ``mentions``.
 
-    Where a sentence has fewer replacements than ``each`` (no mention at all, or no anchor), others
-    are copied more often; there are fewer copies in all only where no replacement is left."""
-    possible = [list(possible_replacements(sentence, known)) for sentence in sentences]
-    take = [min(each, len(own)) for own in possible]
-    missing = each * len(sentences) - sum(take)
-    open_ = [i for i, own in enumerate(possible) if take[i] < len(own)]
-    while missing and open_:
-        for i in open_[:missing]:
-            take[i] += 1
-        missing -= min(missing, len(open_))
-        open_ = [i for i in open_ if take[i] < len(possible[i])]
+    The total is ``copies`` per sentence. If some sentences have fewer possible replacements, others
+    are copied more often, as long as they have any left; all copies of a sentence are different.
+    """
+    possible = [list(possible_replacements(sentence, mentions)) for sentence in sentences]
+    counts = [min(copies, len(replacements)) for replacements in possible]
+    missing = copies * len(sentences) - sum(counts)
+    while missing:
+        extendable = [i for i, count in enumerate(counts) if count < len(possible[i])][:missing]
+        if not extendable:
+            break
+        for i in extendable:
+            counts[i] += 1
+        missing -= len(extendable)
     return [
-        replace_mention(sentence, *chosen)
-        for sentence, own, count in zip(sentences, possible, take, strict=True)
-        for chosen in rng.sample(own, count)
+        replace_mention(sentence, *replacement)
+        for sentence, replacements, count in zip(sentences, possible, counts, strict=True)
+        for replacement in rng.sample(replacements, count)
     ]
 
 
 def augment_sentences(
-    sentences: Sequence[Sentence], others: Iterable[Sentence], each: int, rng: random.Random
+    sentences: Sequence[Sentence], others: Iterable[Sentence], copies: int, rng: random.Random
 ) -> list[Sentence]:
-    """``each`` copies a sentence whose mentions are replaced by such of their type in the other
-    sentences or in ``others``: the copies alone."""
-    return replace_some_mentions(sentences, mentions_by_label([*sentences, *others]), each, rng)
+    """Returns ``copies`` copies per sentence, without the originals.
+
+    One mention of each is replaced by another with its label from ``sentences`` or ``others``.
+    """
+    return replace_some_mentions(sentences, mentions_by_label([*sentences, *others]), copies, rng)
 
 
 def possible_replacements(
-    sentence: Sentence, known: dict[str, list[MentionText]]
+    sentence: Sentence, mentions: dict[str, list[MentionText]]
 ) -> Iterator[Replacement]:
-    """Every anchor pair of the sentence's mentions; a mention is no replacement of itself."""
+    """Yields every entity with every mention of its label that has a different text."""
     for entity in sentence.entities:
-        for mention in known.get(entity.label, ()):
+        for mention in mentions.get(entity.label, ()):
             if mention.text != entity.text_in(sentence.text):
                 yield entity, mention

@@ -1,4 +1,4 @@
-"""The task sampler of HGDA 3.2."""
+"""Sampling of tasks for meta-learning (HGDA 3.2)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Literal
 from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
 
-# all: every sentence may be drawn (HGDA). entities: support and query from sentences with an entity
-# (HGDA-NEs). support_only: the support alone is so restricted.
+# all: any sentence (HGDA); entities: only sentences with an entity (HGDA-NEs); support_only: only
+# sentences with an entity in the support set, any sentence in the query set.
 Sampling = Literal["all", "entities", "support_only"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """K support and K query sentences of one corpus, disjoint; ``domain`` is the domain's number."""
+    """K support and K other query sentences of a corpus; ``domain`` is the index of its domain."""
 
     domain: int
     corpus: str
@@ -26,10 +26,11 @@ class Task:
 
 
 class TaskSource:
-    """Draws a domain uniformly, a corpus of it uniformly, then 2K distinct sentences.
+    """Draws a domain uniformly, one of its corpora uniformly, and 2K distinct sentences of it.
 
-    ``domains``: for each domain, its corpora by name. Repeated sentences of a corpus count once, so
-    that support and query never share one."""
+    ``domains`` has a mapping from names to sentences of corpora for each domain. Repeated sentences
+    of a corpus count once, so that support and query share none. Raises TooFewSentences.
+    """
 
     def __init__(
         self,
@@ -41,36 +42,38 @@ class TaskSource:
         self.sampling = sampling
         self._pools: list[list[tuple[str, list[Sentence], list[int]]]] = []
         for corpora in domains:
-            pools = []
-            for name, sentences in corpora.items():
-                own = list({s.tokens: s for s in sentences if len(s)}.values())
-                bearing = [i for i, s in enumerate(own) if s.entities]
-                if sampling == "entities":
-                    own = [own[i] for i in bearing]
-                    bearing = list(range(len(own)))
-                few_bearing = sampling == "support_only" and len(bearing) < k
-                if few_bearing or len(own) < 2 * k:
-                    entities_wanted = few_bearing or sampling == "entities"
-                    raise TooFewSentences(
-                        found=len(bearing) if few_bearing else len(own),
-                        what=f"corpus {name}" + (" with an entity" if entities_wanted else ""),
-                        needed=k if few_bearing else 2 * k,
-                        option="--k",
-                    )
-                pools.append((name, own, bearing))
-            self._pools.append(pools)
+            self._pools.append([self._pool(name, s) for name, s in corpora.items()])
+
+    def _pool(
+        self, name: str, sentences: Sequence[Sentence]
+    ) -> tuple[str, list[Sentence], list[int]]:
+        """Returns the name, the sentences, and the indices of those with an entity."""
+        distinct = list({s.tokens: s for s in sentences if len(s)}.values())
+        if self.sampling == "entities":
+            distinct = [s for s in distinct if s.entities]
+        with_entities = [i for i, s in enumerate(distinct) if s.entities]
+        too_few_supports = self.sampling == "support_only" and len(with_entities) < self.k
+        if too_few_supports or len(distinct) < 2 * self.k:
+            restricted = too_few_supports or self.sampling == "entities"
+            raise TooFewSentences(
+                found=len(with_entities) if too_few_supports else len(distinct),
+                what=f"corpus {name}" + (" with an entity" if restricted else ""),
+                needed=self.k if too_few_supports else 2 * self.k,
+                option="--k",
+            )
+        return name, distinct, with_entities
 
     def sample(self, rng: random.Random) -> Task:
         domain = rng.randrange(len(self._pools))
-        name, sentences, bearing = self._corpus(domain, rng)
+        name, sentences, with_entities = self._corpus(domain, rng)
         if self.sampling == "support_only":
-            support = rng.sample(bearing, self.k)
-            taken = set(support)
-            rest = [i for i in range(len(sentences)) if i not in taken]
-            query = rng.sample(rest, self.k)
+            support = rng.sample(with_entities, self.k)
+            in_support = set(support)
+            others = [i for i in range(len(sentences)) if i not in in_support]
+            query = rng.sample(others, self.k)
         else:
-            chosen = rng.sample(range(len(sentences)), 2 * self.k)
-            support, query = chosen[: self.k], chosen[self.k :]
+            drawn = rng.sample(range(len(sentences)), 2 * self.k)
+            support, query = drawn[: self.k], drawn[self.k :]
         return Task(
             domain,
             name,
@@ -79,7 +82,7 @@ class TaskSource:
         )
 
     def sample_sentences(self, domain: int, rng: random.Random) -> tuple[Sentence, ...]:
-        """K sentences of one corpus of ``domain``: MetaNER's task, which has no query of its own."""
+        """Draws K sentences of a corpus of ``domain`` (MetaNER, whose tasks have no query set)."""
         _, sentences, _ = self._corpus(domain, rng)
         return tuple(rng.sample(sentences, self.k))
 
