@@ -1,9 +1,9 @@
-"""The few-shot protocol: draws x sizes on one corpus, each adapted, tagged and scored.
+"""The few-shot protocol: adapt to draws from a corpus, tag its test split and score.
 
-Ruling "Draws": seeds 0 to draws - 1, from the target's train split; the whole test split unless
-``limit`` says otherwise, in which case the row does too; a draw without entities stays in the mean.
-Ruling "DANN": a method that makes use of unlabelled text gets the target's train split without its
-labels, and its row says so.
+Ruling "Draws": draws have seeds 0 to draws - 1 and come from the target's train split; the whole test
+split is scored unless ``limit`` says otherwise; a draw without entities counts in the mean.
+Ruling "DANN": a method that needs unlabelled text gets the target's train split without its labels,
+and the score records how many sentences it used.
 """
 
 from __future__ import annotations
@@ -29,26 +29,25 @@ PROTOCOL_VERSION = 1
 
 @dataclass(frozen=True)
 class DrawScore:
-    """One draw. ``sentences`` of the test split were scored; ``seconds`` is all that adapting took,
-    and nothing else."""
+    """The score of one draw."""
 
     corpus: str
     method: str
-    base: str  # the method that made it
+    base: str  # method that pretrained the base
     size: int  # sentences drawn
-    share: float | None  # percent of the train split, where the draw was asked for so
+    share: float | None  # percentage of the train split, if the draw was defined by one
     seed: int
     precision: float
     recall: float
     f1: float
     steps: int
-    seconds: float
-    sentences: int
+    seconds: float  # of adaptation alone
+    sentences: int  # test sentences scored
     entities: int  # in the draw
     unlabelled: int  # sentences of target text used without labels
     protocol: str
     data: str  # checksum of the target corpus
-    # label -> correct, predicted and gold entities, and the tokens of gold ones with the right label
+    # label -> correct, predicted and gold entities, and tokens of gold entities with that label
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
@@ -67,20 +66,20 @@ def evaluate_few_shot(
     limit: int | None = None,
     budget: Budget | None = None,
 ) -> Iterator[DrawScore]:
-    """A row per size and seed, then per share (percent of the train split) and seed, as they are
-    done. ``sources`` are for methods that learn from them when they adapt."""
+    """Yields a score for each size and seed, then for each share (percentage of the train split) and
+    seed. ``sources`` are for methods that train on them during adaptation."""
     train, test = target.split("train"), target.split("test")[:limit]
     text = method.protocol_text(train)
-    wanted = [
+    drawings = [
         *((None, partial(draw_sentences, train, size)) for size in sizes),
         *((share, partial(draw_share, train, share)) for share in shares),
     ]
-    for share, drawn in wanted:
+    for share, draw in drawings:
         for seed in seeds:
-            support = drawn(seed)
-            held = {id(s) for s in support}  # of a corpus that is one set the rest is scored
-            scored = [s for s in test if id(s) not in held]
-            begun = time.perf_counter()
+            support = draw(seed)
+            drawn = {id(s) for s in support}  # train and test are the same split in some corpora
+            scored = [s for s in test if id(s) not in drawn]
+            start = time.perf_counter()
             tagger = method.adapt(
                 base,
                 support,
@@ -90,7 +89,7 @@ def evaluate_few_shot(
                 seed=seed,
                 budget=budget,
             )
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
             gold = [s.entities for s in scored]
             predicted = tagger.predict_sentences(scored)
             scores = score_entities(gold, predicted)
@@ -114,11 +113,11 @@ def evaluate_few_shot(
                 data=target.sha256,
                 by_type={
                     label: {
-                        "correct": own.true_positives,
-                        "predicted": own.predicted,
-                        "gold": own.gold,
+                        "correct": of_label.true_positives,
+                        "predicted": of_label.predicted,
+                        "gold": of_label.gold,
                         "tokens": tokens[label],
                     }
-                    for label, own in scores.by_label.items()
+                    for label, of_label in scores.by_label.items()
                 },
             )

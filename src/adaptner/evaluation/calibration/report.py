@@ -1,9 +1,9 @@
-"""Calibration and coverage from observed draws; each domain with constants of the others alone."""
+"""Calibration error and coverage of observed draws, each with constants fitted on other domains."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -11,15 +11,15 @@ from adaptner.adaptation.confidence.calibration import CalibrationConstants
 from adaptner.evaluation.calibration.fit import STEP, Observation, fit_calibration
 from adaptner.nn.decoders.calibration import Calibration
 
-BINS = 10  # of probabilities, equally wide
+BINS = 10  # of scores, equally wide
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Mentions of about one score: how many, what they promised together, how many were right."""
+    """Mentions with similar scores."""
 
     found: int = 0
-    promised: float = 0.0
+    promised: float = 0.0  # sum of the scores
     right: int = 0
 
     def __add__(self, other: Bin) -> Bin:
@@ -30,12 +30,12 @@ class Bin:
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """A draw, and what the constants of other domains make of it."""
+    """A draw with scores and F1 interval by the constants of other domains."""
 
     row: Observation
     bins: tuple[Bin, ...]
-    raw_bins: tuple[Bin, ...]  # with scores as the model gives them
-    interval: tuple[float, float, float] | None  # None: no mention, nothing is claimed
+    raw_bins: tuple[Bin, ...]  # with uncalibrated scores
+    interval: tuple[float, float, float] | None  # F1, low, high; None for a draw without a mention
 
     @property
     def covered(self) -> bool:
@@ -44,91 +44,104 @@ class CalibrationCheck:
 
 
 def check_calibration(rows: Sequence[Observation]) -> list[CalibrationCheck]:
-    """Leave one domain out: what is said of a draw was learnt from other domains."""
-    trusts = {
+    """Check each draw with constants that were fitted on the other domains."""
+    constants = {
         domain: fit_calibration([row for row in rows if row.domain != domain])
         for domain in {row.domain for row in rows}
     }
-    return [judge_draw(row, trusts[row.domain]) for row in rows]
+    return [check_draw(row, constants[row.domain]) for row in rows]
 
 
-def judge_draw(row: Observation, trust: CalibrationConstants) -> CalibrationCheck:
-    calibration = trust.calibration(row.mentions, row.as_left_out())
-    interval = trust.interval(row.cross_validated, row.mentions) if row.mentions else None
+def check_draw(row: Observation, constants: CalibrationConstants) -> CalibrationCheck:
+    calibration = constants.calibration(row.mentions, row.as_left_out())
+    interval = constants.interval(row.cross_validated, row.mentions) if row.mentions else None
     return CalibrationCheck(row, _binned(row, calibration), _binned(row, Calibration()), interval)
 
 
 def calibration_error(bins: Iterable[Bin]) -> float:
-    """Expected calibration error: over bins, |promised - right| in all, by the mentions found."""
-    every = list(bins)
-    found = sum(b.found for b in every)
-    return sum(abs(b.promised - b.right) for b in every) / found if found else 0.0
+    """Expected calibration error: the sum of |promised - right| over bins, divided by the mentions
+    found."""
+    listed = list(bins)
+    found = sum(b.found for b in listed)
+    return sum(abs(b.promised - b.right) for b in listed) / found if found else 0.0
 
 
 def pooled(draws: Iterable[tuple[Bin, ...]]) -> tuple[Bin, ...]:
+    """The bins of several draws added up."""
     return tuple(sum(column, Bin()) for column in zip(*draws, strict=True))
 
 
 def report(draws: Sequence[CalibrationCheck]) -> str:
-    """Tables in Markdown."""
+    """Markdown tables of calibration error and coverage by corpus and size, with notes."""
     sizes = sorted({d.row.size for d in draws})
-    lines = [
-        "| corpus | ECE at "
-        + " | ".join(map(str, sizes))
-        + " | covered at "
-        + " | ".join(map(str, sizes))
-        + " |",
-        "|---" * (2 * len(sizes) + 1) + "|",
-    ]
-    by_corpus = _by(draws, "corpus")
-    for corpus, own in sorted(by_corpus.items()):
-        by_size = _by(own, "size")
+    columns = [f"ECE at {n}" for n in sizes] + [f"covered at {n}" for n in sizes]
+    lines = [_row("corpus", columns), "|---" * (len(columns) + 1) + "|"]
+    by_corpus = _group_by(draws, "corpus")
+    for corpus, of_corpus in sorted(by_corpus.items()):
+        by_size = _group_by(of_corpus, "size")
         errors = [f"{calibration_error(pooled(d.bins for d in by_size[n])):.3f}" for n in sizes]
-        held = [_share(by_size[n]) for n in sizes]
-        lines.append(f"| {corpus} | " + " | ".join([*errors, *held]) + " |")
-    means, raw, single = [], [], []
+        lines.append(_row(corpus, [*errors, *(_coverage(by_size[n]) for n in sizes)]))
+    means: dict[str, list[float]] = {"pooled": [], "uncalibrated": [], "single": []}
     for n in sizes:
-        of_size = [[d for d in own if d.row.size == n] for own in by_corpus.values()]
-        some = [own for own in of_size if own]
-        means.append(fmean(calibration_error(pooled(d.bins for d in own)) for own in some))
-        raw.append(fmean(calibration_error(pooled(d.raw_bins for d in own)) for own in some))
-        single.append(fmean(fmean(calibration_error(d.bins) for d in own) for own in some))
-    covered = [_share([d for d in draws if d.row.size == n]) for n in sizes]
-    empty = " | " * len(sizes)
-    lines.append(f"| **mean** | {' | '.join(f'{v:.3f}' for v in means)} | {' | '.join(covered)} |")
-    lines.append(f"| mean of single draws | {' | '.join(f'{v:.3f}' for v in single)}{empty} |")
-    lines.append(f"| as the model gives them | {' | '.join(f'{v:.3f}' for v in raw)}{empty} |")
-    told = [d for d in draws if d.interval is not None]
-    lines += ["", f"covered in all: {_share(told)} of {len(told)} draws"]
-    lines.append(f"{len(draws) - len(told)} draws without a mention, of which nothing is claimed")
+        groups = [[d for d in of_corpus if d.row.size == n] for of_corpus in by_corpus.values()]
+        groups = [group for group in groups if group]
+        for name, error in (
+            ("pooled", lambda group: calibration_error(pooled(d.bins for d in group))),
+            ("uncalibrated", lambda group: calibration_error(pooled(d.raw_bins for d in group))),
+            ("single", lambda group: fmean(calibration_error(d.bins) for d in group)),
+        ):
+            means[name].append(fmean(map(error, groups)))
+    covered = [_coverage([d for d in draws if d.row.size == n]) for n in sizes]
+    empty = [""] * len(sizes)
+    lines.append(_row("**mean**", [*_rounded(means["pooled"]), *covered]))
+    lines.append(_row("mean of single draws", [*_rounded(means["single"]), *empty]))
+    lines.append(_row("without calibration", [*_rounded(means["uncalibrated"]), *empty]))
+    return "\n".join([*lines, "", *_notes(draws, sizes)])
+
+
+def _notes(draws: Sequence[CalibrationCheck], sizes: Sequence[int]) -> Iterator[str]:
+    """Coverage over all draws, and width, error and cost of the estimates by size."""
+    estimated = [d for d in draws if d.interval is not None]
+    yield f"covered overall: {_coverage(estimated)} of {len(estimated)} draws"
+    yield f"{len(draws) - len(estimated)} draws without a mention, which have no estimate"
     for n in sizes:
-        own = [d for d in told if d.row.size == n]
-        widths = fmean(d.interval[2] - d.interval[1] for d in own if d.interval)
-        off = fmean(abs(d.interval[0] - d.row.f1) for d in own if d.interval)
-        fit = sum(d.row.fit_seconds for d in own)
-        took = sum(d.row.estimate_seconds for d in own)
-        lines.append(
-            f"at {n}: the interval is {widths:.2f} wide, the estimate off by {off:.3f}; it takes "
-            f"{took / fit:.2f} times as long as the fit ({took / len(own):.2f} s)"
+        of_size = [d for d in estimated if d.row.size == n]
+        width = fmean(d.interval[2] - d.interval[1] for d in of_size if d.interval)
+        error = fmean(abs(d.interval[0] - d.row.f1) for d in of_size if d.interval)
+        fit_seconds = sum(d.row.fit_seconds for d in of_size)
+        seconds = sum(d.row.estimate_seconds for d in of_size)
+        yield (
+            f"at {n}: mean width of the interval {width:.2f}, mean error of the estimate {error:.3f}; "
+            f"estimating takes {seconds / fit_seconds:.2f} times as long as the fit "
+            f"({seconds / len(of_size):.2f} s)"
         )
-    return "\n".join(lines)
 
 
-def _by(draws: Iterable[CalibrationCheck], field: str) -> Mapping[object, list[CalibrationCheck]]:
-    found: dict[object, list[CalibrationCheck]] = defaultdict(list)
+def _row(name: object, cells: Iterable[str]) -> str:
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _rounded(values: Iterable[float]) -> list[str]:
+    return [f"{value:.3f}" for value in values]
+
+
+def _group_by(
+    draws: Iterable[CalibrationCheck], field: str
+) -> Mapping[object, list[CalibrationCheck]]:
+    groups: dict[object, list[CalibrationCheck]] = defaultdict(list)
     for draw in draws:
-        found[getattr(draw.row, field)].append(draw)
-    return found
+        groups[getattr(draw.row, field)].append(draw)
+    return groups
 
 
-def _share(draws: Iterable[CalibrationCheck]) -> str:
-    held = [d.covered for d in draws if d.interval is not None]
-    return f"{100 * fmean(held):.0f}%" if held else "-"
+def _coverage(draws: Iterable[CalibrationCheck]) -> str:
+    covered = [d.covered for d in draws if d.interval is not None]
+    return f"{100 * fmean(covered):.0f}%" if covered else "-"
 
 
 def _binned(row: Observation, calibration: Calibration) -> tuple[Bin, ...]:
     bins = [Bin()] * BINS
-    for place, (found, right) in row.bins.items():
-        chance = calibration(STEP * place)
-        bins[min(int(chance * BINS), BINS - 1)] += Bin(found, found * chance, right)
+    for index, (found, right) in row.bins.items():
+        score = calibration(STEP * index)
+        bins[min(int(score * BINS), BINS - 1)] += Bin(found, found * score, right)
     return tuple(bins)

@@ -68,19 +68,19 @@ def summarise(plan: TuningPlan, rows: Sequence[TrialRecord]) -> list[SettingScor
     """The score of each setting of the grid."""
     results = []
     for setting in plan.grid.settings():
-        own = [row for row in rows if row["setting"] == asdict(setting)]
+        records = [row for row in rows if row["setting"] == asdict(setting)]
         by_domain = {
-            t.domain: _mean(own, "validation_domain", t.domain) for t in plan.validation_domains
+            t.domain: _mean(records, "validation_domain", t.domain) for t in plan.validation_domains
         }
         adaptation = setting.of(plan.method).config.adaptation
         results.append(
             SettingScore(
                 setting,
-                {size: _mean(own, "size", size) for size in plan.sizes},
+                {size: _mean(records, "size", size) for size in plan.sizes},
                 by_domain,
                 statistics.fmean(by_domain.values()),
                 {size: adaptation.steps_for(size) for size in plan.sizes},
-                sum(row["diverged"] for row in own),
+                sum(row["diverged"] for row in records),
             )
         )
     return results

@@ -117,7 +117,7 @@ def _run_trial(
     target = trial.target
     scored = target.scored(support, plan.limit)
     text = method.protocol_text(target.train)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     try:
         tagger = method.adapt(
             base,
@@ -127,12 +127,12 @@ def _run_trial(
             unlabelled=text,
             seed=trial.seed,
         )
-        seconds = time.perf_counter() - begun
-        found = tagger.predict_sentences(scored)
-        score = score_entities([s.entities for s in scored], found).overall
+        seconds = time.perf_counter() - start
+        predicted = tagger.predict_sentences(scored)
+        score = score_entities([s.entities for s in scored], predicted).overall
         steps, diverged = int(tagger.facts["steps"]), False
     except TrainingDiverged as error:  # no tagger: the setting scores 0
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         score, steps, diverged = Score(), int(str(error.facts["iteration"])), True
     return {
         "precision": score.precision,
