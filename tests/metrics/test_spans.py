@@ -19,11 +19,11 @@ STRUCTURE = settings(max_examples=100, deadline=None)
 
 
 def repaired(tags: list[str]) -> list[str]:
-    """Any BIO sequence made well-formed."""
+    """Turns each I- tag that continues nothing into a B- tag."""
     well_formed: list[str] = []
     for tag in tags:
-        before = well_formed[-1] if well_formed else "O"
-        if tag.startswith("I-") and before[2:] != tag[2:]:
+        previous = well_formed[-1] if well_formed else "O"
+        if tag.startswith("I-") and previous[2:] != tag[2:]:
             tag = "B-" + tag[2:]
         well_formed.append(tag)
     return well_formed
@@ -36,21 +36,20 @@ def tagged_pairs(draw, tag=ANY_TAG):
         [draw(st.lists(tag, min_size=n, max_size=n)) for n in lengths]
         for _ in ("gold", "predicted")
     ]
-    # Half of the predictions are the gold, so that true positives are not rare.
+    # Half of the predictions equal the gold tags, so that true positives are not rare.
     return corpus[0], [g if draw(st.booleans()) else p for g, p in zip(*corpus, strict=True)]
 
 
 def assert_equals_seqeval(gold, predicted):
-    ours = score_tags(gold, predicted)
+    found = score_tags(gold, predicted)
+    assume(found.by_label)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if not ours.by_label:
-            return
-        theirs = classification_report(gold, predicted, output_dict=True, zero_division=0)
-    labels = set(theirs) - {"micro avg", "macro avg", "weighted avg"}
-    assert set(ours.by_label) == labels
-    for name, score in [("micro avg", ours.overall), *ours.by_label.items()]:
-        row = theirs[name]
+        expected = classification_report(gold, predicted, output_dict=True, zero_division=0)
+    labels = set(expected) - {"micro avg", "macro avg", "weighted avg"}
+    assert set(found.by_label) == labels
+    for name, score in [("micro avg", found.overall), *found.by_label.items()]:
+        row = expected[name]
         assert score.gold == row["support"]
         assert (score.precision, score.recall, score.f1) == pytest.approx(
             (row["precision"], row["recall"], row["f1-score"]), abs=1e-12
@@ -71,27 +70,27 @@ def test_agrees_with_seqeval_on_any_bioes_sequence(pair):
 
 @STRUCTURE
 @given(st.lists(ANY_BIOES_TAG, max_size=15))
-def test_spans_are_those_of_seqeval(tags):
-    theirs = {(start, end + 1, label) for label, start, end in get_entities(tags)}
-    assert tag_spans(tags) == theirs
+def test_spans_equal_seqevals(tags):
+    expected = {(start, end + 1, label) for label, start, end in get_entities(tags)}
+    assert tag_spans(tags) == expected
 
 
 @settings(max_examples=60, deadline=None)
 @given(tagged_pairs())
 def test_agrees_with_nervaluate_strict(pair):
     gold, predicted = ([repaired(tags) for tags in side] for side in pair)
-    ours = score_tags(gold, predicted)
-    labels = sorted(ours.by_label)
+    found = score_tags(gold, predicted)
+    labels = sorted(found.by_label)
     assume(labels)
     results = Evaluator(gold, predicted, tags=labels, loader="list").evaluate()
-    for theirs, score in [
-        (results["overall"]["strict"], ours.overall),
-        *((results["entities"][label]["strict"], ours.by_label[label]) for label in labels),
+    for expected, score in [
+        (results["overall"]["strict"], found.overall),
+        *((results["entities"][label]["strict"], found.by_label[label]) for label in labels),
     ]:
-        assert theirs.correct == score.true_positives
-        assert theirs.possible == score.gold
-        assert theirs.actual == score.predicted
-        assert (theirs.precision, theirs.recall, theirs.f1) == pytest.approx(
+        assert expected.correct == score.true_positives
+        assert expected.possible == score.gold
+        assert expected.actual == score.predicted
+        assert (expected.precision, expected.recall, expected.f1) == pytest.approx(
             (score.precision, score.recall, score.f1), abs=1e-12
         )
 
@@ -107,7 +106,7 @@ def test_entities_and_tags_give_the_same_scores(pair):
     assert by_tags == by_entities
 
 
-def test_by_hand():
+def test_scores_of_a_small_example():
     gold = [["B-Gene", "I-Gene", "O", "B-Drug"], ["O", "B-Gene", "O"]]
     predicted = [["B-Gene", "O", "O", "B-Drug"], ["B-Drug", "B-Gene", "O"]]
     scores = score_tags(gold, predicted)
@@ -132,39 +131,39 @@ def test_by_hand():
         ([], set()),
     ],
 )
-def test_reads_sequences_as_conlleval_does(tags, expected):
+def test_ill_formed_sequences_have_the_entities_of_conlleval(tags, expected):
     assert tag_spans(tags) == expected
 
 
-def test_type_and_borders_must_both_be_right():
+def test_entity_counts_only_if_type_and_borders_are_correct():
     gold = [[Entity(0, 4, "Gene")]]
     assert score_entities(gold, [[Entity(0, 4, "Drug")]]).overall == Score(0, 1, 1)
     assert score_entities(gold, [[Entity(0, 5, "Gene")]]).overall == Score(0, 1, 1)
     assert score_entities(gold, [[Entity(0, 4, "Gene", score=0.3)]]).overall == Score(1, 1, 1)
 
 
-def test_a_repeated_prediction_is_one():
+def test_repeated_prediction_counts_once():
     twice = [Entity(0, 4, "Gene", 0.9), Entity(0, 4, "Gene", 0.8)]
     assert score_entities([[Entity(0, 4, "Gene")]], [twice]).overall == Score(1, 1, 1)
 
 
-def test_tokens_with_the_right_label_count_whatever_the_borders():
+def test_correct_tokens_ignore_borders():
     gold = Sentence.from_tokens(["a", "b", "c", "d", "e"], ["B-X", "I-X", "O", "B-Y", "B-X"])
-    guess = gold.with_tags(["O", "B-X", "I-X", "B-X", "B-X"])  # one border off, one label wrong
+    guess = gold.with_tags(["O", "B-X", "I-X", "B-X", "B-X"])  # one wrong border, one wrong label
     assert correct_tokens([gold, gold], [guess.entities, ()]) == {"X": 2}
     assert correct_tokens([gold], [gold.entities]) == {"X": 3, "Y": 1}
     with pytest.raises(WordCountMismatch):
         correct_tokens([gold], [])
 
 
-def test_undefined_measures_are_zero_and_scores_add_up():
+def test_measures_without_entities_are_zero_and_scores_add_up():
     assert (Score().precision, Score().recall, Score().f1) == (0, 0, 0)
     assert Score(0, 0, 3).f1 == 0
     assert Score(1, 2, 3) + Score(1, 1, 1) == Score(2, 3, 4)
     assert score_tags([], []).overall == Score()
 
 
-def test_mismatching_lengths_are_refused():
+def test_different_lengths_raise():
     with pytest.raises(WordCountMismatch, match="document 2"):
         score_tags([["O"], ["O"]], [["O"]])
     with pytest.raises(WordCountMismatch, match="document 2: the gold side"):
@@ -174,13 +173,13 @@ def test_mismatching_lengths_are_refused():
 
 
 @pytest.mark.parametrize("tag", ["X-Gene", "", "Gene", "BGene", "o", "IO", "B-", "O-Gene"])
-def test_unknown_tags_are_refused(tag):
+def test_unknown_tags_raise(tag):
     with pytest.raises(UnknownTag):
         score_tags([["O", tag]], [["O", "O"]])
 
 
 @pytest.mark.timeout(120)
-def test_a_hundred_thousand_sentences():
+def test_a_hundred_thousand_sentences_are_scored_in_time():
     gold = [["O"] * 10 + ["B-Gene", "I-Gene", "O", "B-Drug"] + ["O"] * 11] * 100_000
     predicted = [["O"] * 10 + ["B-Gene", "O", "O", "B-Drug"] + ["O"] * 11] * 100_000
     scores = score_tags(gold, predicted)

@@ -1,4 +1,4 @@
-"""Results and requests for the tests of the report."""
+"""Results and requests for tests of reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TARGETS5 = {
 def result(
     method="hgda", target="ncbi-disease", size=5, seed=0, f1=0.3, **facts: Any
 ) -> StoredResult:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "key": f"{method}/{target}/{size}/{seed}/{sorted(facts.items())}",
         "method": method,
         "variant": "",
@@ -57,21 +57,21 @@ def result(
         "code": "0.1.0+abc",
         "finished": "2026-11-17T12:00:00Z",
     }
-    return StoredResult(**{**given, **facts})
+    return StoredResult(**{**defaults, **facts})
 
 
 def draws(values, method="hgda", target="ncbi-disease", size=5, **facts: Any) -> list[StoredResult]:
-    """One result per value, seeds from 0."""
+    """Returns a result per value, with seeds from 0."""
     return [result(method, target, size, seed, value, **facts) for seed, value in enumerate(values)]
 
 
 def request(table="hgda/3", columns=BIO8, **facts: Any) -> ReportRequest:
-    given: dict[str, Any] = {"profile": "quick", "command": f"adaptner reproduce {table}"}
-    return ReportRequest(table=table, columns=columns, **{**given, **facts})
+    defaults: dict[str, Any] = {"profile": "quick", "command": f"adaptner reproduce {table}"}
+    return ReportRequest(table=table, columns=columns, **{**defaults, **facts})
 
 
 def many(methods=("hgda", "hgda-nes", "metaner", "maml"), sizes=(5, 10, 20, 50), seeds=3):
-    """A whole table, made up but varied."""
+    """Returns results for a whole table, with varied scores."""
     return [
         result(
             m, t, size, seed, 0.2 + 0.03 * i + 0.01 * j + 0.004 * size + 0.02 * (seed * (i + 1) % 3)

@@ -1,7 +1,7 @@
-"""Strict span scoring: an entity counts when its borders and its type are right, and not else.
+"""Strict span scoring: a predicted entity is correct only if its borders and its type are.
 
-Scores are micro-averaged: counts are added up over sentences (and types) before precision, recall
-and F1 are taken.
+Scores are micro-averaged: precision, recall and F1 come from the sums of counts over sentences and
+types.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Key = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Counts, and the measures they give; a measure with nothing to divide by is 0."""
+    """Counts and their precision, recall and F1, which are 0 if there is nothing to divide by."""
 
     true_positives: int = 0
     predicted: int = 0
@@ -39,8 +39,8 @@ class Score:
 
     @property
     def f1(self) -> float:
-        both = self.predicted + self.gold
-        return 2 * self.true_positives / both if both else 0.0
+        total = self.predicted + self.gold
+        return 2 * self.true_positives / total if total else 0.0
 
     def __add__(self, other: Score) -> Score:
         return Score(
@@ -52,7 +52,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """The overall score, and one per label that occurs in gold or prediction, labels sorted."""
+    """The overall score and one per label of gold or predicted entities, with sorted labels."""
 
     overall: Score
     by_label: dict[str, Score] = field(default_factory=dict)
@@ -61,9 +61,11 @@ class Scores:
 def score_entities(
     gold: Iterable[Collection[Entity]], predicted: Iterable[Collection[Entity]]
 ) -> Scores:
-    """Score predicted against gold entities, sentence by sentence.
+    """Returns the scores of predicted entities, sentence by sentence.
 
-    An entity is its start, end and label: confidence is ignored and a repeated entity is one.
+    Only start, end and label matter. Entities that repeat another one do not count.
+
+    Raises ``WordCountMismatch`` if the two sides have different numbers of sentences.
     """
     return _count(
         ({(e.start, e.end, e.label) for e in g}, {(e.start, e.end, e.label) for e in p})
@@ -72,19 +74,21 @@ def score_entities(
 
 
 def score_tags(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> Scores:
-    """Score tag sequences (BIO, IOB1 or BIOES), ill-formed ones read as conlleval reads them."""
+    """Returns the scores of tag sequences (BIO, IOB1 or BIOES), with the entities of ``tag_spans``."""
     return _count(_spans_of_pairs(gold, predicted))
 
 
 def correct_tokens(
     gold: Iterable[Sentence], predicted: Iterable[Collection[Entity]]
 ) -> Counter[str]:
-    """By label: the tokens of gold entities that a predicted entity of that label covers, whatever
-    its borders. Some papers count these and call them entities (Jia2019's Table 5)."""
+    """Returns, per label, the number of gold entity tokens inside a predicted entity of that label.
+
+    Some papers count these tokens and call them entities (Jia2019's Table 5).
+    """
     found: Counter[str] = Counter()
-    for _, sentence, guessed in _pairs(gold, predicted):
-        own = replace(sentence, entities=tuple(guessed))
-        for tag, guess in zip(sentence.tags, own.tags, strict=True):
+    for _, sentence, entities in _pairs(gold, predicted):
+        tagged = replace(sentence, entities=tuple(entities))
+        for tag, guess in zip(sentence.tags, tagged.tags, strict=True):
             label = tag.partition("-")[2]
             if label and label == guess.partition("-")[2]:
                 found[label] += 1
@@ -92,10 +96,10 @@ def correct_tokens(
 
 
 def tag_spans(tags: Sequence[str]) -> set[Key]:
-    """The entities of a tag sequence as (first token, one past the last, label).
+    """Returns the entities of a tag sequence as (first token, one past the last, label).
 
-    As in conlleval, a tag that does not continue what stands before it begins an entity: I- after
-    O, after another type or after E-/S-. Plain B and I have the label readers give them.
+    As in conlleval, a tag that does not continue an entity begins one: I- after O, after another
+    type or after E-/S-. The tags B and I without a label get the default label.
     """
     found: set[Key] = set()
     start, label, ended = -1, "", True  # start -1: no entity is open
@@ -129,18 +133,18 @@ def _spans_of_pairs(
 
 
 def _count(pairs: Iterable[tuple[set[Key], set[Key]]]) -> Scores:
-    right: Counter[str] = Counter()
-    guessed: Counter[str] = Counter()
-    wanted: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
+    n_predicted: Counter[str] = Counter()
+    n_gold: Counter[str] = Counter()
     for gold, predicted in pairs:
         for key in gold:
-            wanted[key[2]] += 1
+            n_gold[key[2]] += 1
         for key in predicted:
-            guessed[key[2]] += 1
+            n_predicted[key[2]] += 1
             if key in gold:
-                right[key[2]] += 1
-    labels = sorted(wanted.keys() | guessed.keys())
-    by_label = {label: Score(right[label], guessed[label], wanted[label]) for label in labels}
+                correct[key[2]] += 1
+    labels = sorted(n_gold.keys() | n_predicted.keys())
+    by_label = {label: Score(correct[label], n_predicted[label], n_gold[label]) for label in labels}
     return Scores(sum(by_label.values(), Score()), by_label)
 
 
@@ -148,7 +152,7 @@ _MISSING = object()
 
 
 def _pairs(gold: Iterable[T], predicted: Iterable[U]) -> Iterator[tuple[int, T, U]]:
-    """Both side by side, numbered from 1; unequal lengths are an error, never cut short."""
+    """Yields both sides in pairs, numbered from 1. Raises if one side is longer."""
     for number, (g, p) in enumerate(zip_longest(gold, predicted, fillvalue=_MISSING), start=1):
         if g is _MISSING or p is _MISSING:
             short = "gold" if g is _MISSING else "predicted"

@@ -1,4 +1,4 @@
-"""Tests between methods, crossings of a bound, and hardness."""
+"""Tests of significance tests between methods, crossings of the bound, and hardness."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from adaptner.reproduce.report.crossings import BEFORE, NEVER, crossing
 from adaptner.reproduce.report.pairs import compare_pairs
 
 
-def line(comparison, label):
-    (found,) = [n for n in comparison.rows if n.label == label]
+def row(comparison, label):
+    (found,) = [r for r in comparison.rows if r.label == label]
     return found
 
 
-def test_holm_over_the_pairs_of_a_size_and_column_by_hand():
+def test_p_values_are_holm_corrected_over_the_pairs_of_a_size_and_column():
     hgda = [0.30, 0.34, 0.31, 0.36, 0.33]
     nes = [0.28, 0.33, 0.30, 0.33, 0.31]
     metaner = [0.21, 0.25, 0.29, 0.22, 0.27]
     results = [*draws(hgda), *draws(nes, "hgda-nes"), *draws(metaner, "metaner")]
-    results += draws([0.5, 0.9], "metaner", size=20)  # another family, of one line: no pair
+    results += draws([0.5, 0.9], "metaner", size=20)  # a single method of that size: no pair
     found = {(p.first, p.second): p for p in compare_pairs(compare(results, request()))}
     assert set(found) == {("MetaNER", "HGDA"), ("MetaNER", "HGDA-NEs"), ("HGDA", "HGDA-NEs")}
     raw = {
@@ -31,8 +31,7 @@ def test_holm_over_the_pairs_of_a_size_and_column_by_hand():
         ("MetaNER", "HGDA-NEs"): paired_t_test(metaner, nes).p_value,
         ("HGDA", "HGDA-NEs"): paired_t_test(hgda, nes).p_value,
     }
-    # As statsmodels' multipletests(method="holm"): smallest times 3, next times 2, last as it is,
-    # none below the one before, none above 1.
+    # Smallest times 3, next times 2, last times 1; none below the previous one, none above 1.
     smallest, middle, largest = sorted(raw, key=raw.get)
     adjusted = {smallest: min(1, 3 * raw[smallest])}
     adjusted[middle] = min(1, max(adjusted[smallest], 2 * raw[middle]))
@@ -42,12 +41,12 @@ def test_holm_over_the_pairs_of_a_size_and_column_by_hand():
     best = found["MetaNER", "HGDA"]
     assert best.difference == pytest.approx(statistics.fmean(metaner) - statistics.fmean(hgda))
     assert best.n == 5
-    # Three pairs whose exact Wilcoxon p is the least that five draws can give, times three.
+    # 0.0625 is the smallest exact p of five draws; Holm multiplies it by the number of pairs.
     assert wilcoxon_signed_rank(metaner, hgda).p_value == 0.0625
     assert best.wilcoxon_p == pytest.approx(0.1875)
 
 
-def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
+def test_pairs_use_common_draws_of_one_column():
     one = draws([0.30, 0.34, 0.31, 0.36])
     other = [r for r in draws([0.2, 0.25, 0.21, 0.29], "metaner") if r.seed != 2]
     elsewhere = [*draws([0.1, 0.3], target="s800"), *draws([0.2, 0.5], "metaner", "s800")]
@@ -59,11 +58,11 @@ def test_pairs_use_the_draws_both_have_and_families_do_not_mix():
     assert found["S800"].t_test_p == pytest.approx(paired_t_test([0.1, 0.3], [0.2, 0.5]).p_value)
 
 
-def test_one_draw_gives_no_pair():
+def test_single_draw_gives_no_pair():
     assert compare_pairs(compare([*draws([0.3]), *draws([0.2], "metaner")], request())) == []
 
 
-def test_stars_follow_the_corrected_p():
+def test_stars_depend_on_the_corrected_p_of_the_t_test():
     same = [0.30, 0.31, 0.33, 0.35, 0.32]
     results = [*draws(same), *draws([v - 0.1 for v in same], "metaner")]
     (pair,) = compare_pairs(compare(results, request()))
@@ -72,7 +71,7 @@ def test_stars_follow_the_corrected_p():
     assert (pair.stars, pair.t_test_p, pair.difference) == ("", 1.0, 0.0)
 
 
-def test_where_a_curve_crosses_its_bound():
+def test_crossing_is_interpolated_between_shares():
     curve = [(5, 0.4), (10, 0.6), (100, 0.8)]
     assert crossing(curve, 0.5) == pytest.approx(7.5)
     assert crossing(curve, 0.6) == pytest.approx(10)
@@ -94,17 +93,20 @@ def share_results(bound=0.7):
     ]
 
 
-def test_the_crossings_of_metaner_are_computed_draw_by_draw():
-    told = request("metaner/crossing-heterogeneous", {"SEC": "sec"})
-    cell = line(compare(share_results(), told), "MetaNER").cells["SEC"]
+def test_crossings_are_computed_draw_by_draw():
+    report_request = request("metaner/crossing-heterogeneous", {"SEC": "sec"})
+    cell = row(compare(share_results(), report_request), "MetaNER").cells["SEC"]
     assert list(cell.values.values()) == pytest.approx([0.30, 0.28])
     assert cell.published == pytest.approx(0.05)
     assert cell.verdict == "above"
-    late = line(compare(share_results(0.905), told), "MetaNER").cells["SEC"]
+    late = row(compare(share_results(0.905), report_request), "MetaNER").cells["SEC"]
     assert late.objection == "1 of 2 draws never pass it"
     assert late.verdict == "not comparable"
     no_bound = [r for r in share_results() if r.method != "in-domain"]
-    assert "no In-Domain result" in line(compare(no_bound, told), "MetaNER").cells["SEC"].reason
+    assert (
+        "no In-Domain result"
+        in row(compare(no_bound, report_request), "MetaNER").cells["SEC"].reason
+    )
 
 
 def tasks(domain, gamma, iterations, run="a"):
@@ -114,7 +116,7 @@ def tasks(domain, gamma, iterations, run="a"):
     ]
 
 
-def test_hardness_stands_beside_the_tables_that_show_it_and_is_never_called_equal():
+def test_hardness_fills_its_tables_and_is_never_comparable():
     near = range(410, 500, 10)
     records = [
         *tasks("Gene", 0.4, near),
@@ -125,10 +127,10 @@ def test_hardness_stands_beside_the_tables_that_show_it_and_is_never_called_equa
         *tasks("Disease", 0.01, near, run="other domains"),
     ]
     comparison = compare([], request("hgda/1", {}, hardness=records))
-    gene = line(comparison, "Gene").cells["hardness"]
+    gene = row(comparison, "Gene").cells["hardness"]
     assert gene.mean == pytest.approx(0.4)
     assert gene.verdict == "not comparable"
     assert "one hand-picked batch" in gene.reason
     later = compare([], request("metabioner/4", {}, hardness=records))
-    assert line(later, "Gene (iteration 450)").cells["hardness"].mean == pytest.approx(0.4)
-    assert line(later, "task 1 (iteration 1)").cells["hardness"].verdict == "missing"
+    assert row(later, "Gene (iteration 450)").cells["hardness"].mean == pytest.approx(0.4)
+    assert row(later, "task 1 (iteration 1)").cells["hardness"].verdict == "missing"

@@ -16,7 +16,7 @@ SLIP_KINDS = {
 }  # fmt: skip
 
 
-def rows_of_all():
+def all_rows():
     return [(p, t, r) for p in papers() for t in p.tables for r in t.rows]
 
 
@@ -28,8 +28,8 @@ def mean(row):
     return sum(Decimal(str(v)) for v in row.values) / len(row.values)
 
 
-def fitting(value, decimals):
-    """What a value may be printed as: rounded, or cut off when it lies halfway."""
+def possible_prints(value, decimals):
+    """Returns the value rounded and, if it lies halfway, cut off."""
     unit = Decimal(1).scaleb(-decimals)
     rounded = value.quantize(unit, ROUND_HALF_UP)
     halfway = (value - value.quantize(unit, ROUND_FLOOR)) == unit / 2
@@ -40,20 +40,20 @@ def kinds(p, table, row, column):
     return {s.kind for s in p.slips_at(table, row, column)}
 
 
-def test_the_five_papers_are_there():
+def test_papers_and_tables_are_complete():
     assert [p.name for p in papers()] == NAMES
     assert {t.id for t in paper("hgda").tables} == {"1", "2", "3", "4", "5"}
     assert {t.id for t in paper("metabioner").tables} == {"2", "3", "4", "5"}
 
 
 def test_every_row_has_a_value_per_column_and_a_name():
-    for p, table, row in rows_of_all():
+    for p, table, row in all_rows():
         where = (p.name, table.id, row)
         assert len(row.values) == len(table.columns), where
         assert row.method or row.corpus, where
 
 
-def test_every_table_is_described():
+def test_every_table_has_caption_protocol_and_unit():
     for p in papers():
         assert len({t.id for t in p.tables}) == len(p.tables)
         for t in p.tables:
@@ -63,7 +63,7 @@ def test_every_table_is_described():
             assert len(set(t.columns)) == len(t.columns)
 
 
-def test_no_row_stands_twice():
+def test_no_row_is_repeated():
     for p in papers():
         for t in p.tables:
             names = [(r.method, r.corpus, r.setting, r.size) for r in t.rows]
@@ -72,21 +72,21 @@ def test_no_row_stands_twice():
 
 def test_values_lie_in_the_range_of_their_unit():
     top = {"fraction": 1, "percent": 100, "count": 10**6, "thousand": 1000}
-    for p, table, row in rows_of_all():
+    for p, table, row in all_rows():
         for value in row.values:
             low = -5 if (p.name, table.id) == ("pdaln", "2") else 0
             assert value is None or low <= value <= top[table.unit], (p.name, table.id, row)
 
 
 def test_values_have_no_more_digits_than_printed():
-    for p, table, row in rows_of_all():
+    for p, table, row in all_rows():
         for value in row.values:
             assert value is None or round(value, table.decimals) == value, (p.name, table.id, row)
 
 
-def test_every_overall_is_the_mean_of_its_row_or_a_known_slip():
+def test_every_overall_is_the_mean_of_its_row_or_has_a_slip():
     checked = 0
-    for p, table, row in rows_of_all():
+    for p, table, row in all_rows():
         if row.overall is None:
             continue
         checked += 1
@@ -95,12 +95,12 @@ def test_every_overall_is_the_mean_of_its_row_or_a_known_slip():
         printed, slips = Decimal(str(row.overall)), kinds(p, table, row, "overall")
         one_unit = Decimal(1).scaleb(-decimals)
         assert abs(printed - mean(row)) <= one_unit or "arithmetic" in slips, where
-        # Stricter, and in both directions: what is not the rounded mean is listed, and only that.
-        assert (printed not in fitting(mean(row), decimals)) == bool(slips), where
+        # Stricter, and in both directions: exactly those that are not the rounded mean have a slip.
+        assert (printed not in possible_prints(mean(row), decimals)) == bool(slips), where
     assert checked == 24 + 20 + 2 + 9 + 7 + 2
 
 
-def test_slips_point_at_what_is_there_and_quote_it():
+def test_slips_name_existing_cells_and_quote_them():
     for p in papers():
         for slip in p.slips:
             assert slip.kind in SLIP_KINDS
@@ -110,10 +110,10 @@ def test_slips_point_at_what_is_there_and_quote_it():
             table = p.table(slip.table)
             facts = {"method": slip.method, "corpus": slip.corpus}
             facts |= {"setting": slip.setting, "size": slip.size}
-            given = {k: v for k, v in facts.items() if v is not None}
-            rows = table.select(**given)
+            named = {k: v for k, v in facts.items() if v is not None}
+            rows = table.select(**named)
             assert rows, slip
-            if slip.column is None or not given:
+            if slip.column is None or not named:
                 continue
             assert len(rows) == 1, slip
             value = table.value(rows[0], slip.column)
@@ -129,20 +129,20 @@ def test_computed_figures_of_slips_on_overalls_are_right():
                 assert slip.computed == pytest.approx(float(mean(row)), abs=1e-6), slip
 
 
-def test_hgda_and_metabioner_agree_but_for_one_cell():
+def test_hgda_and_metabioner_differ_in_one_cell():
     hgda, earlier = paper("hgda").table("3"), paper("metabioner").table("3")
     assert hgda.columns == earlier.columns
     names = {"MetaNER": "MetaNER", "HGDA": "MetaBioNER", "HGDA-NEs": "MetaBioNER-NEs"}
     differing = []
-    for ours, theirs in names.items():
+    for name, earlier_name in names.items():
         for size in (5, 10, 20, 50):
-            (a,) = hgda.select(method=ours, size=size)
-            (b,) = earlier.select(method=theirs, size=size)
+            (a,) = hgda.select(method=name, size=size)
+            (b,) = earlier.select(method=earlier_name, size=size)
             assert a.method_id == b.method_id
             for column in (*hgda.columns, "overall"):
                 pair = (hgda.value(a, column), earlier.value(b, column))
                 if pair[0] != pair[1]:
-                    differing.append((ours, size, column, *pair))
+                    differing.append((name, size, column, *pair))
     assert differing == [
         ("HGDA", 10, "LINNAEUS", 0.3201, 0.2939),
         ("HGDA", 10, "overall", 0.4417, 0.4385),
@@ -162,13 +162,13 @@ def test_hgda_mean_f1_is_within_the_bound_of_mean_precision_and_recall():
         (re,) = recall.select(method=row.method, size=row.size)
         for i, column in enumerate(f1.columns):
             bound = harmonic(pr.values[i] + half, re.values[i] + half) + half
-            broken = row.values[i] > bound
-            assert broken == ("impossible" in kinds(p, f1, row, column)), (row, column)
-            impossible += broken
+            exceeds = row.values[i] > bound
+            assert exceeds == ("impossible" in kinds(p, f1, row, column)), (row, column)
+            impossible += exceeds
     assert impossible == 7
 
 
-def test_f1_follows_from_precision_and_recall_where_one_run_is_printed():
+def test_f1_of_a_single_run_follows_from_precision_and_recall():
     checked = 0
     for name, ids in {"pdaln": ("1", "3"), "jia2019": ("4",)}.items():
         p = paper(name)
@@ -179,37 +179,37 @@ def test_f1_follows_from_precision_and_recall_where_one_run_is_printed():
                     f1, precision, recall = (
                         table.value(row, f"{subject} {m}") for m in ("f1", "precision", "recall")
                     )
-                    off = abs(f1 - harmonic(precision, recall)) > 0.0101
+                    differs = abs(f1 - harmonic(precision, recall)) > 0.0101
                     slips = kinds(p, table, row, f"{subject} f1")
-                    assert off == ("f1" in slips), (name, table.id, row, subject)
+                    assert differs == ("f1" in slips), (name, table.id, row, subject)
                     checked += 1
     assert checked == 14 * 4 + 4 * 4 + 7
 
 
-def test_pdaln_ablation_starts_from_its_full_model_and_its_differences_fit():
+def test_pdaln_ablations_are_differences_from_the_full_model():
     p = paper("pdaln")
     table = p.table("2")
-    full, *without = table.rows
+    full, *ablations = table.rows
     (published,) = p.table("1").select(method="PDALN", setting="semi-supervised")
     assert full.values == published.values
-    for row in without:
+    for row in ablations:
         for i in range(0, 12, 3):
             f1, precision, recall = (full.values[i + k] + row.values[i + k] for k in range(3))
             assert f1 == pytest.approx(harmonic(precision, recall), abs=0.0151), row.method
 
 
-def test_pdaln_means_lie_below_the_best_but_where_noted():
+def test_pdaln_means_exceed_the_best_only_in_cells_with_a_slip():
     p = paper("pdaln")
     best, means = p.table("1"), p.table("1-mean")
     for row in means.rows:
         (top,) = best.select(method="PDALN", setting=row.setting)
         for corpus in ("SciTech", "WNUT 2016", "Webpage", "Wikigold"):
-            below = best.value(top, f"{corpus} f1") < means.value(row, f"{corpus} mean")
+            exceeds = best.value(top, f"{corpus} f1") < means.value(row, f"{corpus} mean")
             slips = kinds(p, best, top, f"{corpus} f1")
-            assert below == ("impossible" in slips), (row.setting, corpus)
+            assert exceeds == ("impossible" in slips), (row.setting, corpus)
 
 
-def test_pdaln_size_study_ends_where_the_main_table_stands():
+def test_pdaln_size_study_contains_the_figures_of_the_main_table():
     study = paper("pdaln").table("4")
     main = paper("pdaln").table("1")
     for method, setting in (
@@ -221,7 +221,7 @@ def test_pdaln_size_study_ends_where_the_main_table_stands():
         assert list(a.values) == [main.value(b, f"{c} f1") for c in study.columns]
 
 
-def test_pdaln_datnet_row_is_jia2019s_dann_row():
+def test_pdaln_datnet_row_equals_jia2019s_dann_row():
     pdaln, jia = paper("pdaln").table("1"), paper("jia2019").table("4")
     (datnet,) = pdaln.select(method="DATNet")
     (dann,) = jia.select(method="DANN")
@@ -255,7 +255,7 @@ def test_metaner_improvement_row_of_table_2_is_shifted_by_one():
         assert right.values[0] == left.values[1]
 
 
-def test_metaner_beats_everything_everywhere():
+def test_metaner_is_best_in_all_columns():
     for id in ("2", "3"):
         table = paper("metaner").table(id)
         (best,) = table.select(method_id="metaner")
@@ -275,29 +275,29 @@ def test_jia2019_counts_add_up():
         assert sum(row.values[:4]) == row.values[4]
     (entities,) = by_type.select(corpus="CBS News")
     totals = [*entities.values, sum(entities.values)]
-    before, after = (r.values for r in correct.rows)
-    growth = [100 * (a - b) / n for a, b, n in zip(after, before, totals, strict=True)]
+    first, last = (r.values for r in correct.rows)
+    growth = [100 * (a - b) / n for a, b, n in zip(last, first, totals, strict=True)]
     assert p.table("5-growth").rows[0].values == pytest.approx(growth, abs=0.005)
 
 
-def test_maml_is_metabioners_metaner_without_critic():
+def test_maml_is_metaner_without_critic_in_metabioner():
     table = paper("metabioner").table("3")
     maml = table.select(method_id="maml")
     assert [r.size for r in maml] == [5, 10, 20, 50, 100]
     assert {r.method for r in maml} == {"MetaNER w/o critic"}
-    ahead = [
+    better = [
         r.size for r in maml if r.overall > table.select(method="MetaNER", size=r.size)[0].overall
     ]
-    assert ahead == [5, 10, 20, 100]
+    assert better == [5, 10, 20, 100]
 
 
-def test_hgda_encoders_tell_the_starred_variants_apart():
+def test_starred_variants_of_hgda_have_another_encoder():
     rows = paper("hgda").table("3").select(method_id="hgda", size=5)
     assert {(r.method, r.encoder) for r in rows} == {("HGDA", "bilstm"), ("HGDA*", "bert")}
 
 
-# Every results table that the papers print, and what the text alone states of their figures.
-WANTED = {
+# All printed tables of results, and figures that only the text of a paper gives.
+REQUIRED = {
     "hgda": {"1", "2", "3", "4", "5"},
     "metabioner": {"2", "3", "4", "5"},
     "metaner": {"1", "2", "3", "4", "crossing-homogeneous", "crossing-heterogeneous", "ablation",
@@ -308,27 +308,27 @@ WANTED = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_table_that_we_mean_to_fill_is_missing(name):
-    assert {t.id for t in paper(name).tables} >= WANTED[name]
+def test_required_tables_exist(name):
+    assert {t.id for t in paper(name).tables} >= REQUIRED[name]
 
 
-def test_metaner_and_its_rivals_have_our_names():
-    rivals = {
+def test_methods_of_metaners_tables_have_our_names():
+    names = {
         "In-Domain": "in-domain", "D-Shift": "d-shift", "AGG": "agg", "FineTuning": "finetuning",
         "MultiTask": "multitask", "DANN": "dann", "WPZ": "wpz", "MetaNER-Zero": "metaner-zero",
         "MetaNER": "metaner",
     }  # fmt: skip
     homogeneous, heterogeneous = paper("metaner").table("2"), paper("metaner").table("3")
-    assert {r.method: r.method_id for r in homogeneous.rows} == rivals
-    zero_shot = {"D-Shift", "MetaNER-Zero"}  # they need the sources' labels
+    assert {r.method: r.method_id for r in homogeneous.rows} == names
+    zero_shot = {"D-Shift", "MetaNER-Zero"}  # they need the labels of the sources
     assert {r.method: r.method_id for r in heterogeneous.rows} == {
-        k: v for k, v in rivals.items() if k not in zero_shot
+        k: v for k, v in names.items() if k not in zero_shot
     }
     (multitask,) = paper("metabioner").table("5").select(method="Multi-task")
     assert multitask.method_id == "multitask"
 
 
-def test_metaner_crosses_the_in_domain_bound_where_the_text_says():
+def test_crossings_of_metaner_are_those_of_the_text():
     p = paper("metaner")
     for id, shares in {
         "crossing-homogeneous": (31, 23, 19, 16, 2, 6),
@@ -340,7 +340,7 @@ def test_metaner_crosses_the_in_domain_bound_where_the_text_says():
     assert p.table("crossing-heterogeneous").columns == p.table("3").columns
 
 
-def test_of_metaners_figure_8_only_what_the_text_states():
+def test_metaner_figure_8_has_only_the_values_of_the_text():
     p = paper("metaner")
     assert p.table("lambda").rows[0].values == (0.8,)
     ablation = p.table("ablation")
@@ -349,12 +349,12 @@ def test_of_metaners_figure_8_only_what_the_text_states():
     assert "above MAML's" in ablation.protocol
 
 
-def test_jia2019_gains_most_with_the_fewest_target_sentences():
+def test_jia2019_gain_is_larger_with_fewer_target_sentences():
     few, many = paper("jia2019").table("target-data").rows[0].values
     assert (few, many) == (20.5, 3.3)
 
 
-def test_names_are_found_in_any_case_and_unknown_ones_get_the_nearest():
+def test_names_ignore_case_and_unknown_ones_suggest_the_nearest():
     assert paper("HGDA") is paper("hgda")
     with pytest.raises(UnknownName, match="did you mean 'metaner'"):
         paper("metanet")
@@ -365,6 +365,6 @@ def test_names_are_found_in_any_case_and_unknown_ones_get_the_nearest():
         table.value(table.rows[0], "LINAEUS")
 
 
-def test_the_data_cannot_be_changed():
+def test_papers_are_immutable():
     with pytest.raises(FrozenInstanceError):
         paper("hgda").year = 2000

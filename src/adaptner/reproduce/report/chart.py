@@ -83,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A vertical line from the axis to ``height``, with a triangle on the axis."""
+    """A vertical line from a triangle on the axis up to ``height``."""
 
     x: float
     height: float
@@ -94,10 +94,8 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Chart:
-    """``level`` is a horizontal dashed line with its label.
-
-    Intervals are ``bars`` on points that stand side by side, or ``bands`` along the lines.
-    """
+    """``level`` is a horizontal dashed line with its label. ``bands`` shows intervals as bands along
+    the lines instead of bars."""
 
     title: str
     x: Axis

@@ -38,5 +38,5 @@ def _template() -> Template:
 
 
 def _data_uri(svg: str) -> str:
-    """Encodes a drawing for an ``img`` element, so that its ids and styles stay its own."""
+    """Encodes a drawing for an ``img`` element, so that its ids and styles cannot affect the page."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

@@ -153,7 +153,7 @@ def _filling(protocol: Protocol, row: PublishedRow) -> RowFilling:
         if row.method_id in protocol.transformers:
             return RowFilling(row, row.method_id)
         return RowFilling(row, None, f"{row.method} is not implemented")
-    with_variant = [name for name, own in protocol.variants.items() if row.method in own]
+    with_variant = [name for name, variants in protocol.variants.items() if row.method in variants]
     named = row.method_id or protocol.rows.get(row.method or "") or next(iter(with_variant), None)
     if named is None:
         titles = {m.title.lower(): name for name, m in known.items()}
