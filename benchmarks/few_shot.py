@@ -27,7 +27,8 @@ from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.methods.named.algorithm import adapt_named
-from adaptner.methods.named.decoder_fit import LinearFitConfig
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.encoder_choice import encode_target
 from adaptner.metrics.spans import score_tags
 from adaptner.models.installed import DEFAULT, load_base
 from adaptner.nn.batching.word_batch import WordBatcher
@@ -77,7 +78,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=[5, 10, 20, 50])
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--split", default="test", help="dev for choosing")
-    parser.add_argument("--name", type=float, default=LinearFitConfig().name)
+    parser.add_argument("--name", type=float, default=LinearFitConfig().name_weight)
     parser.add_argument("--linear", action="store_true")
     parser.add_argument("--sources", choices=("others", "all", "none"), default="others")
     parser.add_argument("--data", default="bio8", help="the folder of corpora")
@@ -116,9 +117,8 @@ def main() -> None:
         for size, seed in wanted:
             support = draw_sentences(target.split("train"), size, seed)
             begun = time.perf_counter()
-            tagger = adapt_named(
-                base, support, config, labels=target.labels, unlabelled=text, seed=seed
-            )
+            given = encode_target(base, support, config, target.labels)
+            tagger = adapt_named(given, config, unlabelled=text, seed=seed)
             seconds = time.perf_counter() - begun
             assert isinstance(tagger.decoder, CRF)
             tuned = tagger.encoder is not frozen

@@ -14,12 +14,13 @@ from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import ModelUnreadable, UsageError
 from adaptner.methods import method
 from adaptner.methods.named.algorithm import adapt_named
-from adaptner.methods.named.decoder_fit import LinearFitConfig
-from adaptner.methods.named.encoder_choice import choose_encoder
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.encoder_choice import encode_target
 from adaptner.models.base import Base
 from adaptner.models.fine_tuned_encoder import FILE
 from adaptner.models.installed import base_folder, default_base
 from adaptner.models.storage import WEIGHTS
+from adaptner.models.tagger import Tagger
 from adaptner.pretraining.from_sources import pretrain
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
@@ -47,6 +48,10 @@ def one_mention(name: str) -> list[Sentence]:
 def states_of(base: Base, sentence: Sentence) -> torch.Tensor:
     with torch.no_grad():
         return base.model.encoder(base.batcher([[sentence]]))
+
+
+def adapted(base: Base, sentences: list[Sentence]) -> Tagger:
+    return adapt_named(encode_target(base, sentences, CONFIG), CONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +94,7 @@ def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
     mine, theirs = base.fine_tuned_encoder.state_dict(), again.fine_tuned_encoder.state_dict()
     assert mine.keys() == theirs.keys()
     assert all(torch.equal(p, theirs[n]) for n, p in mine.items())
-    made = [adapt_named(b, support("gene"), CONFIG) for b in (base, again)]
+    made = [adapted(b, support("gene")) for b in (base, again)]
     assert all(
         torch.equal(p, q)
         for p, q in zip(made[0].decoder.parameters(), made[1].decoder.parameters(), strict=True)
@@ -98,12 +103,12 @@ def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
 
 def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None:
     assert base.fine_tuned_encoder is not None
-    gene = adapt_named(base, support("gene"), CONFIG)
+    gene = adapted(base, support("gene"))
     assert gene.encoder is base.fine_tuned_encoder.encoder
     assert gene.facts["known"] == {"Gene": "Gene"}
-    cells = adapt_named(base, support("cellline"), CONFIG)
+    cells = adapted(base, support("cellline"))
     assert cells.encoder is base.model.encoder
-    without = adapt_named(replace(base, fine_tuned_encoder=None), support("cellline"), CONFIG)
+    without = adapted(replace(base, fine_tuned_encoder=None), support("cellline"))
     assert all(
         torch.equal(p, q)
         for p, q in zip(cells.decoder.parameters(), without.decoder.parameters(), strict=True)
@@ -113,7 +118,7 @@ def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None
 def test_most_of_the_mentions_decide(base: Base) -> None:
     def of(*given: tuple[str, int], labels: tuple[str, ...] = ("Gene", "CellLine")) -> bool:
         drawn = [s for name, count in given for s in one_mention(name)[:count]]
-        return choose_encoder(base, drawn, LabelSet(labels), CONFIG) is not base
+        return encode_target(base, drawn, CONFIG, LabelSet(labels)).base is not base
 
     assert of(("gene", 6), labels=("Gene",))
     assert of(("gene", 8), ("cellline", 4))
@@ -123,13 +128,13 @@ def test_most_of_the_mentions_decide(base: Base) -> None:
 
 def test_without_a_mention_the_labels_decide(base: Base) -> None:
     bare = [s.without_entities() for s in support("gene")]
-    assert choose_encoder(base, bare, LabelSet(("Gene",)), CONFIG) is not base
-    assert choose_encoder(base, bare, LabelSet(("Gene", "CellLine")), CONFIG) is base
+    assert encode_target(base, bare, CONFIG, LabelSet(("Gene",))).base is not base
+    assert encode_target(base, bare, CONFIG, LabelSet(("Gene", "CellLine"))).base is base
 
 
 def test_who_asks_for_no_sources_gets_none(base: Base) -> None:
     untold = CONFIG.model_copy(update={"use_source_labels": False})
-    assert choose_encoder(base, support("gene"), LabelSet(("Gene",)), untold) is base
+    assert encode_target(base, support("gene"), untold, LabelSet(("Gene",))).base is base
 
 
 def test_without_one_of_its_domains_it_is_not_kept(base: Base) -> None:

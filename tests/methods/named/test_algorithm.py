@@ -1,4 +1,4 @@
-"""Which stages there are: φ alone with few mentions, θ too with more."""
+"""Few mentions fit the decoder alone, many fine-tune the encoder as well."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import torch
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.named.algorithm import adapt_named
-from adaptner.methods.named.decoder_fit import LinearFitConfig
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.encoder_choice import encode_target
 from adaptner.models.installed import default_base
 from adaptner.training.budget import Budget
 
 
-def test_theta_is_tuned_where_there_are_mentions_enough() -> None:
+def test_encoder_is_fine_tuned_from_the_mention_threshold_on() -> None:
     torch.set_num_threads(1)
     base = default_base()
     support = [s for s in bundled_corpus("cellline").split("train") if s.entities][:6]
     mentions = sum(len(s.entities) for s in support)
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
-    frozen = adapt_named(
-        base, support, LinearFitConfig(fine_tune_from=mentions + 1), budget=Budget(3)
+    fitted, tuned = (
+        adapt_named(encode_target(base, support, config), config, budget=Budget(3))
+        for config in (LinearFitConfig(fine_tune_from=mentions + n) for n in (1, 0))
     )
-    tuned = adapt_named(base, support, LinearFitConfig(fine_tune_from=mentions), budget=Budget(3))
-    assert frozen.encoder is base.model.encoder
+    assert fitted.encoder is base.model.encoder
     assert tuned.encoder is not base.model.encoder
     changed = tuned.encoder.state_dict()
     assert any(not torch.equal(p, changed[n]) for n, p in base.model.encoder.state_dict().items())

@@ -12,8 +12,12 @@ from torch import Tensor
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import NoEntities
-from adaptner.methods.named.decoder_fit import LinearFitConfig, decoder_prior, fit_linear_decoder
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.decoder_fit import fit_linear_decoder
+from adaptner.methods.named.decoder_prior import decoder_prior
+from adaptner.methods.named.encoder_choice import EncodedTarget
 from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.lexical_features import WORD, word_part
@@ -55,6 +59,17 @@ def support() -> list[Sentence]:
     return list(bundled_corpus("cellline").split("train")[:6])
 
 
+def fitted(
+    base: Base,
+    sentences: list[Sentence],
+    config: LinearFitConfig,
+    labels: LabelSet | None = None,
+    seed: int = 0,
+) -> Tagger:
+    given = EncodedTarget.of(base, sentences, config, labels)
+    return fit_linear_decoder(given, config, seed=seed)
+
+
 def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearFitConfig) -> Tensor:
     """Transcribed: every path of every sentence is summed over."""
     start = decoder_prior(base, LABELS, config)
@@ -91,7 +106,7 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
         Sentence.from_tokens(["grown", "HEK293", "cells"], ["O", "B-CellLine", "O"]),
     ]
     config = LinearFitConfig(linear_steps=300)
-    found = fit_linear_decoder(base, short, config, labels=LABELS).decoder
+    found = fitted(base, short, config, LABELS).decoder
     assert isinstance(found, CRF)
     best = decoder_prior(base, LABELS, config)
     optimiser = torch.optim.LBFGS(best.parameters(), max_iter=200, line_search_fn="strong_wolfe")
@@ -113,12 +128,13 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
 
 def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sentence]) -> None:
     def value(steps: int) -> float:
-        told = []
+        remarks: list[str] = []
         config = LinearFitConfig(linear_steps=steps)
+        given = EncodedTarget.of(base, support, config)
         fit_linear_decoder(
-            base, support, config, progress=lambda done, total, said="": told.append(said)
+            given, config, progress=lambda done, total, remark="": remarks.append(remark)
         )
-        return float(told[-1].split()[1])
+        return float(remarks[-1].split()[1])
 
     assert value(60) < 1.02 * value(600)
 
@@ -160,18 +176,18 @@ def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> No
 def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:
     """Five sentences in which nobody has marked anything: what is left is the name."""
     empty = [Sentence.from_tokens(["no", "cells", "grew", "."])] * 5
-    tagger = fit_linear_decoder(base, empty, LinearFitConfig(), labels=LABELS)
+    tagger = fitted(base, empty, LinearFitConfig(), LABELS)
     assert tagger.predict(["no HeLa cells"])[0][0].start == 3
-    nameless = fit_linear_decoder(base, empty, LinearFitConfig(name_weight=0), labels=LABELS)
+    nameless = fitted(base, empty, LinearFitConfig(name_weight=0), LABELS)
     assert nameless.predict(["no HeLa cells"]) == [[]]
     with pytest.raises(NoEntities):
-        fit_linear_decoder(base, empty, LinearFitConfig())
+        fitted(base, empty, LinearFitConfig())
 
 
 def test_it_draws_nothing_and_leaves_the_base_alone(base: Base, support: list[Sentence]) -> None:
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
-    one = fit_linear_decoder(base, support, LinearFitConfig(), seed=1)
-    other = fit_linear_decoder(base, support, LinearFitConfig(), seed=2)
+    one = fitted(base, support, LinearFitConfig(), seed=1)
+    other = fitted(base, support, LinearFitConfig(), seed=2)
     for mine, theirs in zip(one.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, theirs)
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
@@ -184,5 +200,5 @@ def test_a_base_that_is_not_wide_has_no_use_for_names(base: Base, support: list[
         torch.Generator().manual_seed(0),
     )
     plain = replace(base, model=TaggingModel(narrow, {}, torch.Generator()))
-    assert fit_linear_decoder(plain, support, LinearFitConfig()).predict(["HeLa cells"]) is not None
+    assert fitted(plain, support, LinearFitConfig()).predict(["HeLa cells"]) is not None
     assert not decoder_prior(plain, LABELS, LinearFitConfig()).weight.any()

@@ -21,8 +21,10 @@ from adaptner.errors import ModelUnreadable
 from adaptner.methods.named import NamedMethod
 from adaptner.methods.named import decoder_fit as linear_fit_module
 from adaptner.methods.named import held_out as module
-from adaptner.methods.named.decoder_fit import LinearFitConfig, fit_linear_decoder
-from adaptner.methods.named.held_out import cross_validate, folds_of, of_like_length
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.decoder_fit import fit_linear_decoder
+from adaptner.methods.named.encoder_choice import EncodedTarget
+from adaptner.methods.named.held_out import assign_folds, cross_validate, group_by_length
 from adaptner.metrics.spans import Score
 from adaptner.models.base import Base
 from adaptner.models.mentions import HeldOutPredictions, PredictedMention
@@ -40,12 +42,12 @@ def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> N
     exact = partial(linear_fit_module.fit_decoder, tolerance=1e-6)
     monkeypatch.setattr(linear_fit_module, "fit_decoder", exact)
     config = LinearFitConfig(linear_steps=100, name_weight=0, penalty=0.01, bias_penalty=0.01)
-    together = cross_validate(base, SUPPORT, LABELS, config)
-    fold = folds_of(SUPPORT, random.Random(0))
+    together = cross_validate(EncodedTarget.of(base, SUPPORT, config, LABELS), config)
+    fold = assign_folds(SUPPORT, random.Random(0))
     assert any(own.found for own in together)
     for number in set(fold):
         rest = [s for s, own in zip(SUPPORT, fold, strict=True) if own != number]
-        alone = fit_linear_decoder(base, rest, config, labels=LABELS)
+        alone = fit_linear_decoder(EncodedTarget.of(base, rest, config, LABELS), config)
         for place, sentence in enumerate(SUPPORT):
             if fold[place] != number:
                 continue
@@ -58,17 +60,17 @@ def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> N
 
 def test_folds_part_mentions_evenly_and_keep_duplicates_together() -> None:
     sentences = [*SUPPORT, SUPPORT[0], SUPPORT[5]]
-    fold = folds_of(sentences, random.Random(1))
+    fold = assign_folds(sentences, random.Random(1))
     assert fold[0] == fold[12]
     assert fold[5] == fold[13]
     assert sorted(set(fold)) == list(range(module.FOLDS))
     mentions = Counter[int]()
-    for number, sentence in zip(folds_of(SUPPORT, random.Random(2)), SUPPORT, strict=True):
+    for number, sentence in zip(assign_folds(SUPPORT, random.Random(2)), SUPPORT, strict=True):
         mentions[number] += len(sentence.entities)
     assert max(mentions.values()) - min(mentions.values()) <= 2
-    assert sorted(folds_of(SUPPORT[:3], random.Random(0))) == [0, 1, 2]
+    assert sorted(assign_folds(SUPPORT[:3], random.Random(0))) == [0, 1, 2]
     many = SUPPORT * 5
-    groups = of_like_length(many)
+    groups = group_by_length(many)
     assert sorted(i for group in groups for i in group) == list(range(60))
     assert len(groups) <= module.GROUPS
 
@@ -147,7 +149,8 @@ def test_constants_come_from_the_bases_folder(tmp_path) -> None:
 
 def test_states_are_left_alone(base: Base) -> None:
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
-    cross_validate(base, SUPPORT, LABELS, LinearFitConfig(linear_steps=3))
+    config = LinearFitConfig(linear_steps=3)
+    cross_validate(EncodedTarget.of(base, SUPPORT, config, LABELS), config)
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 
@@ -157,7 +160,8 @@ def test_fifty_types(base: Base) -> None:
     sentences = [
         Sentence.from_tokens(["a", f"w{i}", "b"], ["O", f"B-T{i:02}", "O"]) for i in range(50)
     ]
-    left = cross_validate(base, sentences, labels, LinearFitConfig(linear_steps=2))
+    config = LinearFitConfig(linear_steps=2)
+    left = cross_validate(EncodedTarget.of(base, sentences, config, labels), config)
     told = assess(left, labels, CalibrationConstants())
     assert len(told.by_label) == 50
     assert told.overall is not None

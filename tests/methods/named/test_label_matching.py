@@ -13,17 +13,13 @@ from hypothesis import strategies as st
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.named.algorithm import adapt_named
-from adaptner.methods.named.decoder_fit import (
-    EncodedSentences,
-    LinearFitConfig,
-    decoder_prior,
-    fit_linear_decoder,
-    known_from_sources,
-    stronger_penalties,
-)
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.decoder_fit import fit_linear_decoder, stronger_penalties
+from adaptner.methods.named.decoder_prior import decoder_prior
+from adaptner.methods.named.encoded import EncodedSentences
+from adaptner.methods.named.encoder_choice import EncodedTarget, encode_target
 from adaptner.methods.named.label_matching import (
     MIN_AGREEMENT,
-    EncodedTags,
     LabelMatch,
     agreement,
     match_labels,
@@ -61,7 +57,7 @@ def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> 
     """Every path of every sentence is as likely as before, whatever scores O has."""
     source, mine = LabelSet(("Gene",), scheme), LabelSet(("T1",), scheme)
     known, decoder = random_crf(source, seed), random_crf(mine, seed + 1)
-    LabelMatch(known, "Gene").put(decoder, "T1")
+    LabelMatch(known, "Gene").copy_to(decoder, "T1")
     states, mask = batch(seed, rows=1, length=3)
     mask[:] = True
     for path in product(range(len(source.tags)), repeat=3):
@@ -74,7 +70,7 @@ def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> 
 def test_other_labels_stay_as_they_are() -> None:
     both = LabelSet(("A", "B"))
     decoder, before = random_crf(both, 0), random_crf(both, 0)
-    LabelMatch(random_crf(LabelSet(("Gene",)), 1), "Gene").put(decoder, "B")
+    LabelMatch(random_crf(LabelSet(("Gene",)), 1), "Gene").copy_to(decoder, "B")
     kept = [both.index[t] for t in ("O", "B-A", "I-A")]
     for name, p in decoder.named_parameters():
         other = dict(before.named_parameters())[name]
@@ -89,7 +85,7 @@ def test_other_labels_stay_as_they_are() -> None:
 def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
     source = LabelSet(("Drug", "Gene"))
     known, decoder = random_crf(source, 3), random_crf(LabelSet(("Gene",)), 4)
-    LabelMatch(known, "Gene").put(decoder, "Gene")
+    LabelMatch(known, "Gene").copy_to(decoder, "Gene")
     row = known.weight[0, source.index["B-Gene"]] - known.weight[0, 0] + decoder.weight[0, 0]
     torch.testing.assert_close(decoder.weight[0, 1], row)
 
@@ -100,7 +96,8 @@ def test_agreement_is_f1_with_one_mistake_more() -> None:
     kin = LabelMatch(random_crf(labels, 0), "Gene")
     states, mask = batch(5)
     path = kin.decoder.decode(states, mask)
-    found = kin.mentions([EncodedTags(states, path, mask), EncodedTags(states, path, mask)])
+    part = EncodedSentences(states, path, mask, tuple(range(len(mask[0]))), torch.ones(1, 1))
+    found = kin.mentions([part, part])
     rows = [
         [labels.tags[t] for t in row[: int(m.sum())]]
         for row, m in zip(path[0], mask[0], strict=True)
@@ -121,7 +118,7 @@ def base() -> Base:
 
 
 def marked(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[EncodedSentences]:
-    return [EncodedSentences.of(base, sentences, labels, LinearFitConfig())]
+    return [EncodedSentences.of(base, sentences, labels)]
 
 
 def called(sentences: list[Sentence], label: str) -> list[Sentence]:
@@ -175,13 +172,18 @@ def test_each_label_has_its_own_kin(base: Base) -> None:
     torch.testing.assert_close(decoder.weight[0, mine], alone.weight[0, theirs])
 
 
-def test_it_can_be_switched_off(base: Base) -> None:
+def test_source_labels_can_be_switched_off(base: Base) -> None:
+    sentences = [Sentence.from_tokens(["no", "mention"])]
     labels = LabelSet(("Disease",))
-    assert known_from_sources(base, labels, LinearFitConfig(), [])
-    assert not known_from_sources(base, labels, LinearFitConfig(use_source_labels=False), [])
-    assert not known_from_sources(base.of_domains(()), labels, LinearFitConfig(), [])
-    # no name, and no sentence: nothing to tell the kind by
-    assert not known_from_sources(base, labels, LinearFitConfig(name_weight=0), [])
+
+    def matches(base: Base, **settings: object) -> object:
+        config = LinearFitConfig(**settings)  # type: ignore[arg-type]
+        return EncodedTarget.of(base, sentences, config, labels).matches
+
+    assert matches(base)
+    assert not matches(base, use_source_labels=False)
+    assert not matches(base.of_domains(()))
+    assert not matches(base, name_weight=0)
 
 
 def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
@@ -202,9 +204,8 @@ def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
     start = decoder_prior(base, labels, LinearFitConfig(), match_labels(base, labels, [])).weight
     gaps = []
     for firm in (1.0, 4.0, 1e4):
-        found = fit_linear_decoder(
-            base, sentences, LinearFitConfig(source_penalty_factor=firm)
-        ).decoder
+        config = LinearFitConfig(source_penalty_factor=firm)
+        found = fit_linear_decoder(EncodedTarget.of(base, sentences, config), config).decoder
         gaps.append(float((found.weight - start).detach().norm()))
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.01
@@ -227,7 +228,6 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
         parts = marked(base, sentences, labels)
         for kin in match_labels(base, LabelSet(base.model.domains), []).values():
             if kin.label.lower() != corpus:
-                paths = [EncodedTags(p.states, p.tags, p.mask) for p in parts]
                 meant = {
                     (0, row, *m[:2])
                     for row, place in enumerate(parts[0].order)
@@ -237,14 +237,14 @@ def test_kinds_that_differ_do_not_agree(base: Base) -> None:
                         labels,
                     )
                 }
-                assert agreement(kin.mentions(paths), meant) < MIN_AGREEMENT
+                assert agreement(kin.mentions(parts), meant) < MIN_AGREEMENT
 
 
 @pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
 def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
     sentences = called(list(bundled_corpus("drug").split("train")[:6]), "Chemical")
     config = LinearFitConfig(fine_tune_from=tune_from, steps=1, epochs=0)
-    tagger = adapt_named(base, sentences, config)
+    tagger = adapt_named(encode_target(base, sentences, config), config)
     assert tagger.facts["known"] == {"Chemical": "Drug"}
     cells = list(bundled_corpus("cellline").split("train")[:6])
-    assert "known" not in adapt_named(base, cells, config).facts
+    assert "known" not in adapt_named(encode_target(base, cells, config), config).facts

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from adaptner.methods.named.lbfgs import flat, minimise, put
+from adaptner.methods.named.lbfgs import minimise, parameters_to_rows, rows_to_parameters
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -64,8 +64,8 @@ def test_steps_are_a_limit_and_each_gains() -> None:
 def test_flat_and_back() -> None:
     tensors = [torch.arange(12.0).view(2, 2, 3), torch.tensor([[7.0], [8.0]])]
     copies = [torch.zeros(2, 2, 3), torch.zeros(2, 1)]
-    assert flat(tensors)[1].tolist() == [6, 7, 8, 9, 10, 11, 8]
-    put(flat(tensors), copies)
+    assert parameters_to_rows(tensors)[1].tolist() == [6, 7, 8, 9, 10, 11, 8]
+    rows_to_parameters(parameters_to_rows(tensors), copies)
     assert all(torch.equal(a, b) for a, b in zip(tensors, copies, strict=True))
 
 

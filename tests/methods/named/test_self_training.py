@@ -12,7 +12,9 @@ import torch
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import TooFewSentences, UsageError
 from adaptner.methods.named.algorithm import adapt_named
-from adaptner.methods.named.decoder_fit import LinearFitConfig, fit_linear_decoder
+from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.decoder_fit import fit_linear_decoder
+from adaptner.methods.named.encoder_choice import EncodedTarget
 from adaptner.methods.named.self_training import (
     encode_in_batches,
     fit_with_unlabelled,
@@ -44,7 +46,7 @@ def text() -> list[Sentence]:
 
 
 def decoder_of(base: Base, support: list[Sentence]) -> CRF:
-    decoder = fit_linear_decoder(base, support, CONFIG).decoder
+    decoder = fit_linear_decoder(EncodedTarget.of(base, support, CONFIG), CONFIG).decoder
     assert isinstance(decoder, CRF)
     return decoder
 
@@ -64,9 +66,7 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
     for word in words:
         spans.append((at, at + len(word)))
         at += len(word) + 1
-    (part,) = encode_in_batches(
-        base, [Sentence(" ".join(words), tuple(spans))], decoder.labels, CONFIG
-    )
+    (part,) = encode_in_batches(base, [Sentence(" ".join(words), tuple(spans))], decoder.labels)
     told = pseudo_label(decoder, part, CONFIG)
     scores = decoder.tag_scores(part.states)[0, 0].detach().double()
     moves, start, end = (
@@ -87,7 +87,9 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
         for t in range(len(words))
     ]
     assert any(best)
-    assert float(told.shares[0, 0]) == pytest.approx(CONFIG.unlabelled_weight * min(sure), rel=1e-4)
+    assert float(told.weights[0, 0]) == pytest.approx(
+        CONFIG.unlabelled_weight * min(sure), rel=1e-4
+    )
 
 
 def test_a_sentence_in_which_nothing_is_found_counts_nothing(
@@ -95,20 +97,20 @@ def test_a_sentence_in_which_nothing_is_found_counts_nothing(
 ) -> None:
     decoder = decoder_of(base, support)
     nothing = Sentence("We thank them", ((0, 2), (3, 8), (9, 13)))
-    (part,) = encode_in_batches(base, [nothing], decoder.labels, CONFIG)
+    (part,) = encode_in_batches(base, [nothing], decoder.labels)
     told = pseudo_label(decoder, part, CONFIG)
     assert not told.tags.any()
-    assert float(told.shares) == 0
+    assert float(told.weights) == 0
 
 
 def test_text_that_counts_nothing_changes_nothing(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
     ignoring = CONFIG.model_copy(update={"unlabelled_weight": 0.0})
-    with_it = fit_with_unlabelled(base, support, text, ignoring)
+    with_it = fit_with_unlabelled(EncodedTarget.of(base, support, ignoring), text, ignoring)
     for mine, theirs in zip(
         with_it.decoder.parameters(),
-        fit_linear_decoder(base, support, CONFIG).decoder.parameters(),
+        fit_linear_decoder(EncodedTarget.of(base, support, CONFIG), CONFIG).decoder.parameters(),
         strict=True,
     ):
         assert torch.allclose(mine, theirs, atol=1e-5)
@@ -117,8 +119,10 @@ def test_text_that_counts_nothing_changes_nothing(
 def test_labels_of_the_text_are_not_read(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
-    labelled = fit_with_unlabelled(base, support, text, CONFIG)
-    bare = fit_with_unlabelled(base, support, [s.without_entities() for s in text], CONFIG)
+    labelled = fit_with_unlabelled(EncodedTarget.of(base, support, CONFIG), text, CONFIG)
+    bare = fit_with_unlabelled(
+        EncodedTarget.of(base, support, CONFIG), [s.without_entities() for s in text], CONFIG
+    )
     assert any(s.entities for s in text)
     assert same(labelled.decoder, bare.decoder)
     assert not same(labelled.decoder, decoder_of(base, support))
@@ -129,17 +133,17 @@ def test_what_it_thought_becomes_likelier(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
     before = decoder_of(base, support)
-    after = fit_with_unlabelled(base, support, text, CONFIG).decoder
+    after = fit_with_unlabelled(EncodedTarget.of(base, support, CONFIG), text, CONFIG).decoder
     assert isinstance(after, CRF)
     costs = [0.0, 0.0]  # before, after
     for part in encode_in_batches(
-        base, [s.without_entities() for s in text if len(s) > 1], before.labels, CONFIG
+        base, [s.without_entities() for s in text if len(s) > 1], before.labels
     ):
         told = pseudo_label(before, part, CONFIG)
         for place, decoder in enumerate((before, after)):
             with torch.no_grad():
                 losses = decoder(told.states, told.tags, told.mask)
-            costs[place] += float((told.shares * losses).sum())
+            costs[place] += float((told.weights * losses).sum())
     assert costs[1] < costs[0]
 
 
@@ -156,11 +160,13 @@ def test_a_long_text_is_sampled_and_a_table_is_no_sentence(text: list[Sentence])
 
 def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sentence]) -> None:
     with pytest.raises(TooFewSentences, match="2 to 80 words"):
-        fit_with_unlabelled(base, support, [Sentence("Introduction", ((0, 12),))], CONFIG)
+        fit_with_unlabelled(
+            EncodedTarget.of(base, support, CONFIG), [Sentence("Introduction", ((0, 12),))], CONFIG
+        )
 
 
 def test_no_use_where_labels_are_many(base: Base, text: list[Sentence]) -> None:
     many = LinearFitConfig(fine_tune_from=3)
     train = bundled_corpus("cellline").split("train")[:20]
     with pytest.raises(UsageError, match="--unlabelled has no use"):
-        adapt_named(base, train, many, unlabelled=text)
+        adapt_named(EncodedTarget.of(base, train, many), many, unlabelled=text)

@@ -7,15 +7,13 @@ import random
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import nn
 
-from adaptner.bilevel import LossFunction
 from adaptner.corpora.sources import SourceDomain
-from adaptner.episodes import Task
 from adaptner.errors import BadConfiguration, TooFewDomains
 from adaptner.methods.base import Method, MethodConfig
 from adaptner.models.base import Base
@@ -32,6 +30,10 @@ from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import LabelSet, Sentence, TagScheme
 from adaptner.vectors.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from adaptner.bilevel import LossFunction
+    from adaptner.episodes import Task
 
 Iteration = Callable[[int], StepMetrics]
 
