@@ -324,7 +324,7 @@ def test_test_sentences_are_not_learnt_from_while_adapting(
     target = ("--target", copy, "--sizes", 3, "--draws", 1, "--limit", 1, "--steps", 1)
     joint = ("--method", "agg", "--sources", *SOURCES)
     answer = sound(call("evaluate", "--base", base, *joint, *target))
-    assert "30 source sentences left out" in answer.err
+    assert "30 source sentences removed" in answer.err
 
 
 def test_evaluate_a_base_as_it_is(call: Call, tmp_path: Path, joint_config: Path) -> None:

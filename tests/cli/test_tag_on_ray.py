@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from cli_kit import Call, contents, refused
 
+pytestmark = pytest.mark.slow
+
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
 
 
@@ -44,7 +46,6 @@ def ray_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.slow
 @pytest.mark.processes
 def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
     call: Call, eager_model: Path, tmp_path: Path, ray_runs: None

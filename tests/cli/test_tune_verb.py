@@ -14,6 +14,8 @@ from cli_kit import OWN, Answer, Call, contents, listing
 
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 
+pytestmark = pytest.mark.slow
+
 DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene", "cellline"))
 QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
 # With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
@@ -164,7 +166,6 @@ main()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.processes
 def test_a_killed_run_goes_on_to_the_same_file(
     call: Call, child, run: tuple[object, ...], tmp_path: Path

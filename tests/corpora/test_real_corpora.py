@@ -14,6 +14,8 @@ from adaptner.corpora.overlap import fingerprint, remove_overlap
 from adaptner.corpora.statistics import corpus_statistics
 from adaptner.types import Sentence
 
+pytestmark = pytest.mark.slow
+
 BIO8 = {
     "ncbi-disease": "Disease",
     "bc5cdr-disease": "Disease",
@@ -52,7 +54,6 @@ def published(data: Path, corpus: str) -> dict[str, list[float]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_statistics_equal_the_published_ones(shared_data: Path, name: str) -> None:
     figures = corpus_statistics(corpus_at(shared_data / name))

@@ -22,6 +22,8 @@ from adaptner.models.installed import default_base
 from adaptner.training.budget import Budget
 from adaptner.types import Sentence
 
+pytestmark = pytest.mark.slow
+
 SEED = 2
 USEFUL = 0.5  # F1; the taggers here reach 0.73 to 0.86, In-Domain 0.77
 NEAR = 0.1  # how far below In-Domain a method may end
@@ -81,7 +83,6 @@ def f1(name: str) -> float:
     return score_entities([s.entities for s in test], found).overall.f1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(methods()))
 def test_it_makes_a_useful_tagger(name: str) -> None:
     assert f1(name) > USEFUL

@@ -23,6 +23,8 @@ from adaptner.reproduce.tables.protocol import fillings, find_table
 from adaptner.reproduce.tables.protocols import PROTOCOLS, protocol_of
 from adaptner.reproduce.tables.published import papers
 
+pytestmark = pytest.mark.slow
+
 TABLES = [f"{paper.name}/{table.id}" for paper in papers() for table in paper.tables]
 
 
@@ -164,7 +166,6 @@ def test_a_new_version_of_the_protocol_changes_all_keys(
     assert not {job.key for job in before.jobs} & {job.key for job in after.jobs}
 
 
-@pytest.mark.slow
 def test_one_changed_file_changes_just_the_jobs_that_read_it(tmp_path: Path) -> None:
     """Brute force over all corpora and splits."""
     data = copied_data(tmp_path)

@@ -24,6 +24,8 @@ from adaptner.reproduce.report.page import (
 )
 from adaptner.reproduce.tables.published import paper
 
+pytestmark = pytest.mark.slow
+
 VOID_ELEMENTS = {"meta", "br", "img"}
 HOSTILE = '<script>alert("x")</script>|`**&\'"[a](http://evil.example/x.png)\n# \x00\ud800'
 
