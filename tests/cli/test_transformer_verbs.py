@@ -71,11 +71,11 @@ def test_adapt_a_transformer_without_a_base(
         (("pretrain", *SOURCES, "--method", "named", "--encoder", "minilm", "-o", "x"), "named"),
         (
             ("pretrain", *SOURCES, "--method", "multi-cell", "--encoder", "minilm", "-o", "x"),
-            "multi-cell is made for a recurrent encoder",
+            "multi-cell needs a recurrent encoder",
         ),
         (
             ("pretrain", *SOURCES, "--encoder", "minilm", "--vectors", "v.npy", "-o", "x"),
-            "--vectors has no use with a transformer",
+            "--vectors cannot be used with a transformer",
         ),
         (
             ("adapt", "a.jsonl", "--base", "b", "--encoder", "minilm", "-o", "x"),

@@ -309,10 +309,10 @@ def test_fits_and_adapts(name, sources):
     untrained = chosen.fit(sources, Budget(0))
     base = chosen.fit(sources, Budget(5))
     assert base.method == name
-    assert base.facts["iterations"] == (5 if chosen.learns else 0)
+    assert base.facts["iterations"] == (5 if chosen.trains_base else 0)
     assert base.facts["vectors"] == "random"
     assert [s["domain"] for s in base.facts["sources"]] == ["Disease", "Drug", "Gene"]
-    assert same(untrained.model.encoder, base.model.encoder) != chosen.learns
+    assert same(untrained.model.encoder, base.model.encoder) != chosen.trains_base
     tagger = adapted(chosen, base, sources)
     assert tagger.method == name
     labels = target_of(chosen).labels.labels
@@ -438,7 +438,7 @@ def test_every_encoder_part_may_be_left_out(name, sources):
 @every_method
 def test_too_few_domains(name, sources):
     chosen = method(name)(**QUICK)
-    least = chosen.least_domains()
+    least = chosen.min_domains()
     assert least == (2 if name in ("hgda", "hgda-nes", "metaner", "metaner-zero") else 1)
     with pytest.raises(TooFewDomains) as error:
         chosen.fit(sources[: least - 1], Budget(1))
@@ -449,7 +449,7 @@ def test_too_few_domains(name, sources):
 @every_method
 def test_methods_that_draw_tasks_need_enough_sentences(name, sources):
     chosen = method(name)(**{**QUICK, "k": 500})
-    with pytest.raises(TooFewSentences, match="--k") if chosen.learns else nullcontext():
+    with pytest.raises(TooFewSentences, match="--k") if chosen.trains_base else nullcontext():
         chosen.fit(sources, Budget(1))
 
 
@@ -540,7 +540,7 @@ def test_in_domain_refuses_vectors_that_know_the_sources(sources):
     )
     chosen = method("in-domain")(**QUICK)
     tuned = method("finetuning")(**{**QUICK, "encoder": {**TINY, "tune_words": True}})
-    with pytest.raises(IncompatibleMethod, match="know the sources"):
+    with pytest.raises(IncompatibleMethod, match="trained on the sources"):
         adapted(chosen, tuned.fit(sources, Budget(1), vectors=vectors), sources)
     frozen = method("finetuning")(**QUICK)
     adapted(chosen, frozen.fit(sources, Budget(1), vectors=vectors), sources)

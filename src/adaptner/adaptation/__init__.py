@@ -1,1 +1,1 @@
-"""Few sentences -> Tagger."""
+"""Adapting a base to a target: what the methods share."""

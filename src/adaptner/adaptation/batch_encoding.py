@@ -1,4 +1,4 @@
-"""Several lists of sentences through one pass of an encoder, and apart again."""
+"""Encoding several lists of sentences in one pass of an encoder."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.heads.pooling import sentence_means
 from adaptner.types import LabelSet, Sentence
 
-EncodeFunction = Callable[[Batch, Generator | None], Tensor]  # an encoder, or what stands for one
+EncodeFunction = Callable[[Batch, Generator | None], Tensor]  # an encoder or a function like it
 
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """What an encoder makes of one list: a task dimension of 1, then sentences in the list's order."""
+    """The states of a list of sentences, in the list's order, with a task dimension of 1."""
 
-    states: Tensor  # (1, B, L, width)
-    mask: Tensor  # (1, B, L)
-    tags: Tensor  # (1, B, L)
+    states: Tensor  # (1, sentences, tokens, width)
+    mask: Tensor  # (1, sentences, tokens)
+    tags: Tensor  # (1, sentences, tokens)
 
     @property
     def pooled(self) -> Tensor:
-        """A vector a sentence, (B, width): the mean of its tokens' states stands for BERT's CLS."""
+        """The mean of each sentence's token states, (sentences, width). It stands for BERT's CLS."""
         return sentence_means(self.states, self.mask)[0]
 
     @property
     def tokens(self) -> Tensor:
-        """(tokens, width)"""
+        """The states of all tokens without padding, (tokens, width)."""
         return self.states[self.mask]
 
     @property
@@ -38,9 +38,9 @@ class EncodedBatch:
         return self.tags[self.mask]
 
     def loss(self, decoder: nn.Module) -> Tensor:
-        """The decoder's, averaged over the sentences."""
-        found: Tensor = decoder(self.states, self.tags, self.mask)
-        return found.mean()
+        """The decoder's loss, averaged over the sentences."""
+        losses: Tensor = decoder(self.states, self.tags, self.mask)
+        return losses.mean()
 
 
 def encode_lists(
@@ -50,16 +50,18 @@ def encode_lists(
     lists: Sequence[Sequence[Sentence]],
     noise: Generator | None = None,
 ) -> list[EncodedBatch]:
-    """A part for each list; none of them is empty."""
-    batch = batcher([[s for own in lists for s in own]], [labels])
+    """An encoded batch for each list, none of which may be empty."""
+    batch = batcher([[s for sentences in lists for s in sentences]], [labels])
     assert batch.tags is not None
-    back = torch.tensor(batch.order[0]).argsort()
-    states, mask, tags = encoder(batch, noise)[:, back], batch.mask[:, back], batch.tags[:, back]
-    parts, at = [], 0
-    for own in lists:
-        here, length = slice(at, at + len(own)), max(map(len, own))
+    original = torch.tensor(batch.order[0]).argsort()  # undoes the batcher's sorting
+    states, mask, tags = (
+        values[:, original] for values in (encoder(batch, noise), batch.mask, batch.tags)
+    )
+    parts, start = [], 0
+    for sentences in lists:
+        rows, length = slice(start, start + len(sentences)), max(map(len, sentences))
         parts.append(
-            EncodedBatch(states[:, here, :length], mask[:, here, :length], tags[:, here, :length])
+            EncodedBatch(states[:, rows, :length], mask[:, rows, :length], tags[:, rows, :length])
         )
-        at += len(own)
+        start += len(sentences)
     return parts

@@ -1,4 +1,4 @@
-"""Where φ starts at adaptation (ruling: Decoders; docs/results/adaptation.md)."""
+"""The parameters that a decoder starts adaptation with (docs/results/adaptation.md)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
 from adaptner.nn.model import TAG_DECODERS, TagDecoder
 from adaptner.types import LabelSet
 
-# fresh: noise, as in the papers; mean: what the source decoders agree on. A base with one decoder
-# for all domains (homogeneous setting) keeps what it knows of the target's tags in either case.
+# fresh: noise, as in the papers; mean: the mean of the source decoders. In either case, a base with one
+# decoder for all domains (homogeneous setting) keeps its parameters of the target's tags.
 DecoderStart = Literal["fresh", "mean"]
 
 
 def starting_decoder(
     base: Base, labels: LabelSet, start: DecoderStart, generator: torch.Generator
 ) -> TagDecoder:
-    """Of the kind that the base has."""
+    """A new decoder for ``labels``, of the base's kind."""
     make = TAG_DECODERS[base.model.shape.decoder]
     decoder = make(base.model.encoder.width, labels, generator)
     sources = [d for d in tag_decoders(base) if len(d.labels)]
@@ -38,39 +38,46 @@ def tag_decoders(base: Base) -> list[TagDecoder]:
 
 @torch.no_grad()
 def keep_known_tags(decoder: TagDecoder, sources: list[TagDecoder]) -> None:
-    """Copy, tag by tag, what a source decoder knows of the tags of ``decoder``."""
+    """Copy the parameters of the tags that a source decoder shares with ``decoder``."""
     for source in sources:
         shared = [t for t in decoder.labels.tags if t in source.labels.index]
-        mine = torch.tensor([decoder.labels.index[t] for t in shared])
-        theirs = torch.tensor([source.labels.index[t] for t in shared])
+        rows = torch.tensor([decoder.labels.index[t] for t in shared])
+        source_rows = torch.tensor([source.labels.index[t] for t in shared])
         for (name, p), known in zip(decoder.named_parameters(), source.parameters(), strict=True):
             if name == "transition":
-                p[0, mine[:, None], mine] = known[0, theirs[:, None], theirs]
+                p[0, rows[:, None], rows] = known[0, source_rows[:, None], source_rows]
             else:
-                p[0, mine] = known[0, theirs]
+                p[0, rows] = known[0, source_rows]
 
 
 @torch.no_grad()
 def set_to_mean(decoder: TagDecoder, sources: list[TagDecoder]) -> None:
-    """What the source decoders agree on: O from O, and every B-x, I-x, ... from the mean over the
-    sources and their labels of B, I, ... Moves between two different labels keep their noise, and
-    so does all where no source has a label."""
+    """Set O to the mean of the sources' O, and B-x, I-x, ... to the means of B, I, ... over all labels
+    of all sources.
+
+    Transitions between two different labels stay as they are, and so does everything if no source has
+    a label."""
     if not sources:
         return
 
-    def rows(labels: LabelSet, number: int) -> Tensor:  # O, and the tags of the number-th label
-        each = (len(labels.tags) - 1) // len(labels)
-        return torch.tensor([0, *range(1 + each * number, 1 + each * (number + 1))])
+    def rows(labels: LabelSet, number: int) -> Tensor:
+        """O and the tags of the label with this number."""
+        tags_per_label = (len(labels.tags) - 1) // len(labels)
+        first = 1 + tags_per_label * number
+        return torch.tensor([0, *range(first, first + tags_per_label)])
 
-    known = [
-        (dict(s.named_parameters()), rows(s.labels, i))
-        for s in sources
-        for i in range(len(s.labels))
+    source_parameters = [
+        (dict(source.named_parameters()), rows(source.labels, number))
+        for source in sources
+        for number in range(len(source.labels))
     ]
     for name, p in decoder.named_parameters():
         square = name == "transition"
-        parts = [own[name][0][r][:, r] if square else own[name][0][r] for own, r in known]
-        mean = torch.stack(parts).mean(0)
+        values = [
+            parameters[name][0][of][:, of] if square else parameters[name][0][of]
+            for parameters, of in source_parameters
+        ]
+        mean = torch.stack(values).mean(0)
         for number in range(len(decoder.labels)):
-            mine = rows(decoder.labels, number)
-            p[(0, mine[:, None], mine) if square else (0, mine)] = mean
+            of = rows(decoder.labels, number)
+            p[(0, of[:, None], of) if square else (0, of)] = mean

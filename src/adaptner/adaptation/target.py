@@ -1,4 +1,4 @@
-"""What a method is given of the target: sentences that hold something, and the labels to find."""
+"""The target's labelled sentences and its labels."""
 
 from __future__ import annotations
 
@@ -17,24 +17,28 @@ class TargetData:
 
     @classmethod
     def of(
-        cls, base: Base, given: Sequence[Sentence], labels: LabelSet | None = None
+        cls, base: Base, support: Sequence[Sentence], labels: LabelSet | None = None
     ) -> TargetData:
-        """``labels`` adds to those of the sentences (a few-shot draw may show only some, or none)."""
-        sentences = [s for s in given if len(s)]
+        """The sentences that are not empty, and ``labels`` with the labels that occur in them.
+
+        A few-shot draw may contain only some of the target's labels, hence ``labels``. Raises
+        TooFewSentences or NoEntities if there is nothing to learn from."""
+        sentences = [s for s in support if len(s)]
         if not sentences:
             raise TooFewSentences(found=0, what="the labelled data", needed=1, option="more data")
-        shown = LabelSet.of(sentences).labels
-        wanted = base.labels.with_labels((*(labels.labels if labels else ()), *shown))
-        if not wanted:
+        found = LabelSet.of(sentences).labels
+        every = base.labels.with_labels((*(labels.labels if labels else ()), *found))
+        if not every:
             raise NoEntities(sentences=len(sentences))
-        return cls(sentences, wanted)
+        return cls(sentences, every)
 
     @classmethod
     def unseen(
         cls, base: Base, domains: Iterable[str], labels: LabelSet | None = None
     ) -> TargetData:
-        """Zero-shot: no labelled sentence, and the labels of ``domains`` of the base. ``labels`` are
-        those wanted, where they are known."""
+        """For zero-shot learning: no labelled sentence, and the labels of these domains of the base.
+
+        Raises UnknownLabels if ``labels``, those that the user wants, has others."""
         numbers = [base.model.domains.index(name) for name in domains]
         known = base.labels.with_labels(
             x for number in numbers for x in base.model.labels_of(number).labels

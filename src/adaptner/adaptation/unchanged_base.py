@@ -1,4 +1,4 @@
-"""A base used as it is: the homogeneous setting without a label of the target."""
+"""A base used without adaptation, which needs a target with the sources' labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from adaptner.types import LabelSet, Sentence
 def use_base_unchanged(
     base: Base, support: Sequence[Sentence], method: str, *, labels: LabelSet | None = None
 ) -> Tagger:
-    """θ and the one φ of all domains. ``support`` only shows which labels are wanted."""
+    """A tagger with the base's encoder and its one decoder of all domains.
+
+    ``support`` only tells which labels are wanted. Raises HeterogeneousTarget if the base has several
+    decoders or does not know all wanted labels."""
     wanted = base.labels.with_labels(
         (*(labels.labels if labels else ()), *LabelSet.of(support).labels)
     )
@@ -25,7 +28,7 @@ def use_base_unchanged(
             known=", ".join(base.labels.labels),
             reason="has a decoder for each of its domains"
             if not base.model.shape.shared
-            else "does not know them all",
+            else "does not know all of them",
         )
     facts = {"steps": 0, "sentences": 0, "seed": 0, "base": base.method}
     model = base.model

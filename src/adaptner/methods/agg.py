@@ -1,4 +1,5 @@
-"""AGG: one tagger over the labels and sentences of all sources and the target (paper 002, 5.1.1)."""
+"""AGG: one tagger over the labels and sentences of all sources and the target (MetaNER, section
+5.1.1)."""
 
 from __future__ import annotations
 

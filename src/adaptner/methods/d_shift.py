@@ -1,4 +1,4 @@
-"""D-Shift: learn from all sources, tag the target as it is (paper 002, 5.1.1)."""
+"""D-Shift: learn from all sources and tag the target without adaptation (MetaNER, section 5.1.1)."""
 
 from __future__ import annotations
 

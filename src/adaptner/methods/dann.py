@@ -1,6 +1,8 @@
-"""DANN: a discriminator behind a gradient reversal makes source and target text alike to it (paper
-002, 5.1.1; Ganin and Lempitsky 2015). With ``adaptation.zero_shot`` the target's text is all it has of
-the target, as in Jia2019's Table 4."""
+"""DANN: a domain discriminator behind a gradient reversal makes the encoder's states of source and
+target text alike (MetaNER, section 5.1.1; Ganin and Lempitsky 2015).
+
+With ``adaptation.zero_shot`` it learns from the target's text alone, as in Jia2019's Table 4.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
 
 class DANNTuneConfig(JointConfig):
-    aux_weight: float = Field(0.8, ge=0, description="λ, as MetaNER's adversary")
+    aux_weight: float = Field(
+        0.8, ge=0, description="Weight λ of the discriminator, as in MetaNER."
+    )
 
 
 class DANNConfig(JointMethodConfig):

@@ -1,6 +1,7 @@
-"""FineTuning: learn from all sources, then retrain on the target (paper 002, 5.1.1; Lee et al. 2018).
+"""FineTuning: learn from all sources, then retrain on the target (MetaNER, section 5.1.1; Lee et al.
+2018).
 
-The base it makes is the one that AGG, MultiTask and DANN start from too."""
+AGG, MultiTask and DANN start from the same base."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""HGDA: hardness-guided domain adaptation (paper 000, Algorithms 1 and 2).
+"""HGDA: hardness-guided domain adaptation (Algorithms 1 and 2).
 
-All sentences, a domain classifier, task gradients weighted by hardness (eq. 2).
+Tasks from all sentences, a domain classifier, and task gradients weighted by hardness (eq. 2).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""HGDA-NEs: tasks from sentences with an entity only (paper 000, section 3.2).
+"""HGDA-NEs: tasks from sentences with an entity only (HGDA, section 3.2).
 
-Domain classifier, uniform weights (MetaBioNER: "without task hardness").
+It has a domain classifier and uniform weights (MetaBioNER: "without task hardness").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""In-Domain: the target's own sentences and nothing else (paper 002, 5.1.1).
+"""In-Domain: learn from the target's sentences only (MetaNER, section 5.1.1).
 
-Its "base" is an encoder as it was made, or a pretrained transformer as it is (HGDA's BioBERT row). Of the sources it takes nothing: alphabet and, where no
-vectors are given, vocabulary are the target's.
+The base is a new encoder or a pretrained transformer (HGDA's BioBERT row). Nothing of the sources is
+used: the alphabet and, without given vectors, the vocabulary are those of the target.
 """
 
 from __future__ import annotations
@@ -27,26 +27,23 @@ class InDomain(SupervisedMethod):
     name = "in-domain"
     title = "In-Domain"
     paper = "MetaNER"
-    needs = "nothing of the sources"
-    learns = False
+    needs = "no source corpora"
+    trains_base = False
 
-    def least_domains(self) -> int:
-        """A pretrained transformer is a base without any."""
+    def min_domains(self) -> int:
+        """A pretrained transformer needs no domain to be a base."""
         return 0 if isinstance(self.config.encoder, TransformerConfig) else 1
 
     def check(self, base: Base) -> None:
         super().check(base)
         encoder = base.model.encoder
-        what = "encoder"
-        if isinstance(encoder, RecurrentEncoder):  # which is made anew
+        reason = "its encoder was trained on the sources"
+        if isinstance(encoder, RecurrentEncoder):  # ``tagger`` makes a new one
             if base.facts["vectors"] != "given" or not encoder.config.tune_words:
                 return
-            what = "word vectors"
+            reason = "its word vectors were trained on the sources"
         if base.facts["iterations"]:
-            know = "know" if what.endswith("s") else "knows"
-            raise IncompatibleMethod(
-                method=self.name, base=base.method, reason=f"its {what} {know} the sources"
-            )
+            raise IncompatibleMethod(method=self.name, base=base.method, reason=reason)
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         generator = torch.Generator().manual_seed(given.seed)
@@ -57,18 +54,18 @@ class InDomain(SupervisedMethod):
             )
         shape = ModelShape(decoder=base.model.shape.decoder)
         model = TaggingModel(encoder, {"target": base.labels}, generator, shape)
-        own = Base(model, batcher, self.name, base.config, base.facts, base.folder)
-        return fine_tune(own, given.support, self.config.adaptation, **given.options())
+        new = Base(model, batcher, self.name, base.config, base.facts, base.folder)
+        return fine_tune(new, given.support, self.config.adaptation, **given.options())
 
 
 def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:
-    """Those the base was made with; random ones are drawn anew, over the target's words."""
+    """The vectors that the base was made with; None if they were random, to draw new ones."""
     if base.facts["vectors"] == "random":
         return None
     assert isinstance(base.batcher, WordBatcher)
     vectors = base.batcher.vectors
     if isinstance(encoder.words, FrozenEmbeddings):
         return vectors
-    # a loaded base has its tuned vectors here only
+    # In a loaded base, trained vectors are in the encoder only.
     table = encoder.words.table.detach()[0, :-1].numpy()
     return WordVectors(vectors.words, table)

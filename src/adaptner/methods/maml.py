@@ -1,6 +1,6 @@
 """MAML (Finn et al. 2017): MetaBioNER's "MetaNER w/o critic", the baseline to beat.
 
-All sentences, no classifier, uniform weights.
+Tasks from all sentences, no domain classifier, uniform weights.
 """
 
 from __future__ import annotations

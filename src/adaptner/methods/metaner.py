@@ -1,8 +1,8 @@
-"""MetaNER: meta-learning across a split of the source domains, with an adversary (paper 002).
+"""MetaNER: meta-learning across a split of the source domains, with an adversary (Algorithm 1).
 
-Each iteration one source domain plays the unseen one (meta-validation), the rest are learnt from
-(meta-training). Its ablations are options: ``adversary``, ``meta``, ``new_only``, ``maml_update``
-and, without the character CNN, ``encoder.char_cnn_filters = 0``.
+In each iteration one source domain stands for an unseen one (meta-validation) and the others are
+learnt from (meta-training). The ablations are settings: ``adversary``, ``meta``, ``new_only``,
+``maml_update`` and, without the character CNN, ``encoder.char_cnn_filters = 0``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adaptner.training.loop import StepMetrics
 from adaptner.training.optimiser import OptimiserConfig
 from adaptner.types import TagScheme
 
-# 5.1.2: character CNN with 25 filters of each width, BiGRU 128, GloVe tuned, dropout 0.5.
+# Section 5.1.2: character CNN with 25 filters of each width, BiGRU 128, GloVe tuned, dropout 0.5.
 ENCODER = EncoderConfig(
     word_width=300,
     tune_words=True,
@@ -43,20 +43,27 @@ ENCODER = EncoderConfig(
 
 
 class MetaNERConfig(SourceConfig):
-    """Section 5.1.2 where it speaks, the rulings where it is silent."""
+    """The values of section 5.1.2 and, where it has none, those of the rulings
+    (docs/methods/metaner.md)."""
 
     scheme: TagScheme = "bioes"
-    inner_rate: float = Field(1e-4, gt=0, description="α of eqs 17 and 18")
-    inner_steps: int = Field(1, ge=1, description="meta-training tasks a chain")
-    # β; the paper names no optimiser, and 1e-3 is Adam's usual rate, not plain descent's.
+    inner_rate: float = Field(1e-4, gt=0, description="Rate α of the inner loop (eqs 17 and 18).")
+    inner_steps: int = Field(1, ge=1, description="Meta-training tasks in a chain.")
+    # The paper names no optimiser; its β of 1e-3 is Adam's usual rate, not that of plain descent.
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=1e-3)
-    aux_weight: float = Field(0.8, ge=0, description="λ of eqs 14, 18 and 20")
-    adversary: bool = Field(True, description="the domain discriminator behind the reversal")
-    meta: bool = Field(
-        True, description="False: plain learning, with the adversary if there is one"
+    aux_weight: float = Field(
+        0.8, ge=0, description="Weight λ of the discriminator (eqs 14, 18 and 20)."
     )
-    new_only: bool = Field(False, description="θ(new) where eq. 19 has θ(old)")
-    maml_update: bool = Field(False, description="θ by the meta-validation loss, not by eq. 20")
+    adversary: bool = Field(
+        True, description="Train a domain discriminator behind a gradient reversal."
+    )
+    meta: bool = Field(
+        True, description="Meta-learning; otherwise supervised learning with the same losses."
+    )
+    new_only: bool = Field(False, description="Use θ(new) where eq. 19 has θ(old).")
+    maml_update: bool = Field(
+        False, description="Update θ by the meta-validation loss instead of eq. 20."
+    )
     encoder: AnyEncoderConfig = ENCODER
 
     def shape(self) -> ModelShape:
@@ -77,43 +84,43 @@ class MetaNER(SourcePretrainedMethod):
     Config: ClassVar[type[MethodConfig]] = MetaNERConfig
     config: MetaNERConfig
 
-    def least_domains(self) -> int:
+    def min_domains(self) -> int:
         return 2
 
-    def iteration(self, scene: FitContext) -> Iteration:
-        config, model, rng = self.config, scene.model, scene.state.rng
+    def iteration(self, context: FitContext) -> Iteration:
+        config, model, rng = self.config, context.model, context.state.rng
         if not config.meta:
-            return joint_iteration(scene, config, config.aux_weight)
-        tasks = TaskSource([d.corpora for d in scene.sources], config.k)
+            return joint_iteration(context, config, config.aux_weight)
+        tasks = TaskSource([d.corpora for d in context.sources], config.k)
         split = DomainSplit(
             config.inner_rate, config.aux_weight, config.new_only, config.maml_update
         )
 
         def iterate(iteration: int) -> StepMetrics:
-            held = rng.randrange(len(scene.sources))  # line 3: D_val; the rest is D_tr
-            rest = [d for d in range(len(scene.sources)) if d != held]
-            # Lines 6 and 9: a meta-validation task and inner_steps meta-training tasks a chain.
+            validation = rng.randrange(len(context.sources))  # line 3: D_val; the others are D_tr
+            training = [d for d in range(len(context.sources)) if d != validation]
+            # Lines 6 and 9: each chain has a meta-validation task and inner_steps meta-training tasks.
             domains = [
-                [held] * config.tasks,
+                [validation] * config.tasks,
                 *(
-                    [rng.choice(rest) for _ in range(config.tasks)]
+                    [rng.choice(training) for _ in range(config.tasks)]
                     for _ in range(config.inner_steps)
                 ),
             ]
-            drawn = [([tasks.sample_sentences(d, rng) for d in own], own) for own in domains]
-            batches, rows = scene.batches(*drawn)
-            chosen = [
+            drawn = [([tasks.sample_sentences(d, rng) for d in each], each) for each in domains]
+            batches, rows = context.batches(*drawn)
+            domain_batches = [
                 DomainBatch(
-                    scene.objective(batch, own, config, config.aux_weight),
+                    context.loss_function(batch, own, config, config.aux_weight),
                     _without_theta(model.stacked(own, rows)),
                 )
                 for batch, own in zip(batches, domains, strict=True)
             ]
             theta = {n: p for n, p in model.stacked(domains[0], rows).items() if _is_theta(n)}
-            step = split(chosen[1:], chosen[0], theta)
+            step = split(domain_batches[1:], domain_batches[0], theta)
             model.add_gradients(domains[0], step.gradients, equal_weights(step.losses), rows)
             loss = float(step.losses.total.mean())
-            metrics = {"label": float(step.losses.label.mean()), "held_out": float(held)}
+            metrics = {"label": float(step.losses.label.mean()), "held_out": float(validation)}
             if step.losses.aux is not None:
                 metrics["aux"] = float(step.losses.aux.mean())
             return StepMetrics(loss, metrics, f"loss {loss:.2f}")

@@ -1,4 +1,4 @@
-"""MetaNER-Zero: MetaNER's encoder and decoder as they are, no target label used (paper 002)."""
+"""MetaNER-Zero: MetaNER without adaptation; no label of the target is read (MetaNER, section 5.1.1)."""
 
 from __future__ import annotations
 

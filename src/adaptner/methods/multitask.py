@@ -1,4 +1,4 @@
-"""MultiTask: target and sources are tasks with decoders of their own over one encoder (paper 002,
+"""MultiTask: target and sources are tasks with separate decoders over one encoder (MetaNER, section
 5.1.1; Yang et al. 2017)."""
 
 from __future__ import annotations

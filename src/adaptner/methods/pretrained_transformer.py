@@ -1,4 +1,4 @@
-"""A pretrained transformer as a base that has learnt from no source: HGDA's BioBERT row."""
+"""A pretrained transformer as a base that was not trained on source corpora: HGDA's BioBERT row."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from adaptner.methods.configuration import make_method
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
-UNTRAINED_METHOD = "in-domain"  # the method that takes nothing of the sources
+UNTRAINED_METHOD = "in-domain"  # its ``fit`` does not train
 
 
 def transformer_base(name: str) -> Base:
-    """``name`` as ``--encoder`` takes it; what the method is told of adaptation is kept in the base."""
-    chosen: Method = make_method(UNTRAINED_METHOD, encoder=name)
-    return chosen.fit([], Budget(0))
+    """The base of the transformer ``name`` (as in ``--encoder``), with its settings of adaptation."""
+    method: Method = make_method(UNTRAINED_METHOD, encoder=name)
+    return method.fit([], Budget(0))

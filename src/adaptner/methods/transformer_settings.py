@@ -1,8 +1,8 @@
-"""What ``--encoder NAME`` means for a method: a pretrained θ, HGDA*'s tag head, and rates for both.
+"""The settings behind ``--encoder NAME``: a pretrained transformer, HGDA*'s tag head, and their rates.
 
-The rates of BiLSTMs would wreck a pretrained network. HGDA's own (SGD at 1e-5 · √(K / 32)) are in
-``reproduce/tables/recipes``; these are AdamW's, those of adaptation chosen on source domains
-(docs/results/transformers.md), the others not tuned.
+The rates of BiLSTMs would destroy a pretrained network. HGDA's rates (SGD at 1e-5 · √(K / 32)) are in
+``reproduce/tables/recipes``. The rates here are for AdamW; those of adaptation were chosen on source
+domains (docs/results/transformers.md), the others were not tuned.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ ADAPTATION: dict[str, Any] = {
 
 
 def transformer_settings(kind: type[Method], name: str) -> dict[str, Any]:
-    """As overrides of the method's configuration; what it has no use for is left out."""
+    """Overrides of the method's configuration, without those that the method does not have.
+
+    Raises UsageError if the method cannot use a transformer."""
     if "transformer" not in kind.capabilities.encoders:
         raise UsageError(
-            problem=f"--encoder: {kind.name} is made for a recurrent encoder and takes no transformer",
+            problem=f"--encoder: {kind.name} needs a recurrent encoder and cannot use a transformer",
             remedy="leave out --encoder, or name another method",
         )
     settings: dict[str, Any] = {
@@ -42,8 +44,9 @@ def transformer_settings(kind: type[Method], name: str) -> dict[str, Any]:
 def check_encoder(
     method: Method, *, download: bool = False, vectors: object = None, start: object = None
 ) -> None:
-    """Before any work: a transformer that is not here is refused or, if that is asked for, fetched;
-    so is what has no use beside one."""
+    """Check, before any work, that the method's transformer is installed, or download it.
+
+    Raises UsageError for arguments that cannot be combined with a transformer."""
     encoder = getattr(method.config, "encoder", None)
     if not isinstance(encoder, TransformerConfig):
         if download:
@@ -54,8 +57,8 @@ def check_encoder(
     for option, given in (("--vectors", vectors), ("--start", start)):
         if given is not None:
             raise UsageError(
-                problem=f"{option} has no use with a transformer, which has vectors of its own",
-                remedy=f"leave out {option}, or the transformer",
+                problem=f"{option} cannot be used with a transformer, which has its own vectors",
+                remedy=f"leave out {option} or the transformer",
             )
     if download:
         download_pretrained(encoder.name)

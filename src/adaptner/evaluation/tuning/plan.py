@@ -114,9 +114,7 @@ class TuningPlan:
     def __post_init__(self) -> None:
         _refuse_nothing_to_choose(self.method)
         found = [domain.name for domain in self.domains]
-        least = (
-            self.method.least_domains() if isinstance(self.method, SourcePretrainedMethod) else 1
-        )
+        least = self.method.min_domains() if isinstance(self.method, SourcePretrainedMethod) else 1
         if len(found) < least + 1:
             needed = f"at least {least + 1} here, as one of them is the validation domain"
             raise TooFewDomains(found=len(found), method=self.method.name, needed=needed)

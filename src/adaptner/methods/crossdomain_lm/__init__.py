@@ -55,7 +55,7 @@ class CrossDomainLM(SourceAndTargetMethod):
         decoders=("crf",),
         encoders=("recurrent",),
     )
-    learns = False
+    trains_base = False
     Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
     config: CrossDomainMethodConfig
 

@@ -1,4 +1,4 @@
-"""HGDA's Algorithm 1 with its choices left open: what MAML, HGDA and HGDA-NEs have in common."""
+"""HGDA's Algorithm 1, of which MAML, HGDA and HGDA-NEs are variants."""
 
 from __future__ import annotations
 
@@ -24,24 +24,36 @@ from adaptner.training.optimiser import OptimiserConfig
 
 
 class MetaConfig(SourceConfig):
-    """HGDA's appendix where it speaks, the rulings where it is silent."""
+    """The values of HGDA's appendix and, where it has none, those of the rulings (docs/methods/hgda.md)."""
 
-    sampling: Sampling = "all"
-    weighting: Literal["uniform", "hardness"] = "uniform"
-    classifier: bool = Field(False, description="ω: the domain classifier and its loss")
-    reversal: bool = Field(False, description="reverse the classifier's gradient into θ")
-    aux_weight: float = Field(1.0, ge=0, description="λ of eq. 1")
-    outer: Literal["first", "second", "implicit"] = "first"
-    inner_steps: int = Field(1, ge=1)
-    base_rate: float = Field(
-        1e-2, gt=0, description="SGD's rates are base_rate * sqrt(k / 32), eq. 3"
+    sampling: Sampling = Field(
+        "all", description="Draw tasks from all sentences or from those with an entity."
     )
-    inner_rate: float | None = Field(None, gt=0, description="overrides eq. 3 inside")
-    outer_rate: float | None = Field(None, gt=0, description="overrides the outer rate")
-    record_every: int = Field(10, ge=1, description="iterations between hardness records")
+    weighting: Literal["uniform", "hardness"] = Field(
+        "uniform", description="Weights of the tasks' gradients: equal, or by hardness (HGDA)."
+    )
+    classifier: bool = Field(False, description="Train a domain classifier (ω).")
+    reversal: bool = Field(
+        False, description="Reverse the classifier's gradient before it reaches the encoder."
+    )
+    aux_weight: float = Field(1.0, ge=0, description="Weight λ of the classifier's loss (eq. 1).")
+    outer: Literal["first", "second", "implicit"] = Field(
+        "first", description="Outer gradient: first order, second order or implicit."
+    )
+    inner_steps: int = Field(1, ge=1, description="Steps of the inner loop.")
+    base_rate: float = Field(
+        1e-2, gt=0, description="SGD's rates are base_rate * sqrt(k / 32) (eq. 3)."
+    )
+    inner_rate: float | None = Field(
+        None, gt=0, description="Rate of the inner loop instead of eq. 3."
+    )
+    outer_rate: float | None = Field(
+        None, gt=0, description="Rate of the outer update instead of eq. 3."
+    )
+    record_every: int = Field(10, ge=1, description="Iterations between two hardness records.")
 
     def scaled_rate(self) -> float:
-        """HGDA eq. 3: of the inner loop, and of the outer one with SGD."""
+        """The rate of the inner loop and, with SGD, of the outer update (HGDA, eq. 3)."""
         return self.base_rate * math.sqrt(self.k / 32)
 
     def outer_optimiser(self) -> OptimiserConfig:
@@ -63,38 +75,38 @@ class MetaLearner(SourcePretrainedMethod):
     Config: ClassVar[type[MethodConfig]] = MetaConfig
     config: MetaConfig
 
-    def least_domains(self) -> int:
+    def min_domains(self) -> int:
         return 2 if self.config.classifier else 1
 
-    def iteration(self, scene: FitContext) -> Iteration:
-        config, model, sources = self.config, scene.model, scene.sources
+    def iteration(self, context: FitContext) -> Iteration:
+        config, model, sources = self.config, context.model, context.sources
         tasks = TaskSource([d.corpora for d in sources], config.k, config.sampling)
         inner = InnerLoop(config.inner_steps, config.inner_rate or config.scaled_rate())
         outer, weighting = OUTER[config.outer](), WEIGHTING[config.weighting]
 
         def iterate(iteration: int) -> StepMetrics:
-            batch = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]  # lines 3 to 5
-            gathered = GradientAccumulator(model, weighting)
-            for part in scene.parts(batch):
-                domains = [task.domain for task in part]
-                (support, query), rows = scene.batches(
-                    ([task.support for task in part], domains),
-                    ([task.query for task in part], domains),
+            batch = [tasks.sample(context.state.rng) for _ in range(config.tasks)]  # lines 3 to 5
+            gradients = GradientAccumulator(model, weighting)
+            for group in context.task_groups(batch):
+                domains = [task.domain for task in group]
+                (support, query), rows = context.batches(
+                    ([task.support for task in group], domains),
+                    ([task.query for task in group], domains),
                 )
                 on_support, on_query = (
-                    scene.objective(data, domains, config, config.aux_weight)
+                    context.loss_function(data, domains, config, config.aux_weight)
                     for data in (support, query)
                 )
-                start: Parameters = model.stacked(domains, rows)
-                step = bilevel_step(on_support, on_query, start, inner, outer, weighting)
-                gathered.add(domains, step, rows)  # lines 10 to 12
+                point: Parameters = model.stacked(domains, rows)
+                step = bilevel_step(on_support, on_query, point, inner, outer, weighting)
+                gradients.add(domains, step, rows)  # lines 10 to 12
             recorded = iteration == 1 or iteration % config.record_every == 0
-            return _report(gathered.step(), batch, sources, recorded)
+            return _metrics(gradients.step(), batch, sources, recorded)
 
         return iterate
 
 
-def _report(
+def _metrics(
     step: Step, batch: Sequence[Task], sources: Sequence[SourceDomain], recorded: bool
 ) -> StepMetrics:
     losses, weights = step.losses, step.weights
@@ -120,7 +132,7 @@ def _report(
 
 
 def bracketed(sentence: Any) -> str:
-    """The sentence with its entities in brackets, as in HGDA's Table 1."""
+    """The sentence's text with its entities in brackets, as in HGDA's Table 1."""
     text, at, parts = sentence.text, 0, []
     for entity in sorted(sentence.entities):
         parts += [text[at : entity.start], "[", entity.text_in(text), "]"]

@@ -1,4 +1,4 @@
-"""The raw text that language models read: the user's, the sources' own, or files."""
+"""The raw text that language models read: the user's, that of the source corpora, or files."""
 
 from __future__ import annotations
 
@@ -16,36 +16,46 @@ from adaptner.types import Sentence
 class RawTextConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    negatives: int = Field(50, ge=1, description="words drawn a batch")
-    vocabulary: int = Field(100_000, ge=1, description="most words that are guessed")
-    max_words: int = Field(100, ge=2, description="words of a raw sentence that are read")
-    source_text: tuple[str, ...] = Field((), description="files; else the source corpora's text")
-    target_text: tuple[str, ...] = Field((), description="files, instead of the text given")
-    source_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
-    target_sentences: int | None = Field(None, ge=1, description="of raw text, at most")
+    negatives: int = Field(50, ge=1, description="Negative samples of a batch.")
+    vocabulary: int = Field(100_000, ge=1, description="Maximum number of words to predict.")
+    max_words: int = Field(
+        100, ge=2, description="Maximum words of a raw sentence; the rest is cut off."
+    )
+    source_text: tuple[str, ...] = Field(
+        (), description="Files to read instead of the source corpora's text."
+    )
+    target_text: tuple[str, ...] = Field(
+        (), description="Files to read instead of the unlabelled text."
+    )
+    source_sentences: int | None = Field(
+        None, ge=1, description="Maximum raw sentences of each source."
+    )
+    target_sentences: int | None = Field(
+        None, ge=1, description="Maximum raw sentences of the target."
+    )
 
-    def text_of_target(self, given: Iterable[Sentence]) -> SentenceStream:
-        parts = _files(self.target_text) or (given,)
-        found = SentenceStream(parts, self.target_sentences, self.max_words)
-        if not has_sentences(found):
+    def text_of_target(self, unlabelled: Iterable[Sentence]) -> SentenceStream:
+        parts = _files(self.target_text) or (unlabelled,)
+        text = SentenceStream(parts, self.target_sentences, self.max_words)
+        if not has_sentences(text):
             raise TooFewSentences(
                 found=0, what="the target's raw text", needed=1, option="--unlabelled TEXT"
             )
-        return found
+        return text
 
     def texts_of_sources(self, sources: Iterable[Sequence[Sentence]]) -> list[SentenceStream]:
-        """One for each source; the files, where there are any, for every one of them."""
+        """A text for each source: its sentences or, if files are set, all files."""
         files = _files(self.source_text)
         return [
-            SentenceStream(files or (own,), self.source_sentences, self.max_words)
-            for own in sources
+            SentenceStream(files or (sentences,), self.source_sentences, self.max_words)
+            for sentences in sources
         ]
 
 
 def text_or_labelled(
     unlabelled: Iterable[Sentence], labelled: Sequence[Sentence]
 ) -> Iterable[Sentence]:
-    """Where there is no text without labels, the labelled sentences serve, without theirs."""
+    """The unlabelled text or, if it is empty, the labelled sentences without their labels."""
     return (
         unlabelled
         if has_sentences(unlabelled)

@@ -1,4 +1,4 @@
-"""What every method that learns from source domains does: build θ, φ and ω, iterate, keep a base."""
+"""Methods that learn a base from source domains: they build the model, train it and keep the base."""
 
 from __future__ import annotations
 
@@ -39,22 +39,26 @@ Iteration = Callable[[int], StepMetrics]
 
 
 class SourceConfig(MethodConfig):
-    """What learning from sources can be told, whatever the method."""
+    """The settings of learning from sources that all these methods have."""
 
-    k: int = Field(10, ge=1, description="support and query sentences a task; T' of the target")
-    tasks: int = Field(4, ge=1, description="m, tasks an iteration")
+    k: int = Field(10, ge=1, description="Sentences of the support and of the query of a task.")
+    tasks: int = Field(4, ge=1, description="Number m of tasks in an iteration.")
     decoders: Literal["own", "shared"] = Field(
-        "own", description="a φ for each domain, or one for all (homogeneous setting)"
+        "own",
+        description="A decoder for each domain, or one for all of them (homogeneous setting).",
     )
     tag_head: Literal["crf", "softmax"] = Field(
-        "crf", description="φ: a CRF, or a fully connected layer alone (HGDA*)"
+        "crf", description="Decoder: a CRF, or a fully connected layer alone (HGDA*)."
     )
-    scheme: TagScheme = Field("bio", description="tags inside: bio or bioes")
-    per_token: bool = Field(False, description="mean over tokens instead of sum per sentence")
-    # AdamW, as MetaBioNER has it: it gets further in minutes than HGDA's SGD
-    # (docs/results/adaptation.md). The recipes in reproduce/tables/recipes have the paper's SGD.
+    scheme: TagScheme = Field("bio", description="Tag scheme inside the model: bio or bioes.")
+    per_token: bool = Field(
+        False, description="Average the label loss over tokens instead of over sentences."
+    )
+    # AdamW as in MetaBioNER: within minutes it learns more than HGDA's SGD
+    # (docs/results/adaptation.md). The recipes in reproduce/tables/recipes use the paper's SGD.
     optimiser: OptimiserConfig = Field(
-        OptimiserConfig(name="adamw", rate=2e-3), description="outer; SGD's rate comes from eq. 3"
+        OptimiserConfig(name="adamw", rate=2e-3),
+        description="Outer optimiser. In meta-learning, the rate of SGD comes from HGDA's eq. 3.",
     )
     encoder: AnyEncoderConfig = EncoderConfig()
 
@@ -67,16 +71,16 @@ class SourceConfig(MethodConfig):
 
 @dataclass(frozen=True)
 class FitContext:
-    """What the iterations of a run work on."""
+    """The model, the data and the state that the iterations of a training run share."""
 
     model: TaggingModel
     batcher: Batcher
     sources: Sequence[SourceDomain]
     state: TrainingState
-    started: bool = False  # θ is that of another base
+    from_base: bool = False  # the encoder is a copy of another base's
 
-    def parts(self, tasks: Sequence[Task]) -> list[Sequence[Task]]:
-        """The tasks that are run at once: all, or one after another (see ``Encoder``)."""
+    def task_groups(self, tasks: Sequence[Task]) -> list[Sequence[Task]]:
+        """The tasks in groups that run side by side: all of them or each alone (see ``Encoder``)."""
         if self.model.encoder.side_by_side:
             return [tasks]
         return [[task] for task in tasks]
@@ -84,16 +88,16 @@ class FitContext:
     def batches(
         self, *groups: tuple[Sequence[Sequence[Sentence]], Sequence[int]]
     ) -> tuple[list[Batch], torch.Tensor | None]:
-        """A batch for each (tasks, their domains), and the rows of a tuned word table that they
-        read: ``model.stacked`` and ``model.add_gradients`` want to know."""
-        made = [
+        """A batch for each (sentences of the tasks, domains of the tasks), and the rows of a trained
+        word table that they read, for ``model.stacked`` and ``model.add_gradients``."""
+        batches = [
             self.batcher(tasks, [self.model.labels_of(d) for d in domains])
             for tasks, domains in groups
         ]
-        rows = rows_in_use(self.model.encoder, made)
-        return [restrict_batch(batch, rows) for batch in made], rows
+        rows = rows_in_use(self.model.encoder, batches)
+        return [restrict_batch(batch, rows) for batch in batches], rows
 
-    def objective(
+    def loss_function(
         self, batch: Batch, domains: Sequence[int], config: SourceConfig, aux_weight: float
     ) -> LossFunction:
         """The losses of a batch as a function of the parameters, with dropout."""
@@ -110,18 +114,18 @@ class FitContext:
 class SourcePretrainedMethod(Method):
     Config: ClassVar[type[MethodConfig]] = SourceConfig
     config: SourceConfig
-    learns: ClassVar[bool] = True  # False: the base is as it was made
-    contextual: ClassVar[bool] = False  # teaches the encoder's language model, where it has one
+    trains_base: ClassVar[bool] = True  # False: ``fit`` leaves the parameters as they are drawn
+    trains_language_model: ClassVar[bool] = False  # that of an encoder that has one
 
     @abstractmethod
-    def iteration(self, scene: FitContext) -> Iteration:
-        """The function that fills ``.grad`` once and reports."""
+    def iteration(self, context: FitContext) -> Iteration:
+        """A function that sets ``.grad`` for one iteration and returns its metrics."""
 
-    def least_domains(self) -> int:
+    def min_domains(self) -> int:
         return 1
 
-    def rates(self, model: TaggingModel, started: bool) -> dict[nn.Parameter, float]:
-        """Parameters that learn at so many times the optimiser's rate."""
+    def rates(self, model: TaggingModel, from_base: bool) -> dict[nn.Parameter, float]:
+        """Factors of the learning rate of parameters for which it is not 1."""
         return model.encoder.rates()
 
     def fit(
@@ -138,28 +142,29 @@ class SourcePretrainedMethod(Method):
         config = self.config
         if start is not None:
             config = config.model_copy(update={"encoder": start.model.encoder.config})
-        if getattr(config.encoder, "language_model_width", 0) and not self.contextual:
+        if getattr(config.encoder, "language_model_width", 0) and not self.trains_language_model:
             raise BadConfiguration(
                 field="encoder.language_model_width",
                 reason=f"{self.name} learns no language model; stm-elmo does",
             )
-        least = self.least_domains()
-        if len(sources) < least:
-            needed = f"at least {('one', 'two')[least - 1]}"
+        minimum = self.min_domains()
+        if len(sources) < minimum:
+            needed = f"at least {('one', 'two')[minimum - 1]}"
             raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
-        table = ActiveVocabulary(model.encoder, batcher, (s for d in sources for s in d.sentences))
+        sentences = (s for d in sources for s in d.sentences)
+        vocabulary = ActiveVocabulary(model.encoder, batcher, sentences)
         rates = self.rates(model, start is not None)
         optimiser = Optimiser(model.parameters(), config.outer_optimiser(), rates)
         state = TrainingState(model, optimiser, random.Random(seed), generator)
-        if self.learns:
-            scene = FitContext(model, table.batcher, sources, state, start is not None)
-            iterate = self.iteration(scene)
-        else:  # the folder of the run is made all the same
-            iterate, budget = _idle, Budget(0)
+        if self.trains_base:
+            context = FitContext(model, vocabulary.batcher, sources, state, start is not None)
+            iterate = self.iteration(context)
+        else:  # the run without iterations creates its folder
+            iterate, budget = _no_iteration, Budget(0)
         run_training(state, iterate, budget, run or TrainingRun())
-        table.restore()
+        vocabulary.restore()
         facts: dict[str, Any] = {
             "iterations": state.done,
             "seed": seed,
@@ -176,7 +181,7 @@ class SourcePretrainedMethod(Method):
         }
         if start is not None:
             facts["start"] = {"method": start.method, **start.facts}
-        folder = None if start is None else start.folder  # its vectors can be linked
+        folder = None if start is None else start.folder  # to link its vectors when saving
         made_from = None if start is None else start.provenance
         return Base(
             model,
@@ -190,13 +195,13 @@ class SourcePretrainedMethod(Method):
 
 
 def _vectors(encoder: Encoder, given: bool) -> str:
-    """Where the word vectors come from; a transformer has none but its own."""
+    """The origin of the word vectors, as the base's facts record it."""
     if encoder.kind == "transformer":
         return "pretrained"
     return "given" if given else "random"
 
 
-def _idle(iteration: int) -> StepMetrics:
+def _no_iteration(iteration: int) -> StepMetrics:
     return StepMetrics(0.0)
 
 
@@ -208,8 +213,10 @@ def build_model(
     generator: torch.Generator,
     start: Base | None = None,
 ) -> tuple[TaggingModel, Batcher]:
-    """θ over the given vectors (or tuned random ones over the sources' words), or as ``start`` has
-    it; φ and ω."""
+    """A new model of the sources, and its batcher.
+
+    The encoder is a copy of that of ``start`` or new. A new one reads ``vectors`` or, without them,
+    trains random vectors of the sources' words."""
     if start is not None:
         encoder, batcher = copy.deepcopy(start.model.encoder), start.batcher
     else:

@@ -1,7 +1,7 @@
-"""Plain learning from all sources at once: no inner loop.
+"""Supervised learning from all sources at once, without an inner loop.
 
-An iteration draws the tasks that a meta-learner would and takes their K support and K query
-sentences as one batch of 2K, so that every method sees as many sentences in as many iterations.
+An iteration draws the same tasks as a meta-learner and uses their K support and K query sentences as
+one batch of 2K, so that all methods read equally many sentences in equally many iterations.
 """
 
 from __future__ import annotations
@@ -18,31 +18,34 @@ from adaptner.training.loop import StepMetrics
 
 
 class SupervisedMethod(SourcePretrainedMethod):
-    def iteration(self, scene: FitContext) -> Iteration:
-        return joint_iteration(scene, self.config)
+    def iteration(self, context: FitContext) -> Iteration:
+        return joint_iteration(context, self.config)
 
 
-def joint_iteration(scene: FitContext, config: SourceConfig, aux_weight: float = 0.0) -> Iteration:
-    """θ by label + λ aux, φ by label, ω by aux, at the parameters themselves."""
-    model = scene.model
-    tasks = TaskSource([d.corpora for d in scene.sources], config.k)
+def joint_iteration(
+    context: FitContext, config: SourceConfig, aux_weight: float = 0.0
+) -> Iteration:
+    """The encoder (θ) learns by the label loss + λ times the auxiliary loss, the decoders (φ) by the label
+    loss, the auxiliary head (ω) by its own."""
+    model = context.model
+    tasks = TaskSource([d.corpora for d in context.sources], config.k)
 
     def iterate(iteration: int) -> StepMetrics:
-        drawn = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]
-        gathered = GradientAccumulator(model, equal_weights)
-        for part in scene.parts(drawn):
-            domains = [task.domain for task in part]
-            sentences = [(*task.support, *task.query) for task in part]
-            (batch,), rows = scene.batches((sentences, domains))
-            start = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
-            found = scene.objective(batch, domains, config, aux_weight)(start)
-            step = Step(found.detached(), group_gradients(found, start), equal_weights(found))
-            gathered.add(domains, step, rows)
-        losses = gathered.step().losses
-        loss = float(losses.total.mean())
-        metrics = {"label": float(losses.label.mean())}
-        if losses.aux is not None:
-            metrics["aux"] = float(losses.aux.mean())
+        batch_tasks = [tasks.sample(context.state.rng) for _ in range(config.tasks)]
+        gradients = GradientAccumulator(model, equal_weights)
+        for group in context.task_groups(batch_tasks):
+            domains = [task.domain for task in group]
+            sentences = [(*task.support, *task.query) for task in group]
+            (batch,), rows = context.batches((sentences, domains))
+            point = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
+            losses = context.loss_function(batch, domains, config, aux_weight)(point)
+            step = Step(losses.detached(), group_gradients(losses, point), equal_weights(losses))
+            gradients.add(domains, step, rows)
+        mean = gradients.step().losses
+        loss = float(mean.total.mean())
+        metrics = {"label": float(mean.label.mean())}
+        if mean.aux is not None:
+            metrics["aux"] = float(mean.aux.mean())
         return StepMetrics(loss, metrics, f"loss {loss:.2f}")
 
     return iterate

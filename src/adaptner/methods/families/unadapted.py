@@ -1,4 +1,4 @@
-"""For methods that use nothing of the target but its label space: D-Shift and MetaNER-Zero."""
+"""Methods that read nothing of the target but its labels: D-Shift and MetaNER-Zero."""
 
 from __future__ import annotations
 

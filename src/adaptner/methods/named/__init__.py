@@ -70,18 +70,18 @@ class NamedMethod(SourcePretrainedMethod):
             return base  # the decoders cannot be combined
         return base.of_domains(dict.fromkeys((*start.model.domains, *base.model.domains)), start)
 
-    def iteration(self, scene: FitContext) -> Iteration:
-        if scene.started:
+    def iteration(self, context: FitContext) -> Iteration:
+        if context.from_base:
             from adaptner.methods.named.pretraining import decoder_iteration
 
-            return decoder_iteration(scene, self.config)
+            return decoder_iteration(context, self.config)
         from adaptner.methods.families.supervised import joint_iteration
 
-        return joint_iteration(scene, self.config)
+        return joint_iteration(context, self.config)
 
-    def rates(self, model: TaggingModel, started: bool) -> dict[nn.Parameter, float]:
-        if not started:
-            return super().rates(model, started)
+    def rates(self, model: TaggingModel, from_base: bool) -> dict[nn.Parameter, float]:
+        if not from_base:
+            return super().rates(model, from_base)
         return dict.fromkeys(model.decoder.parameters(), self.config.decoder_scale)
 
     def encode_once(

@@ -1,8 +1,7 @@
-"""Words that may stand for one another: WordNet's where it is installed, else a small list of ours.
+"""Synonyms for PDALN's distorted sentences: from WordNet if it is installed, else from a small list.
 
-WordNet is read from its own files, as Debian's ``wordnet-base`` and NLTK's data have them, or from the
-database of the package ``wn``. The variable WNSEARCHDIR, WordNet's own, names another folder; it is then
-the only one looked into.
+WordNet is read from its database files, as in Debian's ``wordnet-base`` and NLTK's data, or from the
+database of the package ``wn``. If the environment variable WNSEARCHDIR is set, only its folder is read.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from pathlib import Path
 from adaptner.errors import FileUnreadable
 
 _DEBIAN = Path("/usr/share/wordnet")
-_KINDS = ("noun", "verb", "adj", "adv")
+_PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 _NLTK = ("~/nltk_data", "/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data")
-# Of the package ``wn``: every sense of English words, a word's (of one part of speech) commonest first.
+# For the database of ``wn``: all senses of English words, the commonest sense of each entry first.
 _SENSES = """
 SELECT senses.entry_rowid, forms.form, senses.synset_rowid FROM senses
 JOIN forms ON forms.entry_rowid = senses.entry_rowid AND forms.rank = 0
@@ -34,23 +33,25 @@ ORDER BY senses.entry_rowid, senses.entry_rank, senses.rowid
 
 @dataclass(frozen=True)
 class Synonyms:
-    """``origin`` says where they are from; a model that they helped to make keeps it."""
+    """Synonyms by lower-case word. A tagger's facts record their ``origin``."""
 
     origin: str
-    words: Mapping[str, tuple[str, ...]]  # lower case
+    words: Mapping[str, tuple[str, ...]]
 
     def of(self, word: str) -> tuple[str, ...]:
-        """Other words for it, in its case; none where none is known."""
+        """The synonyms of a word, capitalised if it is."""
         found = self.words.get(word.lower(), ())
         return tuple(w.capitalize() for w in found) if word[:1].isupper() else found
 
 
 @cache
 def find_synonyms() -> Synonyms:
-    """WordNet's where it is found, else the built-in list."""
+    """The synonyms of WordNet or, if it is not installed, of the built-in list."""
     for folder in _folders():
         if all(
-            (folder / f"{part}.{kind}").is_file() for part in ("index", "data") for kind in _KINDS
+            (folder / f"{part}.{kind}").is_file()
+            for part in ("index", "data")
+            for kind in _PARTS_OF_SPEECH
         ):
             return Synonyms(f"WordNet in {folder}", _wordnet(folder))
     database = Path(os.environ.get("WN_DATA_DIR", "~/.wn_data")).expanduser() / "wn.db"
@@ -60,7 +61,7 @@ def find_synonyms() -> Synonyms:
 
 
 def built_in() -> Synonyms:
-    """A list of about 180 groups that comes with the package, a group a line."""
+    """The package's list of about 180 groups of synonyms, one group in a line."""
     text = (
         resources.files("adaptner.methods.pdaln")
         .joinpath("synonyms.txt")
@@ -82,15 +83,18 @@ def _folders() -> Iterator[Path | zipfile.Path]:
     for place in (*os.environ.get("NLTK_DATA", "").split(os.pathsep), *_NLTK):
         corpora = Path(place).expanduser() / "corpora"
         yield corpora / "wordnet"
-        if (archive := corpora / "wordnet.zip").is_file():  # as NLTK's downloader leaves it
+        if (
+            archive := corpora / "wordnet.zip"
+        ).is_file():  # NLTK's downloader may leave it compressed
             yield zipfile.Path(archive, "wordnet/")
 
 
 def _wordnet(folder: Path | zipfile.Path) -> dict[str, tuple[str, ...]]:
-    """Of each part of speech the commonest sense (index.* lists senses so): the other single words of
-    its synset (wndb(5WN))."""
+    """For each word and part of speech, the other single words of the synset of its commonest sense.
+
+    The format is described in wndb(5WN); index files list the commonest sense first."""
     found: dict[str, dict[str, None]] = {}
-    for kind in _KINDS:
+    for kind in _PARTS_OF_SPEECH:
         groups: dict[str, list[str]] = {}
         for line in _lines(folder / f"data.{kind}"):
             place, _, _, count, *rest = line.split(" ")
@@ -106,14 +110,14 @@ def _wordnet(folder: Path | zipfile.Path) -> dict[str, tuple[str, ...]]:
 
 
 def _wn(database: Path) -> dict[str, tuple[str, ...]]:
-    """The same of ``wn``'s database; nothing where it has no English."""
+    """The same from the database of ``wn``; empty if it has no English WordNet."""
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
             rows = db.execute(_SENSES).fetchall()
     except sqlite3.Error as error:
         raise FileUnreadable(file=database, reason=str(error)) from error
     groups: dict[int, list[str]] = {}
-    first: dict[int, tuple[str, int]] = {}  # of each word, by part of speech
+    first: dict[int, tuple[str, int]] = {}  # the commonest sense of each entry
     for entry, form, group in rows:
         first.setdefault(entry, (form.lower(), group))
         if " " not in form:
@@ -129,7 +133,7 @@ def _wn(database: Path) -> dict[str, tuple[str, ...]]:
 def _lines(file: Path | zipfile.Path) -> Iterator[str]:
     with file.open(encoding="utf-8") as lines:
         for line in lines:
-            if not line.startswith("  "):  # the licence
+            if not line.startswith("  "):  # lines of the licence do
                 yield line
 
 

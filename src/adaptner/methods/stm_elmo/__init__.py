@@ -33,8 +33,8 @@ class STMElmo(SourceAndTargetMethod):
     capabilities = Capabilities(
         target_labels="optional", sources="required", text="streamed", encoders=("recurrent",)
     )
-    learns = False
-    contextual = True
+    trains_base = False
+    trains_language_model = True
     Config: ClassVar[type[MethodConfig]] = STMElmoConfig
     config: STMElmoConfig
 

@@ -1,5 +1,5 @@
-"""Word vectors from a language model, in the manner of ELMo (Peters et al. 2018): a forward and a
-backward LSTM of two layers over spellings, and the mixture of their layers that a tagger reads."""
+"""Word vectors from a language model like ELMo (Peters et al. 2018): a forward and a backward LSTM of
+two layers over character-based word vectors, and the mixture of their layers that a tagger reads."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from adaptner.nn.encoders.char_cnn import CharCNN
 from adaptner.nn.rnn.bidirectional import BiLSTM
 from adaptner.nn.rnn.parameters import dropout, fan_in_bound, uniform_parameter
 
-LAYERS = 3  # the spelling, and the states of two layers
-# ELMo has 2,048 filters of widths 1 to 7 over characters of 16 numbers, for a billion words of text.
+LAYERS = 3  # the character-based word vectors and the states of two LSTM layers
+# Smaller than ELMo, which has 2,048 filters of widths 1 to 7 over character embeddings of 16 numbers
+# and was trained on a billion words.
 _EMBEDDED, _WIDTHS, _FILTERS = 30, (2, 3, 4), 50
 _DROPOUT = 0.1  # ELMo's
 
 
 class BidirectionalLM(nn.Module):
-    """Knows words by their characters alone. The two directions share the spelling layer and nothing
-    else, so neither sees the words that it has to guess."""
+    """Reads words by their characters only. The two directions share nothing but the character layer,
+    so neither sees the words that it predicts."""
 
     def __init__(self, letters: int, hidden: int, generator: Generator) -> None:
         super().__init__()
@@ -35,8 +36,8 @@ class BidirectionalLM(nn.Module):
         self.width = 2 * hidden
 
     def forward(self, batch: WordBatch, noise: Generator | None = None) -> list[Tensor]:
-        """The layers (G, B, L, 2H), lowest first; forward states stand before backward ones. The
-        last one guesses words. Nothing stands beyond a sentence's end."""
+        """The layers, (tasks, sentences, tokens, 2 x hidden), lowest first, forward states before
+        backward ones. The last layer predicts words. Padding is zero."""
         spelled = F.relu(self.char_cnn(self.chars, batch.chars, batch.char_packing))
         words = dropout(spelled @ self.projection.transpose(1, 2), _DROPOUT, noise)
         lower = self.lower(words, batch.index, batch.packing)
@@ -52,7 +53,7 @@ class BidirectionalLM(nn.Module):
 
 
 class LayerMix(nn.Module):
-    """Peters et al. 2018, eq. 1: γ times the sum of the layers, weighted by a softmax."""
+    """γ times the sum of the layers, weighted by a softmax (Peters et al. 2018, eq. 1)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,6 +61,6 @@ class LayerMix(nn.Module):
         self.gamma = nn.Parameter(torch.ones(1))
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
-        """(G, B, L, width) each -> the same"""
+        """The mixture has the shape of each layer, (tasks, sentences, tokens, width)."""
         shares = self.gamma[:, None] * self.weights.softmax(-1)  # (G, LAYERS)
         return torch.einsum("gj,jgblw->gblw", shares, torch.stack(list(layers)))

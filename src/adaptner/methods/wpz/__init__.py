@@ -50,15 +50,15 @@ class WPZ(SourcePretrainedMethod):
     Config: ClassVar[type[MethodConfig]] = WPZConfig
     config: WPZConfig
 
-    def iteration(self, scene: FitContext) -> Iteration:
-        config, model, noise = self.config, scene.model, scene.state.noise
-        tasks = TaskSource([d.corpora for d in scene.sources], config.k)
+    def iteration(self, context: FitContext) -> Iteration:
+        config, model, noise = self.config, context.model, context.state.noise
+        tasks = TaskSource([d.corpora for d in context.sources], config.k)
         classes = len(model.labels_of(0).tags)
 
         def iterate(iteration: int) -> StepMetrics:
-            episodes = [tasks.sample(scene.state.rng) for _ in range(config.tasks)]
+            episodes = [tasks.sample(context.state.rng) for _ in range(config.tasks)]
             domains = [task.domain for task in episodes]
-            (support, query), rows = scene.batches(
+            (support, query), rows = context.batches(
                 ([task.support for task in episodes], domains),
                 ([task.query for task in episodes], domains),
             )
