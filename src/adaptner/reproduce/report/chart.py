@@ -19,7 +19,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#a8478a", "#5a5a5a", "#b07a00", "#3
 _DASHES = ("-", (0, (6, 3)), (0, (2, 2)), (0, (8, 3, 2, 3)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _GREY = "#555555"
-_SIZE = (6.6, 3.7)  # inches
+_SIZE = (7.6, 3.7)  # inches
 _SETTINGS: Any = {
     "svg.hashsalt": "adaptner",  # the same ids in each run
     "svg.fonttype": "none",  # text stays text
@@ -117,7 +117,7 @@ class Chart:
             # The viewer chooses the font, so that a glyph missing from ours does no harm.
             warnings.filterwarnings("ignore", message="Glyph")
             figure = Figure(figsize=_SIZE)
-            figure.subplots_adjust(left=0.1, right=0.7, top=0.9, bottom=0.14)
+            figure.subplots_adjust(left=0.085, right=0.66, top=0.9, bottom=0.14)
             self._draw(figure.add_subplot())
             file = io.StringIO()
             title = printable(self.title)

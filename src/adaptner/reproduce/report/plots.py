@@ -58,9 +58,9 @@ def size_plot(comparison: Comparison, column: str) -> str | None:
     if not series:
         return None
     sizes = sorted({point.x for s in series for point in s.points})
-    low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (sizes[0] / 2, sizes[0] * 2)
+    low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (sizes[0] * 0.5, sizes[0] * 1.5)
     x = Axis("labelled target sentences", low, high, sizes, logarithmic=high > 4 * low)
-    y = Axis(_measure_label(comparison, column), 0, _top(series, scale))
+    y = Axis(_measure_label(comparison, column), *_score_range(series, scale))
     return Chart(_title(comparison, column), x, y, series).svg()
 
 
@@ -84,12 +84,10 @@ def share_plot(comparison: Comparison, column: str) -> str | None:
     if len({point.x for s in series for point in s.points}) < 2:
         return None
     bound = in_domain_bound(comparison.index, corpus)
-    lowest = min(point.y for s in series for point in s.points) / scale
-    low = scale * max(0.0, math.floor(10 * lowest - 0.5) / 10)
     return Chart(
         title=f"{_title(comparison, column)}: share of the data",
         x=_SHARE_AXIS,
-        y=Axis(_with_unit("F1", scale), low, _top(series, scale, bound or 0.0)),
+        y=Axis(_with_unit("F1", scale), *_score_range(series, scale, bound or 0.0)),
         series=series,
         level=None if bound is None else (bound * scale, "In-Domain bound"),
         crossings=_crossings(comparison, column, corpus, bound),
@@ -166,7 +164,7 @@ def hardness_plot(records: Sequence[Mapping[str, Any]], title: str) -> str | Non
     return Chart(
         title=title,
         x=Axis("iteration", min(0, first), max(last, first + 1)),
-        y=Axis("hardness γ of the encoder", 0, _top(series, 1.0)),
+        y=Axis("hardness γ of the encoder", 0, _score_range(series, 1.0)[1]),
         series=series,
         level=(1 / tasks, f"equal weight, 1/{tasks:.0f}"),
         markers=False,
@@ -193,16 +191,20 @@ def _mean_and_sd(x: float, values: Sequence[float], scale: float) -> Point:
     return Point(x, mean * scale, *ends)
 
 
-def _top(series: Sequence[Series], scale: float, bound: float = 0.0) -> float:
-    """The upper end of the axis: above all means and published figures, at most the best score.
+def _score_range(series: Sequence[Series], scale: float, bound: float = 0.0) -> tuple[float, float]:
+    """The ends of an axis that shows all means and published figures, within the range of a score.
 
     Intervals count up to a tenth of the scale: those of two draws are several times as long as
     everything else.
     """
-    heights = [min(p.high or p.y, p.y + 0.1 * scale) for s in series for p in s.points]
-    heights += [y for s in series for _, y in s.published]
-    highest = max(bound, max(heights, default=0.0) / scale)
-    return scale * min(1.0, max(0.1, (int(highest * 20) + 1) / 20))
+    points = [point for s in series for point in s.points]
+    published = [y / scale for s in series for _, y in s.published]
+    lows = [max(p.y if p.low is None else p.low, p.y - 0.1 * scale) / scale for p in points]
+    highs = [min(p.y if p.high is None else p.high, p.y + 0.1 * scale) / scale for p in points]
+    margin = 0.015  # half a marker
+    low = math.floor(10 * (min(*lows, *published, 1.0) - margin)) / 10
+    high = math.ceil(20 * (max(*highs, *published, bound, 0.0) + margin)) / 20
+    return scale * max(0.0, low), scale * min(1.0, max(0.1, high))
 
 
 def _measure_label(comparison: Comparison, column: str) -> str:
