@@ -1,4 +1,4 @@
-"""The command line as a user calls it, and one tiny base and model that all its tests share."""
+"""Calls of the command line, and a tiny base and tagger that all its tests share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cli_kit import OWN, TINY, Answer, Call, environment, jsonl, run_main
 
 
 @pytest.fixture(autouse=True)
-def _no_cache_of_the_user(
+def _isolated_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     for name, value in environment(tmp_path_factory).items():
@@ -40,7 +40,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def child() -> Callable[[str], subprocess.CompletedProcess[str]]:
-    """Python code in a process of its own."""
+    """Runs Python code in a new process."""
 
     def run(code: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -52,8 +52,8 @@ def child() -> Callable[[str], subprocess.CompletedProcess[str]]:
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with config.toml, a base over two domains and a model for cell lines. Not to be
-    changed: copy what you damage."""
+    """A folder with config.toml, a base of two domains and a tagger for cell lines. Tests must copy
+    what they change."""
     folder = tmp_path_factory.mktemp("workshop")
     (folder / "config.toml").write_text(TINY)
     with pytest.MonkeyPatch.context() as patch:
@@ -84,7 +84,7 @@ def config(workshop: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def eager_model(workshop: Path) -> Path:
-    """It has learnt by heart that HeLa is a Cell, so there is something to look at."""
+    """A tagger that has memorised HeLa as a Cell, so that it finds something."""
     base = workshop / "patient base"
     shutil.copytree(workshop / "base", base)
     manifest = json.loads((base / "manifest.json").read_text())
@@ -96,3 +96,12 @@ def eager_model(workshop: Path) -> Path:
         arguments = ("adapt", workshop / "eager.jsonl", "--base", base, "--quiet")
         assert run_main(patch, (*arguments, "-o", workshop / "eager")) == 0
     return workshop / "eager"
+
+
+@pytest.fixture(scope="session")
+def joint_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """TINY for methods that record no hardness."""
+    file = tmp_path_factory.mktemp("joint") / "config.toml"
+    lines = [line for line in TINY.splitlines() if not line.startswith("record_every")]
+    file.write_text("\n".join(lines).replace("steps = 30", "steps = 3"))
+    return file

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: how to call it, tiny settings, what to look for."""
+"""Helpers for tests of the command line: calling it, settings for tiny runs, common assertions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ import pytest
 import adaptner.corpora
 
 OWN = Path(adaptner.corpora.__file__).parent / "bundled"
+
+DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene", "cellline"))
+BASE_SOURCES = (DISEASE, f"Medicine={DRUG}")  # of the fixture `base`
+SOURCE_OPTIONS = ("--sources", DISEASE, DRUG)
+CELL_TEXT = (
+    "The HeLa line is old.\nThe K562 and HL-60 lines were kept in RPMI; MCF-7 cells died. βHeLa?"
+)
 
 # Settings with which a whole run takes a second.
 TINY = """\
@@ -40,24 +47,24 @@ Call = Callable[..., Answer]
 
 
 def run_main(patch: pytest.MonkeyPatch, arguments: tuple[object, ...]) -> int:
-    """The entry point in this process; its exit code."""
+    """Call the entry point in this process; returns its exit code."""
     from adaptner.cli.main import main
 
     patch.setattr(sys, "argv", ["adaptner", *map(str, arguments)])
-    with pytest.raises(SystemExit) as end:  # anything else would be a stack trace
+    with pytest.raises(SystemExit) as end:  # any other exception would be a traceback
         main()
     assert isinstance(end.value.code, int)
     return end.value.code
 
 
 def environment(factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The user's cache is left alone, and processes compute with one thread."""
+    """Variables that keep the user's cache untouched and processes at one thread."""
     cache = factory.getbasetemp() / "cache"
     return {"XDG_CACHE_HOME": str(cache), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 
 
 def listing(folder: Path) -> list[str]:
-    """All that is in a folder, hidden neighbours included."""
+    """The relative paths of everything in a folder."""
     return sorted(os.path.relpath(p, folder) for p in folder.rglob("*"))
 
 
@@ -80,10 +87,28 @@ def jsonl(*documents: tuple[str, list[tuple[int, int, str]]]) -> bytes:
 
 
 def refused(answer: Answer, code: int, *fragments: object) -> None:
-    """A clear error: the code, all fragments, a remedy; no result, no stack trace."""
+    """Assert a clear error: exit code, fragments of the message, a remedy, no output, no traceback."""
     assert answer.code == code, answer.err
     for fragment in fragments:
         assert str(fragment) in answer.err
     assert "What to do: " in answer.err
     assert "Traceback" not in answer.err
     assert answer.out == ""
+
+
+GOOD = jsonl(("TP53 fell in HeLa cells.", [(0, 4, "Gene")]))
+
+
+def succeeded(answer: Answer) -> Answer:
+    assert answer.code == 0, answer.err
+    assert "Traceback" not in answer.err
+    return answer
+
+
+def checked_entities(document: dict) -> list[dict]:
+    """The entities of a tagged document, whose fields and offsets are correct."""
+    for entity in document["entities"]:
+        assert list(entity) == ["start", "end", "text", "label", "score"]
+        assert document["text"][entity["start"] : entity["end"]] == entity["text"]
+        assert 0 <= entity["score"] <= 1
+    return document["entities"]

@@ -10,19 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_kit import OWN, Answer, Call, contents, listing, refused
+from cli_kit import OWN, Call, contents, listing, refused, succeeded
 
 from adaptner.formats import lines
 from adaptner.tagging import TaggingSummary, tag_files
 from adaptner.tagging import executor as executor_module
 from adaptner.tagging import folder as folder_module
 from adaptner.tagging.processes import SerialExecutor
-
-
-def sound(answer: Answer) -> Answer:
-    assert answer.code == 0, answer.err
-    assert "Traceback" not in answer.err
-    return answer
 
 
 @pytest.fixture
@@ -49,7 +43,7 @@ def test_a_file_each(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, jobs: int
 ) -> None:
     output = tmp_path / "out"
-    answer = sound(call("tag", eager_model, abstracts, "-o", f"{output}/", "--jobs", jobs))
+    answer = succeeded(call("tag", eager_model, abstracts, "-o", f"{output}/", "--jobs", jobs))
     assert "9 document(s) tagged" in answer.err
     assert listing(output) == sorted([*RESULTS, *DEEP])
     (document,) = map(json.loads, (output / "3.txt.jsonl").read_text().splitlines())
@@ -61,8 +55,8 @@ def test_a_file_each(
 
 @pytest.mark.processes
 def test_processes_find_what_one_finds(call: Call, eager_model: Path, abstracts: Path) -> None:
-    alone = sound(call("tag", eager_model, abstracts)).out
-    assert sound(call("tag", eager_model, abstracts, "--jobs", 3)).out == alone
+    alone = succeeded(call("tag", eager_model, abstracts)).out
+    assert succeeded(call("tag", eager_model, abstracts, "--jobs", 3)).out == alone
 
 
 def test_it_goes_on_where_it_stopped(
@@ -71,7 +65,7 @@ def test_it_goes_on_where_it_stopped(
     """What is done is left alone; what is missing, changed or new is done."""
     output = tmp_path / "out"
     run = ("tag", eager_model, abstracts, "-o", f"{output}/")
-    sound(call(*run))
+    succeeded(call(*run))
     before = contents(output)
     done = {path: path.stat().st_mtime_ns for path in output.rglob("*.jsonl")}
     (output / "2.txt.jsonl").unlink()
@@ -79,7 +73,7 @@ def test_it_goes_on_where_it_stopped(
     earlier = (abstracts / "4.txt").stat().st_mtime_ns - 10**9
     os.utime(output / "4.txt.jsonl", ns=(earlier, earlier))
     (abstracts / "new.txt").write_text("HeLa.")
-    answer = sound(call(*run))
+    answer = succeeded(call(*run))
     assert "3 document(s) tagged, 6 file(s) were tagged by an earlier run" in answer.err
     after = contents(output)
     assert after["2.txt.jsonl"] == before["2.txt.jsonl"]
@@ -87,7 +81,7 @@ def test_it_goes_on_where_it_stopped(
     assert "new.txt.jsonl" in after
     untouched = [p for p in done if p.name not in ("2.txt.jsonl", "4.txt.jsonl")]
     assert all(path.stat().st_mtime_ns == done[path] for path in untouched)
-    assert "9 file(s) were tagged by an earlier run" in sound(call(*run)).err
+    assert "9 file(s) were tagged by an earlier run" in succeeded(call(*run)).err
 
 
 def test_a_crash_leaves_whole_results_only(
@@ -95,7 +89,7 @@ def test_a_crash_leaves_whole_results_only(
 ) -> None:
     output = tmp_path / "out"
     run = ("tag", eager_model, abstracts, "-o", f"{output}/")
-    sound(call(*run))
+    succeeded(call(*run))
     whole = contents(output)
     shutil.rmtree(output)
     write, seen = folder_module.write_chunks, []
@@ -116,7 +110,7 @@ def test_a_crash_leaves_whole_results_only(
     assert len(left) == 4  # three results and the note
     assert left.items() <= whole.items()
     monkeypatch.setattr(folder_module, "write_chunks", write)
-    sound(call(*run))
+    succeeded(call(*run))
     assert contents(output) == whole
 
 
@@ -124,7 +118,7 @@ def test_results_of_two_models_are_not_mixed(
     call: Call, eager_model: Path, model: Path, abstracts: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    sound(call("tag", eager_model, abstracts, "-o", f"{output}/"))
+    succeeded(call("tag", eager_model, abstracts, "-o", f"{output}/"))
     before = contents(output)
     refused(call("tag", model, abstracts, "-o", f"{output}/"), 1, output, "another model")
     refused(call("tag", eager_model, abstracts, "-o", output, "--to", "html"), 1, "another")
@@ -147,9 +141,9 @@ def test_results_inside_the_folder_that_is_tagged(
 ) -> None:
     """They are not tagged in turn."""
     run = ("tag", eager_model, abstracts, "-o", f"{abstracts}/out/")
-    sound(call(*run))
+    succeeded(call(*run))
     first = listing(abstracts)
-    assert "8 file(s) were tagged by an earlier run" in sound(call(*run)).err
+    assert "8 file(s) were tagged by an earlier run" in succeeded(call(*run)).err
     assert listing(abstracts) == first
 
 
@@ -158,7 +152,7 @@ def test_links_that_lead_back_are_not_followed(
 ) -> None:
     (abstracts / "deep" / "up").symlink_to(abstracts, target_is_directory=True)
     (abstracts / "link.txt").symlink_to(abstracts / "0.txt")
-    assert len(sound(call("tag", eager_model, abstracts)).records()) == 10
+    assert len(succeeded(call("tag", eager_model, abstracts)).records()) == 10
 
 
 def test_a_file_at_fault_has_no_result_until_it_is_mended(
@@ -174,7 +168,7 @@ def test_a_file_at_fault_has_no_result_until_it_is_mended(
         assert f"{bad}:3: " in answer.err
         assert "deep/b.jsonl" not in listing(tmp_path / "out")
     bad.write_bytes(good)
-    sound(call(*run))
+    succeeded(call(*run))
     assert "deep/b.jsonl" in listing(tmp_path / "out")
 
 
@@ -182,7 +176,7 @@ def test_a_file_at_fault_has_no_result_until_it_is_mended(
 def test_other_ways_to_write_them(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, to: str
 ) -> None:
-    sound(call("tag", eager_model, abstracts, "-o", f"{tmp_path}/out/", "--to", to))
+    succeeded(call("tag", eager_model, abstracts, "-o", f"{tmp_path}/out/", "--to", to))
     assert f"0.txt.{to}" in listing(tmp_path / "out")
     assert "HeLa" in (tmp_path / "out" / f"0.txt.{to}").read_text()
 
@@ -228,15 +222,15 @@ def test_a_long_document_comes_out_in_one_piece(
 ) -> None:
     file = tmp_path / f"long.{way}"
     file.write_text(long_text if way == "txt" else json.dumps({"text": long_text}) + "\n")
-    (document,) = sound(call("tag", eager_model, file)).records()
+    (document,) = succeeded(call("tag", eager_model, file)).records()
     assert document["text"] == long_text
     found = document["entities"]
     assert all(long_text[e["start"] : e["end"]] == e["text"] for e in found)
     assert [e["start"] for e in found] == sorted(e["start"] for e in found)
     assert sum("HeLa" in e["text"] for e in found) == 3800
-    page = sound(call("tag", eager_model, file, "--to", "html")).out
+    page = succeeded(call("tag", eager_model, file, "--to", "html")).out
     assert page.count("<article>") == page.count("</article>") == 1
-    tokens = sound(call("tag", eager_model, file, "--to", "conll")).out
+    tokens = succeeded(call("tag", eager_model, file, "--to", "conll")).out
     assert tokens.count("\n\n") == 2 * 3800  # sentences, each with a blank line after it
 
 
@@ -256,7 +250,7 @@ def test_a_long_document_comes_out_in_one_piece(
 def test_control_characters_and_other_scripts_come_back_as_they_were(
     call: Call, eager_model: Path, text: str
 ) -> None:
-    document = json.loads(sound(call("tag", eager_model, stdin=text)).out)
+    document = json.loads(succeeded(call("tag", eager_model, stdin=text)).out)
     assert document["text"] == text
     assert all(text[e["start"] : e["end"]] == e["text"] for e in document["entities"])
     assert "HeLa" in [e["text"] for e in document["entities"]]
@@ -271,7 +265,7 @@ def test_no_text_is_said(call: Call, eager_model: Path, text: str) -> None:
 
 def test_an_empty_text_among_others(call: Call, eager_model: Path) -> None:
     lines = '{"text": ""}\n{"text": " "}\n{"text": "The HeLa line is old."}\n'
-    records = sound(call("tag", eager_model, "--from", "jsonl", stdin=lines)).records()
+    records = succeeded(call("tag", eager_model, "--from", "jsonl", stdin=lines)).records()
     assert [len(record["entities"]) for record in records] == [0, 0, 1]
 
 

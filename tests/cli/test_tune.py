@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import OWN, Answer, Call, contents, listing
+from cli_kit import OWN, Call, contents, listing, succeeded
 
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 
@@ -21,11 +21,6 @@ QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
 # With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
 GRID = ("--rates", "0.05,0.1", "--epochs", "2,4", "--steps", 4)
 ROWS = 3 * 2 * 4  # validation domains, sizes, settings
-
-
-def sound(answer: Answer) -> Answer:
-    assert answer.code == 0, answer.err
-    return answer
 
 
 def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -42,7 +37,7 @@ def test_the_file_holds_the_command_the_choice_and_the_table(
     call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "tuned.toml"
-    answer = sound(call(*run, "-o", output, "--json"))
+    answer = succeeded(call(*run, "-o", output, "--json"))
     result = json.loads(answer.out)
     assert listing(tmp_path) == ["tuned.rows.jsonl", "tuned.toml"]
     rows = [json.loads(line) for line in (tmp_path / "tuned.rows.jsonl").read_text().splitlines()]
@@ -76,27 +71,29 @@ def test_the_file_is_taken_by_pretrain_adapt_and_evaluate(
 ) -> None:
     output = tmp_path / "tuned.toml"
     only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--validate-on", "Disease")
-    sound(call(*run[:-6], *only, "-o", output, "-q"))
+    succeeded(call(*run[:-6], *only, "-o", output, "-q"))
     made = tmp_path / "base"
     sources = ("--sources", DISEASE, DRUG, "--iterations", 1, "-q", "-o", made)
-    sound(call("pretrain", "--config", output, *sources))
+    succeeded(call("pretrain", "--config", output, *sources))
     stored = json.loads((made / "manifest.json").read_text())["config"]
     assert (stored["adaptation"]["steps"], stored["adaptation"]["epochs"]) == (5, 3)
     assert stored["encoder"]["hidden"] == 12
     target = ("--target", CELLS, "--sizes", "20", "--draws", 1, "--limit", 5, "--json")
-    result = json.loads(sound(call("evaluate", "--base", base, "--config", output, *target)).out)
+    result = json.loads(
+        succeeded(call("evaluate", "--base", base, "--config", output, *target)).out
+    )
     assert [row["steps"] for row in result["rows"]] == [6]
     adapted = ("adapt", CELLS / "dev.jsonl", "--base", base, "--config", output, "--json")
-    assert json.loads(sound(call(*adapted, "-o", tmp_path / "model")).out)["steps"] == 9
+    assert json.loads(succeeded(call(*adapted, "-o", tmp_path / "model")).out)["steps"] == 9
 
 
 def test_the_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
-    answer = sound(call(*run, "--validate-on", "Disease"))  # without -o nothing is written
+    answer = succeeded(call(*run, "--validate-on", "Disease"))  # without -o nothing is written
     marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
     assert len(marked) == 1
     assert "F1@12" in answer.out
     assert "validation domains: Disease" in answer.err
-    quiet = sound(call(*run, "--validate-on", "Disease", "--quiet"))
+    quiet = succeeded(call(*run, "--validate-on", "Disease", "--quiet"))
     assert quiet.err == ""
     assert quiet.out == answer.out
 
@@ -108,7 +105,7 @@ def test_a_base_takes_the_choice_and_adapt_uses_it(call: Call, base: Path, tmp_p
     sources = ("--sources", DISEASE, f"Medicine={DRUG}", GENE, "--validate-on", "Disease")
     grid = ("--rates", "0.07", "--epochs", "2", "--steps", "5")
     result = json.loads(
-        sound(call("tune", *sources, *QUICK, *grid, "--base", copy, "--json", "-q")).out
+        succeeded(call("tune", *sources, *QUICK, *grid, "--base", copy, "--json", "-q")).out
     )
     before, after = contents(base), contents(copy)
     assert {n for n in before if before[n] != after[n]} == {"manifest.json", "card.md"}
@@ -119,10 +116,10 @@ def test_a_base_takes_the_choice_and_adapt_uses_it(call: Call, base: Path, tmp_p
     assert manifest["config"]["encoder"]["hidden"] == 12
 
     adapted = ("adapt", CELLS / "dev.jsonl", "--json", "-q", "-o", tmp_path / "model")
-    assert json.loads(sound(call(*adapted, "--base", copy)).out)["steps"] == 6  # 2 x 30 / 10
-    assert json.loads(sound(call(*adapted, "--base", base)).out)["steps"] == 30
+    assert json.loads(succeeded(call(*adapted, "--base", copy)).out)["steps"] == 6  # 2 x 30 / 10
+    assert json.loads(succeeded(call(*adapted, "--base", base)).out)["steps"] == 30
     target = ("--target", CELLS, "--sizes", "5", "--draws", 1, "--limit", 5, "--json")
-    rows = json.loads(sound(call("evaluate", "--base", copy, *target)).out)["rows"]
+    rows = json.loads(succeeded(call("evaluate", "--base", copy, *target)).out)["rows"]
     assert [row["steps"] for row in rows] == [5]
 
 
@@ -138,9 +135,9 @@ def test_what_stands_in_the_test_splits_makes_no_difference(
         (copy / "test.jsonl").write_text(json.dumps(poison) + "\n")
         sources.append(f"{name}={copy}")
     play = ("--validate-on", "Medicine", "--json", "-q")
-    clean = json.loads(sound(call(*run, *play)).out)
+    clean = json.loads(succeeded(call(*run, *play)).out)
     given = ("tune", "--sources", *sources, "--config", config, *QUICK, *GRID)
-    dirty = json.loads(sound(call(*given, *play)).out)
+    dirty = json.loads(succeeded(call(*given, *play)).out)
     assert clean["settings"] == dirty["settings"]
     for mine, other in zip(timeless(clean["rows"]), timeless(dirty["rows"]), strict=True):
         assert mine.pop("run") != other.pop("run")  # it is another corpus, though
@@ -171,7 +168,7 @@ def test_a_killed_run_goes_on_to_the_same_file(
     call: Call, child, run: tuple[object, ...], tmp_path: Path
 ) -> None:
     output, rows = tmp_path / "tuned.toml", tmp_path / "tuned.rows.jsonl"
-    sound(call(*run, "-o", output, "-q"))
+    succeeded(call(*run, "-o", output, "-q"))
     whole = output.read_bytes(), [json.loads(line) for line in rows.read_text().splitlines()]
     output.unlink()
     rows.unlink()
@@ -189,7 +186,7 @@ def test_a_killed_run_goes_on_to_the_same_file(
     assert refused.code == 1
     assert "cannot resume" in refused.err
 
-    answer = sound(call(*run, "-o", output, "--resume"))
+    answer = succeeded(call(*run, "-o", output, "--resume"))
     assert "5 of 24 trials are finished already" in answer.err
     assert "again, since bases are not kept" in answer.err
     found = [json.loads(line) for line in rows.read_text().splitlines()]

@@ -1,0 +1,194 @@
+"""``adaptner evaluate``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from cli_kit import (
+    BASE_SOURCES,
+    CELLS,
+    DISEASE,
+    DRUG,
+    Call,
+    succeeded,
+)
+
+ROW = {"corpus", "size", "seed", "precision", "recall", "f1", "steps", "seconds"}
+
+
+TARGET = ("--target", CELLS, "--sizes", "3", "--draws", 1, "--limit", 3)
+
+
+def test_evaluate_a_base(call: Call, base: Path, tmp_path: Path) -> None:
+    arguments = ("evaluate", "--base", base, "--target", CELLS, "--sizes", "3,6", "--draws", 2)
+    quick = ("--limit", 10, "--steps", 4, "--json")
+    written = tmp_path / "rows.json"
+    answer = succeeded(call(*arguments, *quick, "--seed", 5, "-o", written))
+    result = json.loads(answer.out)
+    assert json.loads(written.read_text()) == result
+    assert [(r["size"], r["seed"]) for r in result["rows"]] == [(3, 5), (3, 6), (6, 5), (6, 6)]
+    for row in result["rows"]:
+        assert row.keys() >= ROW
+        assert row["corpus"] == "cellline"
+        assert row["steps"] == 4
+        assert row["sentences"] == 10  # --limit is on record
+        assert 0 <= row["f1"] <= 1
+    halves = (result["rows"][:2], result["rows"][2:])
+    for summary, rows in zip(result["summary"], halves, strict=True):
+        f1 = [row["f1"] for row in rows]
+        assert summary["n"] == 2
+        assert summary["f1_mean"] == pytest.approx(sum(f1) / 2)
+        assert summary["f1_sd"] == pytest.approx(abs(f1[0] - f1[1]) / 2**0.5)
+
+    again = json.loads(succeeded(call(*arguments, *quick, "--seed", 5)).out)
+    timeless = [[{**r, "seconds": 0} for r in found["rows"]] for found in (result, again)]
+    assert timeless[0] == timeless[1]
+
+
+def test_evaluate_shows_a_table(call: Call, base: Path) -> None:
+    arguments = ("evaluate", "--base", base, "--target", f"Cells={CELLS}", "--sizes", "3")
+    answer = succeeded(call(*arguments, "--draws", 1, "--limit", 5, "--steps", 1))
+    assert "cellline" in answer.out
+    assert "F1" in answer.out
+    assert "5 test sentences" in answer.err
+
+
+def test_evaluate_a_method_from_its_sources(call: Call, config: Path) -> None:
+    arguments = ("--method", "hgda-nes", "--sources", DISEASE, DRUG, "--config", config)
+    answer = succeeded(
+        call(
+            *("evaluate", *arguments, "--iterations", 2, "--target", CELLS, "--sizes", "3"),
+            *("--draws", 1, "--limit", 5, "--json"),
+        )
+    )
+    (row,) = json.loads(answer.out)["rows"]
+    assert (row["method"], row["seed"], row["steps"]) == ("hgda-nes", 0, 30)
+    assert json.loads(answer.out)["summary"][0]["f1_sd"] is None  # of one draw
+
+
+def test_sizes_may_not_repeat(call: Call, base: Path) -> None:
+    answer = call("evaluate", "--base", base, "--target", CELLS, "--sizes", "3,3")
+    assert answer.code == 2
+    assert "3,3" in answer.err
+
+
+def test_evaluate_shares_of_the_train_split(call: Call, base: Path) -> None:
+    """Percent of 130 sentences; --sizes have no default beside them."""
+    arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 2, "--limit", 3)
+    quick = (*arguments, "--steps", 1)
+    result = json.loads(succeeded(call(*quick, "--shares", "2.5,10", "--json")).out)
+    assert [(r["share"], r["size"]) for r in result["rows"]] == [(2.5, 3)] * 2 + [(10, 13)] * 2
+    assert [(s["share"], s["size"], s["n"]) for s in result["summary"]] == [
+        (2.5, 3, 2),
+        (10, 13, 2),
+    ]
+    both = json.loads(succeeded(call(*quick, "--shares", 100, "--sizes", 3, "--json")).out)
+    assert [(r["share"], r["size"]) for r in both["rows"]] == [(None, 3)] * 2 + [(100, 130)] * 2
+    same = [{**r, "seconds": 0, "share": None} for r in (both["rows"][0], result["rows"][0])]
+    assert same[0] == same[1]  # 2.5 % are the draw of 3
+
+
+def test_table_has_a_column_of_shares_if_there_are_any(call: Call, base: Path) -> None:
+    arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 1, "--limit", 2)
+    quick = (*arguments, "--steps", 1, "-q")
+    shown = succeeded(call(*quick, "--shares", "5")).out
+    assert "share" in shown
+    assert "5 %" in shown
+    assert "share" not in succeeded(call(*quick, "--sizes", "3")).out
+
+
+def test_sizes_are_the_default(call: Call, base: Path) -> None:
+    quick = ("--draws", 1, "--limit", 1, "--steps", 1, "--json")
+    answer = succeeded(call("evaluate", "--base", base, "--target", CELLS, *quick))
+    assert [r["size"] for r in json.loads(answer.out)["rows"]] == [5, 10, 20, 50]
+
+
+def test_evaluate_another_method_on_a_base(call: Call, base: Path) -> None:
+    """It adapts as the base's own would, steps and rates, unless --config says otherwise."""
+    answer = succeeded(
+        call("evaluate", "--base", base, "--method", "finetuning", *TARGET, "--json")
+    )
+    (row,) = json.loads(answer.out)["rows"]
+    assert (row["method"], row["base"], row["steps"]) == ("finetuning", "hgda", 30)
+    assert row["unlabelled"] == 0
+    (own,) = json.loads(succeeded(call("evaluate", "--base", base, *TARGET, "--json")).out)["rows"]
+    assert {**own, "method": "finetuning", "seconds": 0} == {**row, "seconds": 0}
+
+
+@pytest.mark.parametrize("method", [(), ("--method", "finetuning")], ids=["own", "another"])
+def test_configuration_overrides_the_settings_of_a_base(
+    call: Call, base: Path, tmp_path: Path, method: tuple[str, ...]
+) -> None:
+    (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
+    more = (*method, "--config", tmp_path / "c.toml")
+    answer = succeeded(call("evaluate", "--base", base, *more, *TARGET, "--json"))
+    (row,) = json.loads(answer.out)["rows"]
+    assert row["steps"] == 2  # and the base's epochs = 0
+    answer = succeeded(
+        call("adapt", CELLS / "dev.jsonl", "--base", base, *more, "--json", "-o", tmp_path / "m")
+    )
+    assert json.loads(answer.out)["steps"] == 2
+
+
+def test_rows_of_dann_state_the_unlabelled_text(call: Call, base: Path) -> None:
+    arguments = (
+        "evaluate",
+        "--base",
+        base,
+        "--method",
+        "dann",
+        "--sources",
+        *BASE_SOURCES,
+        *TARGET,
+    )
+    result = json.loads(succeeded(call(*arguments, "--steps", 2, "--json")).out)
+    (row,) = result["rows"]
+    assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == ("dann", "hgda", 2, 130)
+    assert result["summary"][0]["unlabelled"] == 130
+    shown = succeeded(call(*arguments, "--steps", 1)).out
+    assert "unlabelled" in shown
+    assert " 130 " in shown
+
+
+@pytest.mark.parametrize("name", ["agg", "multitask"])
+def test_evaluate_a_joint_method_from_its_sources(
+    call: Call, tmp_path: Path, name: str, joint_config: Path
+) -> None:
+    """They serve to pretrain and to adapt."""
+    arguments = ("--method", name, "--sources", DISEASE, DRUG, "--config", joint_config)
+    answer = succeeded(call("evaluate", *arguments, "--iterations", 1, *TARGET, "--json"))
+    (row,) = json.loads(answer.out)["rows"]
+    assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == (name, name, 3, 0)
+
+
+def test_test_sentences_are_removed_from_sources_of_adaptation(
+    call: Call, base: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copied"
+    shutil.copytree(CELLS, copy)
+    shutil.copy(DISEASE / "dev.jsonl", copy / "test.jsonl")  # 30 sentences that are in a source
+    target = ("--target", copy, "--sizes", 3, "--draws", 1, "--limit", 1, "--steps", 1)
+    joint = ("--method", "agg", "--sources", *BASE_SOURCES)
+    answer = succeeded(call("evaluate", "--base", base, *joint, *target))
+    assert "30 source sentences removed" in answer.err
+
+
+def test_evaluate_an_unchanged_base(call: Call, tmp_path: Path, joint_config: Path) -> None:
+    arguments = ("--method", "d-shift", "--sources", DISEASE, DRUG, "--config", joint_config)
+    target = ("--target", DISEASE, "--shares", 5, "--draws", 2, "--limit", 5, "--json")
+    answer = succeeded(call("evaluate", *arguments, "--iterations", 2, *target))
+    first, second = ({**r, "seed": 0, "seconds": 0} for r in json.loads(answer.out)["rows"])
+    assert first["steps"] == 0
+    assert (first["f1"], first["size"]) == (second["f1"], 6)  # no draw is learnt from
+
+
+@pytest.mark.parametrize("option", ["--sources", "--vectors"])
+def test_options_of_pretraining_are_refused_with_a_base(
+    call: Call, base: Path, option: str
+) -> None:
+    answer = call("evaluate", "--base", base, "--target", CELLS, option, DISEASE)
+    assert answer.code == 2
+    assert option in answer.err
