@@ -31,7 +31,7 @@ def test_directions_are_stored_and_other_formats_refused(tmp_path: Path) -> None
     ]
     answer = CliRunner().invoke(app, [*call, str(tmp_path / "own.safetensors")])
     assert answer.exit_code == 0, answer.output
-    directions = read_vectors(tmp_path / "own.safetensors").senses
+    directions = read_vectors(tmp_path / "own.safetensors").directions
     assert directions is not None
     assert directions.names == ("disease",)
     refused = CliRunner().invoke(app, [*call, str(tmp_path / "own.npy")])

@@ -1,4 +1,4 @@
-"""Vectors by counting: pairs, mutual information, SVD and n-grams, each against a plain reckoning."""
+"""Tests of vectors by counting, each step against a naive computation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from vectors_kit import lines, write_text
 
 from adaptner.errors import EmptyFile, EmptyVocabulary, ExtraMissing, UsageError
 from adaptner.vectors import cooccurrence
-from adaptner.vectors.cooccurrence import contexts, count_cooccurrences
+from adaptner.vectors.cooccurrence import context_blocks, count_cooccurrences
 from adaptner.vectors.counting import CountingSettings, train_count_vectors
-from adaptner.vectors.factorisation import SEEN, leading_eigenvectors, shifted_mutual_information
+from adaptner.vectors.factorisation import (
+    MIN_COUNT,
+    leading_singular_vectors,
+    shifted_mutual_information,
+)
 from adaptner.vectors.neighbours import nearest_words
 from adaptner.vectors.ngram_fit import RIDGE, fit_ngram_vectors
 from adaptner.vectors.word_vectors import read_vectors
@@ -30,9 +34,11 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(1, 4), st.integers(1, 3), st.integers(1, 12))
-def test_pairs_are_those_of_loops(texts, window, least, at_once) -> None:
+def test_pair_counts_equal_those_of_loops(texts, window, least, at_once) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cooccurrence, "_AT_ONCE", at_once)  # sentences are never parted by it
+        patch.setattr(
+            cooccurrence, "_TOKENS_PER_BLOCK", at_once
+        )  # sentences are never parted by it
         found = count_cooccurrences(lambda: iter(texts), window, least)
     seen = Counter(w for text in texts for w in text.split())
     assert set(found.words) == {w for w, n in seen.items() if n >= least}
@@ -50,9 +56,9 @@ def test_pairs_are_those_of_loops(texts, window, least, at_once) -> None:
                 assert matrix[i, j] == wanted[one, other]
 
 
-def test_blocks_keep_the_places_apart() -> None:
+def test_each_position_has_its_own_block() -> None:
     counts = count_cooccurrences(lambda: iter(["a b c a b", "b c"]), 3, 1)
-    after1, before1, after2, before2, bag = (b.toarray() for b in contexts(counts, 2))
+    after1, before1, after2, before2, bag = (b.toarray() for b in context_blocks(counts, 2))
     places = [m.toarray() for m in counts.after]
     assert (after1 == places[0][:, :2]).all()
     assert (before1 == places[0].T[:, :2]).all()
@@ -62,7 +68,7 @@ def test_blocks_keep_the_places_apart() -> None:
     np.testing.assert_allclose(bag, near[:, :2], rtol=1e-6)
 
 
-def test_mutual_information_by_its_definition() -> None:
+def test_mutual_information_equals_its_definition() -> None:
     rng = np.random.default_rng(0)
     counts = rng.poisson(1.2, (12, 7)).astype(np.float32)
     found = shifted_mutual_information(sparse.csr_matrix(counts)).toarray()
@@ -70,23 +76,23 @@ def test_mutual_information_by_its_definition() -> None:
     for v in range(12):
         for c in range(7):
             wanted = 0.0
-            if counts[v, c] >= SEEN:
+            if counts[v, c] >= MIN_COUNT:
                 given_word = counts[v, c] / counts[v].sum()
                 wanted = max(0.0, math.log(given_word / (smoothed[c] / sum(smoothed))))
             assert found[v, c] == pytest.approx(wanted, abs=1e-5)
 
 
-def test_leading_vectors_are_those_of_a_full_svd() -> None:
+def test_leading_singular_vectors_equal_a_full_svd() -> None:
     rng = np.random.default_rng(1)
     dense = rng.standard_normal((60, 8)) * 2.0 ** -np.arange(8) @ rng.standard_normal((8, 90))
     blocks = [sparse.csr_matrix(dense[:, :50]), sparse.csr_matrix(dense[:, 50:])]
-    vectors, values = leading_eigenvectors(blocks, 5)
+    vectors, values = leading_singular_vectors(blocks, 5)
     theirs, sizes, _ = np.linalg.svd(dense, full_matrices=False)
     np.testing.assert_allclose(values, sizes[:5], rtol=1e-4)
     np.testing.assert_allclose(np.abs((vectors * theirs[:, :5]).sum(0)), 1, atol=1e-4)
 
 
-def test_grams_solve_the_ridge_regression() -> None:
+def test_ngram_vectors_solve_the_ridge_regression() -> None:
     rng = np.random.default_rng(2)
     words = ["kinase", "kinases", "phosphatase", "gene", "genes", "genome", "a"]
     table = rng.standard_normal((len(words), 4)).astype(np.float32)
@@ -107,7 +113,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_text(tmp_path_factory.mktemp("text") / "t.txt")
 
 
-def test_the_file(text: Path, tmp_path: Path) -> None:
+def test_file_contains_vectors_and_facts(text: Path, tmp_path: Path) -> None:
     made = train_count_vectors([text], tmp_path / "v.safetensors", QUICK)
     again = train_count_vectors([text], tmp_path / "w.safetensors", QUICK)
     assert made == again
@@ -125,8 +131,8 @@ def test_the_file(text: Path, tmp_path: Path) -> None:
     assert np.abs(unseen).max() > 0
 
 
-def test_words_in_like_places_are_near(tmp_path: Path) -> None:
-    """Two kinds of words that are never beside one another, known by their neighbours alone."""
+def test_words_with_similar_contexts_are_near(tmp_path: Path) -> None:
+    """Two kinds of words that never co-occur and differ only in their neighbours."""
     rng = np.random.default_rng(3)
     sides = {"drug": ("gave", "daily"), "cell": ("cultured", "overnight")}
     names = {kind: [f"{kind}{i}x" for i in range(8)] for kind in sides}
@@ -144,7 +150,7 @@ def test_words_in_like_places_are_near(tmp_path: Path) -> None:
         assert all(w in names[kind] for found in near if found for w, _ in found)
 
 
-def test_what_can_go_wrong(text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_invalid_input_raises(text: Path, tmp_path: Path, monkeypatch) -> None:
     with pytest.raises(UsageError, match="safetensors"):
         train_count_vectors([text], tmp_path / "v.npy", QUICK)
     (tmp_path / "empty.txt").write_text("\n")

@@ -1,4 +1,4 @@
-"""Directions of names: Fisher's discriminant, and what a label finds."""
+"""Tests of label directions: Fisher's discriminant, and look-up by label."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 
 from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.vectors.direction_training import (
-    _AWAY,
-    _CAP,
+    _MAX_COUNT,
+    _NAME_CONTRAST,
     _SHRINKAGE,
-    LEAST,
+    MIN_INSTANCES,
     train_label_directions,
 )
 from adaptner.vectors.four_bit import FourBitTable
@@ -27,7 +27,7 @@ WIDTH = 6
 
 @pytest.fixture(scope="module")
 def vectors() -> WordVectors:
-    """Forty diseases lie to one side, and so do forty animals, of two hundred other words."""
+    """Two clusters of 40 diseases and 40 animals, and 200 other words."""
     rng = np.random.default_rng(0)
     table = rng.normal(size=(282, WIDTH)).astype(np.float32)
     table[:40, 0] += 4
@@ -52,7 +52,9 @@ def counts() -> InstanceCounts:
     return InstanceCounts(named, frequency=frequency)
 
 
-def test_it_is_fishers_discriminant(vectors: WordVectors, counts: InstanceCounts) -> None:
+def test_directions_are_those_of_fishers_discriminant(
+    vectors: WordVectors, counts: InstanceCounts
+) -> None:
     named, frequency = counts.named, counts.frequency
     found = train_label_directions(vectors, counts)
     assert found.names == ("animal", "disease")
@@ -62,18 +64,18 @@ def test_it_is_fishers_discriminant(vectors: WordVectors, counts: InstanceCounts
     middle = sum(p * v for p, v in zip(share, unit, strict=True))
     spread = sum(p * np.outer(v - middle, v - middle) for p, v in zip(share, unit, strict=True))
     near = spread + _SHRINKAGE * np.trace(spread) / WIDTH * np.eye(WIDTH)
-    weights = {w: min(n, _CAP) ** 0.5 for w, n in named["disease"].items() if w.startswith("illn")}
+    weights = {
+        w: min(n, _MAX_COUNT) ** 0.5 for w, n in named["disease"].items() if w.startswith("illn")
+    }
     mean = sum(k * unit[vectors.row(w)] for w, k in weights.items()) / sum(weights.values())
     own = unit[vectors.row("disease")]
-    direction = np.linalg.inv(near) @ (mean - (1 - _AWAY) * middle - _AWAY * own)
+    direction = np.linalg.inv(near) @ (mean - (1 - _NAME_CONTRAST) * middle - _NAME_CONTRAST * own)
     direction /= np.sqrt(direction @ spread @ direction)
     np.testing.assert_allclose(found.direction("Disease"), direction, rtol=3e-3, atol=3e-3)
     np.testing.assert_allclose(found.middle, middle, atol=1e-6)
 
 
-def test_words_of_the_kind_that_were_never_named_so_score_high(
-    vectors: WordVectors, counts
-) -> None:
+def test_unseen_instances_score_high(vectors: WordVectors, counts) -> None:
     found = train_label_directions(vectors, counts)
     unit = vectors.table / np.linalg.norm(vectors.table, axis=1, keepdims=True)
     scores = (unit - found.middle) @ found.direction("disease")
@@ -81,23 +83,25 @@ def test_words_of_the_kind_that_were_never_named_so_score_high(
     assert scores[30:40].mean() > scores[80:280].mean() + 1.0
 
 
-def test_a_name_must_be_said_of_enough_words(vectors: WordVectors, counts: InstanceCounts) -> None:
+def test_name_with_too_few_instances_has_no_direction(
+    vectors: WordVectors, counts: InstanceCounts
+) -> None:
     frequency = counts.frequency
-    few = {"disease": Counter({f"illness{i}": 1 for i in range(LEAST - 1)})}
+    few = {"disease": Counter({f"illness{i}": 1 for i in range(MIN_INSTANCES - 1)})}
     assert train_label_directions(vectors, InstanceCounts(few, frequency=frequency)).names == ()
     assert train_label_directions(
         vectors, InstanceCounts(frequency=frequency)
     ).directions.shape == (0, WIDTH)
 
 
-def test_which_name_a_label_finds() -> None:
+def test_label_gets_the_direction_of_its_longest_known_suffix() -> None:
     rows = np.arange(3 * WIDTH, dtype=np.float16).reshape(3, WIDTH)
-    senses = LabelDirections(
+    directions = LabelDirections(
         ("cell line", "line", "disease"), rows, np.zeros(WIDTH, dtype=np.float32)
     )
 
     def row(label: str) -> int | None:
-        found = senses.direction(label)
+        found = directions.direction(label)
         return None if found is None else int(found[0]) // WIDTH
 
     assert row("CellLine") == row("human_cell_lines") == 0
@@ -111,16 +115,16 @@ def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts: Inst
     grams = NgramVectors(FourBitTable.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
     words = tuple(counts.named["disease"])
     plain = WordVectors(words, FourBitTable.of(rng.normal(size=(len(words), WIDTH))), grams)
-    senses = LabelDirections(
+    directions = LabelDirections(
         ("disease", "größe"),
         rng.normal(size=(2, WIDTH)).astype(np.float16),
         rng.normal(size=WIDTH).astype(np.float32),
     )
-    write_vectors(replace(plain, senses=senses), tmp_path / "v.safetensors")
-    found = read_vectors(tmp_path / "v.safetensors").senses
+    write_vectors(replace(plain, directions=directions), tmp_path / "v.safetensors")
+    found = read_vectors(tmp_path / "v.safetensors").directions
     assert found is not None
-    assert found.names == senses.names
-    np.testing.assert_array_equal(found.directions, senses.directions)
-    np.testing.assert_array_equal(found.middle, senses.middle)
+    assert found.names == directions.names
+    np.testing.assert_array_equal(found.directions, directions.directions)
+    np.testing.assert_array_equal(found.middle, directions.middle)
     write_vectors(plain, tmp_path / "plain.safetensors")
-    assert read_vectors(tmp_path / "plain.safetensors").senses is None
+    assert read_vectors(tmp_path / "plain.safetensors").directions is None

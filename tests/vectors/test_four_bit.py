@@ -1,4 +1,4 @@
-"""Four bits a number: near to what was given, only the rows asked for, odd tables."""
+"""Tests of the four-bit table: accuracy, indexing, and unusual tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from adaptner.vectors.four_bit import _AT_ONCE, _CUTS, FourBitTable
+from adaptner.vectors.four_bit import _CLIPPING, _ROWS_PER_BLOCK, FourBitTable
 
 
 def cosines(one: np.ndarray, two: np.ndarray) -> np.ndarray:
@@ -16,7 +16,7 @@ def cosines(one: np.ndarray, two: np.ndarray) -> np.ndarray:
 
 
 def unpacked(table: FourBitTable, row: int) -> list[float]:
-    """One number after the other, as docs/vectors.md says it."""
+    """Unpacks number by number, as docs/vectors.md describes."""
     levels = [half for byte in table.packed[row].tolist() for half in (byte % 16, byte // 16)]
     return [(level - 7.5) * float(table.scale[row]) for level in levels]
 
@@ -32,27 +32,27 @@ def test_gaussian_rows_keep_their_direction_and_length(width: int) -> None:
     assert (abs(lengths - 1) < 0.02).all()
 
 
-def test_against_a_plain_reading_of_the_bytes() -> None:
+def test_rows_equal_those_unpacked_number_by_number() -> None:
     table = FourBitTable.of(np.random.default_rng(0).normal(size=(7, 6)))
     for row in range(7):
         np.testing.assert_allclose(table[row], unpacked(table, row), rtol=1e-6)
 
 
-def test_a_large_table_is_packed_as_its_rows_are() -> None:
-    rows = np.random.default_rng(1).normal(size=(_AT_ONCE + 3, 2)).astype(np.float32)
+def test_rows_are_packed_independently_of_blocks() -> None:
+    rows = np.random.default_rng(1).normal(size=(_ROWS_PER_BLOCK + 3, 2)).astype(np.float32)
     whole = FourBitTable.of(rows)
-    for row in (0, _AT_ONCE - 1, _AT_ONCE, _AT_ONCE + 2):
+    for row in (0, _ROWS_PER_BLOCK - 1, _ROWS_PER_BLOCK, _ROWS_PER_BLOCK + 2):
         np.testing.assert_array_equal(whole[row], FourBitTable.of(rows[row : row + 1])[0])
 
 
-def test_no_cut_is_better_than_the_one_chosen() -> None:
-    """Brute force: every cut, with its best scale, against what was chosen."""
+def test_clipping_has_the_smallest_error() -> None:
+    """Compares with every clipping and its best scale."""
     rng = np.random.default_rng(2)
     rows = rng.standard_t(3, size=(50, 30))  # with extremes, so that cutting matters
     error = ((np.asarray(FourBitTable.of(rows)) - rows) ** 2).sum(1)
     for row in range(50):
         tried = []
-        for cut in _CUTS.tolist():
+        for cut in _CLIPPING.tolist():
             step = cut * abs(rows[row]).max() / 7.5
             levels = np.array([min(15, max(0, round(x / step + 7.5))) - 7.5 for x in rows[row]])
             scale = levels @ rows[row] / (levels @ levels)
@@ -60,12 +60,12 @@ def test_no_cut_is_better_than_the_one_chosen() -> None:
         assert error[row] == pytest.approx(min(tried), rel=1e-3)
 
 
-def test_packing_again_changes_nothing_but_rounding() -> None:
+def test_packing_a_packed_table_changes_only_rounding() -> None:
     once = np.asarray(FourBitTable.of(np.random.default_rng(3).normal(size=(200, 40))))
     np.testing.assert_allclose(np.asarray(FourBitTable.of(once)), once, rtol=1e-5)
 
 
-def test_rows_are_asked_for_as_of_an_array() -> None:
+def test_rows_are_indexed_like_an_array() -> None:
     table = FourBitTable.of(np.random.default_rng(4).normal(size=(6, 4)))
     every = np.asarray(table)
     assert table.shape == (6, 4)
@@ -80,7 +80,7 @@ def test_rows_are_asked_for_as_of_an_array() -> None:
     np.testing.assert_array_equal(np.asarray(table), every)
 
 
-def test_rows_of_zeros_and_empty_tables() -> None:
+def test_rows_of_zeros_and_empty_tables_are_packed() -> None:
     rows = np.zeros((3, 4))
     rows[1] = [1, -1, 1, -1]
     np.testing.assert_allclose(np.asarray(FourBitTable.of(rows)), rows, rtol=1e-6)
@@ -92,7 +92,7 @@ finite = st.floats(-(2.0**100), 2.0**100, width=32)
 
 @settings(max_examples=100)
 @given(arrays.arrays(np.float32, st.tuples(st.integers(0, 4), st.sampled_from([2, 6])), elements=finite))  # fmt: skip
-def test_any_finite_rows_come_back_within_half_a_step_of_the_largest(rows: np.ndarray) -> None:
+def test_error_of_finite_rows_is_at_most_half_a_step(rows: np.ndarray) -> None:
     found = np.asarray(FourBitTable.of(rows)).astype(np.float64)
     assert np.isfinite(found).all()
     # what a plain division into 16 levels, from least to largest, would reach
@@ -103,7 +103,7 @@ def test_any_finite_rows_come_back_within_half_a_step_of_the_largest(rows: np.nd
 @pytest.mark.parametrize(
     "bad", [np.zeros((2, 3)), np.zeros((2, 0)), np.array([[1, np.nan]]), np.array([[np.inf, 1]])]
 )
-def test_odd_widths_and_numbers_that_are_none_are_refused(bad: np.ndarray) -> None:
+def test_odd_widths_and_non_finite_numbers_raise(bad: np.ndarray) -> None:
     with pytest.raises(ValueError):
         FourBitTable.of(bad)
 
@@ -118,6 +118,6 @@ def test_odd_widths_and_numbers_that_are_none_are_refused(bad: np.ndarray) -> No
         (np.zeros((4, 2), np.uint8), np.zeros(4, np.float64)),
     ],
 )
-def test_parts_that_do_not_fit_are_refused(packed: np.ndarray, scale: np.ndarray) -> None:
+def test_inconsistent_parts_raise(packed: np.ndarray, scale: np.ndarray) -> None:
     with pytest.raises(ValueError):
         FourBitTable(packed, scale)

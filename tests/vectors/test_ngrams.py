@@ -1,4 +1,4 @@
-"""Hashed n-grams: where fastText's rule puts them, and what words are made up of."""
+"""Tests of hashed n-grams against fastText's rule, and of vectors of unknown words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.vectors.four_bit import FourBitTable
-from adaptner.vectors.ngrams import LONGEST_READ, NgramVectors
+from adaptner.vectors.ngrams import MAX_CHARACTERS, NgramVectors
 from adaptner.vectors.word_vectors import WordVectors
 
 WORDS = (
@@ -25,7 +25,7 @@ def grams(buckets: int = 1000, least: int = 4, most: int = 5, lower: bool = Fals
 
 
 def naive(word: str, buckets: int, least: int, most: int) -> list[int]:
-    """From the C++: every start, every length, every byte as a signed char."""
+    """Follows the C++ code: every start, every length, every byte as a signed char."""
     word, found = f"<{word}>", []
     for start in range(len(word)):
         for length in range(least, most + 1):
@@ -46,7 +46,9 @@ def naive(word: str, buckets: int, least: int, most: int) -> list[int]:
     st.integers(0, 3),
     st.sampled_from([1, 7, 100_000]),
 )
-def test_against_the_plain_rule(word: str, least: int, more: int, buckets: int) -> None:
+def test_rows_equal_those_of_the_fasttext_rule(
+    word: str, least: int, more: int, buckets: int
+) -> None:
     own = NgramVectors(FourBitTable(np.zeros((buckets, 1), np.uint8), np.zeros(buckets, np.float32)), least, least + more, False)  # fmt: skip
     assert own.rows(word).tolist() == naive(word, buckets, least, least + more)
 
@@ -66,7 +68,7 @@ def model(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("limits", [(4, 5), (3, 6), (1, 2), (2, 2)])
-def test_floret_finds_the_same_rows_and_vectors(model, limits: tuple[int, int]) -> None:
+def test_rows_and_vectors_equal_those_of_floret(model, limits: tuple[int, int]) -> None:
     theirs = model(*limits)
     count = len(theirs.get_words())
     rows = theirs.get_input_matrix()[count:]
@@ -80,29 +82,29 @@ def test_floret_finds_the_same_rows_and_vectors(model, limits: tuple[int, int]) 
             np.testing.assert_allclose(made_up, theirs.get_word_vector(word), atol=1e-6)
 
 
-def test_of_long_words_both_ends_are_read() -> None:
-    own, half = grams(), LONGEST_READ // 2
+def test_only_the_ends_of_long_words_are_read() -> None:
+    own, half = grams(), MAX_CHARACTERS // 2
     long = "a" * 5000 + "b" * 5000
     assert own.rows(long).tolist() == own.rows("a" * half + "b" * half).tolist()
-    assert len(own.rows("c" * 10**6)) == 2 * (LONGEST_READ + 2) - 3 - 4
+    assert len(own.rows("c" * 10**6)) == 2 * (MAX_CHARACTERS + 2) - 3 - 4
 
 
-def test_case_is_left_out_where_the_vectors_know_none() -> None:
+def test_words_are_lower_cased_for_lower_cased_vectors() -> None:
     assert grams(lower=True).rows("HeLa").tolist() == grams(lower=True).rows("hela").tolist()
     assert grams().rows("HeLa").tolist() != grams().rows("hela").tolist()
 
 
-def test_a_lone_half_of_a_pair_is_no_error() -> None:
+def test_lone_surrogate_is_accepted() -> None:
     assert len(grams().rows("ab\ud800cd")) == 7
 
 
 @pytest.mark.parametrize(("buckets", "least", "most"), [(0, 4, 5), (9, 0, 5), (9, 5, 4)])
-def test_impossible_grams_are_refused(buckets: int, least: int, most: int) -> None:
+def test_invalid_ngram_lengths_raise(buckets: int, least: int, most: int) -> None:
     with pytest.raises(ValueError):
         grams(buckets, least, most)
 
 
-def test_a_word_is_its_row_or_its_grams_or_nothing() -> None:
+def test_vector_is_the_row_or_the_mean_of_ngrams_or_none() -> None:
     own = grams(lower=True)
     table = FourBitTable.of(np.random.default_rng(1).normal(size=(2, 4)))
     vectors = WordVectors(("the", "dna"), table, own)
@@ -116,7 +118,7 @@ def test_a_word_is_its_row_or_its_grams_or_nothing() -> None:
     assert WordVectors(("the",), table[:1]).vector("rnas") is None
 
 
-def test_vectors_with_other_grams_have_another_digest(tmp_path: Path) -> None:
+def test_digest_depends_on_the_ngrams(tmp_path: Path) -> None:
     table = FourBitTable.of(np.random.default_rng(1).normal(size=(2, 4)))
     plain = np.asarray(table)
     digests = {

@@ -1,4 +1,4 @@
-"""Bases and taggers over subword vectors: saved packed, linked, and back as they were."""
+"""Tests of saving and loading bases and taggers with subword vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def subwords(vectors: WordVectors) -> WordVectors:
-    """A third of the words have rows; the others are made up."""
+    """A third of the words have rows; the others use n-grams."""
     rng = np.random.default_rng(1)
     words = vectors.words[::3]
     table = FourBitTable.of(rng.normal(0, 0.3, (len(words), 16)))
@@ -61,7 +61,7 @@ def files(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_tagger_comes_back_as_it_was(base: Base, folder: Path, tmp_path: Path) -> None:
+def test_loaded_tagger_predicts_the_same(base: Base, folder: Path, tmp_path: Path) -> None:
     tagger = adapted(base)
     before = tagger.predict(TEXTS)
     assert len(before[0]) > 5
@@ -75,8 +75,8 @@ def test_a_tagger_comes_back_as_it_was(base: Base, folder: Path, tmp_path: Path)
     assert os.path.samefile(folder / "vectors.safetensors", tmp_path / "loaded/vectors.safetensors")
 
 
-def test_unknown_words_are_told_apart(base: Base) -> None:
-    """Without n-grams, two words without a row would have one vector between them."""
+def test_unknown_words_have_different_vectors(base: Base) -> None:
+    """Without n-grams, all unknown words would share one vector."""
     from adaptner.types import Sentence
 
     tokens = ["unheardly", "seldomness"]
@@ -86,7 +86,7 @@ def test_unknown_words_are_told_apart(base: Base) -> None:
     assert states.abs().sum(-1).min() > 0
 
 
-def test_saved_again_it_has_the_same_bytes(base: Base, folder: Path, tmp_path: Path) -> None:
+def test_base_saved_again_has_the_same_bytes(base: Base, folder: Path, tmp_path: Path) -> None:
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     Base.load(folder).save(tmp_path / "again")
     base.save(tmp_path / "anew")
@@ -95,14 +95,14 @@ def test_saved_again_it_has_the_same_bytes(base: Base, folder: Path, tmp_path: P
         assert {p.name: p.read_bytes() for p in again.iterdir()} == before
 
 
-def test_the_file_is_the_one_that_was_given(fit, subwords: WordVectors, tmp_path: Path) -> None:
+def test_saved_vectors_equal_the_given_file(fit, subwords: WordVectors, tmp_path: Path) -> None:
     write_vectors(subwords, tmp_path / "own.safetensors")
     fit(1, vectors=read_vectors(tmp_path / "own.safetensors")).save(tmp_path / "base")
     saved = tmp_path / "base" / "vectors.safetensors"
     assert saved.read_bytes() == (tmp_path / "own.safetensors").read_bytes()
 
 
-def test_only_folders_that_need_it_have_the_newer_format(
+def test_only_folders_with_subwords_have_the_newer_format(
     folder: Path, frozen_base_folder: Path, tuned_base: Base, tmp_path: Path
 ) -> None:
     tuned_base.save(tmp_path / "tuned")
@@ -113,7 +113,7 @@ def test_only_folders_that_need_it_have_the_newer_format(
     assert formats == [3, 2, 2]
 
 
-def test_tuned_vectors_drop_the_n_grams(fit, subwords: WordVectors, tmp_path: Path) -> None:
+def test_trainable_vectors_have_no_ngrams(fit, subwords: WordVectors, tmp_path: Path) -> None:
     encoder = {"word_width": 16, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm": 4}
     encoder |= {"hidden": 4, "tune_words": True}
     base = fit(2, vectors=subwords, encoder=encoder)
@@ -125,7 +125,7 @@ def test_tuned_vectors_drop_the_n_grams(fit, subwords: WordVectors, tmp_path: Pa
 
 
 @pytest.mark.parametrize("cut", [True, False])
-def test_missing_or_damaged_vectors(folder: Path, cut: bool) -> None:
+def test_missing_or_damaged_vectors_raise(folder: Path, cut: bool) -> None:
     path = folder / "vectors.safetensors"
     if cut:
         path.write_bytes(path.read_bytes()[:-8])
@@ -135,7 +135,7 @@ def test_missing_or_damaged_vectors(folder: Path, cut: bool) -> None:
         Base.load(folder)
 
 
-def test_a_base_travels_without_its_vectors(folder: Path, tmp_path: Path) -> None:
+def test_transmitted_base_links_the_vectors_of_the_receiver(folder: Path, tmp_path: Path) -> None:
     sent = read_base(folder)
     assert set(sent) == {"manifest.json", "weights.safetensors"}
     write_base(tmp_path / "there", sent, folder)

@@ -1,4 +1,4 @@
-"""Training word vectors: floret's own against ours, repeatability, and what can go wrong."""
+"""Tests of training word vectors: agreement with floret, reproducibility, and errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def cosine(one: np.ndarray | None, two: np.ndarray) -> float:
 
 
 @pytest.mark.processes
-def test_they_are_florets_own(text: Path, vectors: WordVectors, tmp_path, monkeypatch) -> None:
+def test_vectors_equal_those_of_floret(
+    text: Path, vectors: WordVectors, tmp_path, monkeypatch
+) -> None:
     import floret
     from floret import floret as library
 
@@ -66,7 +68,7 @@ def test_they_are_florets_own(text: Path, vectors: WordVectors, tmp_path, monkey
         assert cosine(vectors.vector(word), theirs.get_word_vector(word.lower())) > 0.98
 
 
-def test_what_it_tells_and_leaves(made: tuple[Path, dict], vectors: WordVectors) -> None:
+def test_facts_and_files_of_training(made: tuple[Path, dict], vectors: WordVectors) -> None:
     output, told = made
     assert [p.name for p in output.parent.iterdir()] == ["v.safetensors"]
     assert told["words"] == len(vectors.words)
@@ -91,7 +93,7 @@ def test_one_thread_and_the_same_seed_give_the_same_bytes(
 
 
 @pytest.mark.processes
-def test_case_is_kept_if_wanted(text: Path, tmp_path: Path) -> None:
+def test_case_is_kept_without_lower(text: Path, tmp_path: Path) -> None:
     settings = QUICK.model_copy(update={"lower": False, "epochs": 1})
     train_skipgram_vectors([text], tmp_path / "v.safetensors", settings)
     found = read_vectors(tmp_path / "v.safetensors")
@@ -101,7 +103,7 @@ def test_case_is_kept_if_wanted(text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_progress_is_shown_and_ends_near_the_end(text: Path, tmp_path: Path) -> None:
+def test_progress_reaches_the_end(text: Path, tmp_path: Path) -> None:
     from contextlib import contextmanager
 
     titles, steps = [], []
@@ -117,7 +119,7 @@ def test_progress_is_shown_and_ends_near_the_end(text: Path, tmp_path: Path) -> 
     assert steps[-1] == ("training word vectors", 100, 100)
 
 
-def test_neighbours_are_those_of_a_plain_search(vectors: WordVectors) -> None:
+def test_nearest_words_equal_a_brute_force_search(vectors: WordVectors) -> None:
     table = np.asarray(vectors.table).astype(np.float64)
     for word, found in zip(
         ("the", "unheardly"), nearest_words(vectors, ["the", "unheardly"], 5), strict=True
@@ -139,18 +141,18 @@ def test_neighbours_are_those_of_a_plain_search(vectors: WordVectors) -> None:
 @pytest.mark.parametrize(
     ("content", "least"), [("one two three\n", 2), ("x\n" * 6, 7), ("x " * 9, 5)]
 )
-def test_too_few_words_for_a_vocabulary(tmp_path: Path, content: str, least: int) -> None:
-    """With one word only, floret would look for a second one for ever."""
+def test_too_few_words_raise(tmp_path: Path, content: str, least: int) -> None:
+    """With only one word, floret would never return."""
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text(content)
     settings = QUICK.model_copy(update={"least": least})
-    with pytest.raises(EmptyVocabulary, match="--least"):
+    with pytest.raises(EmptyVocabulary, match="--min-count"):
         train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
 @pytest.mark.processes
-def test_a_word_and_the_end_of_the_sentence_are_two(tmp_path: Path) -> None:
+def test_one_word_and_the_sentence_end_are_a_vocabulary(tmp_path: Path) -> None:
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text("one\n" * 9)
     train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
@@ -158,8 +160,8 @@ def test_a_word_and_the_end_of_the_sentence_are_two(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_many_short_lines_of_rare_words(tmp_path: Path) -> None:
-    """The end of the sentence is then the only frequent word."""
+def test_rare_words_only_raise(tmp_path: Path) -> None:
+    """Only the end of the sentence is frequent."""
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text("".join(f"w{i}\n" for i in range(50)))
     with pytest.raises(EmptyVocabulary):
@@ -167,7 +169,7 @@ def test_many_short_lines_of_rare_words(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
-def test_no_text_at_all(tmp_path: Path) -> None:
+def test_empty_text_raises(tmp_path: Path) -> None:
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text(" \n\n")
     with pytest.raises(EmptyFile):
@@ -176,7 +178,7 @@ def test_no_text_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_full_disk(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_raises(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "TEXT", "/dev/full")
     with pytest.raises(DiskFull):
         train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK)
@@ -193,28 +195,30 @@ def test_a_full_disk(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (b'{"problem": "floret", "reason": "Encountered NaN."}', 0, VectorTrainingFailed),
     ],
 )
-def test_what_the_child_may_answer(answer: bytes, code: int, error: type[Exception]) -> None:
+def test_problems_of_the_child_process_raise(
+    answer: bytes, code: int, error: type[Exception]
+) -> None:
     with pytest.raises(error) as caught:
-        word_vectors._understood(answer, code, b"\rlast\n", Path("v"), QUICK, {"tokens": 1})
+        word_vectors._parse_result(answer, code, b"\rlast\n", Path("v"), QUICK, {"tokens": 1})
     assert "What to do:" in str(caught.value)
 
 
 @pytest.mark.processes
-def test_a_child_that_cannot_begin(text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_child_process_that_fails_to_start_raises(text: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(word_vectors.sys, "executable", "/bin/false")
     with pytest.raises(VectorTrainingFailed):
         train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_floret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_floret_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "floret", None)
     with pytest.raises(ExtraMissing, match=r"pip install 'adaptner\[vectors\]'"):
         train_skipgram_vectors([tmp_path], tmp_path / "v.safetensors", QUICK)
 
 
 @pytest.mark.parametrize("name", ["v", "v.npy", "folder.safetensors"])
-def test_other_outputs_are_refused(text: Path, tmp_path: Path, name: str) -> None:
+def test_other_file_ending_raises(text: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.safetensors").mkdir()
     with pytest.raises(UsageError):
         train_skipgram_vectors([text], tmp_path / name, QUICK)
@@ -222,7 +226,7 @@ def test_other_outputs_are_refused(text: Path, tmp_path: Path, name: str) -> Non
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_on_real_text(shared_data: Path, tmp_path: Path) -> None:
+def test_vectors_of_real_text(shared_data: Path, tmp_path: Path) -> None:
     import lzma
 
     source = shared_data / "raw" / "abstracts.txt.xz"

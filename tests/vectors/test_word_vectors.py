@@ -1,4 +1,4 @@
-"""Word vectors: the files they come in, damage, round trips, and the layers over them."""
+"""Tests of word vectors: file formats, damage, round trips, and embedding layers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def binary(
 @pytest.mark.parametrize("name", ["glove.txt", "word2vec.txt", "fasttext.vec"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["unix", "windows"])
 @pytest.mark.parametrize("last", ["", "end"], ids=["no last newline", "last newline"])
-def test_text_with_and_without_header(tmp_path: Path, name: str, newline: str, last: str) -> None:
+def test_text_is_read_with_and_without_header(
+    tmp_path: Path, name: str, newline: str, last: str
+) -> None:
     lines = text_lines()
     if name != "glove.txt":
         lines.insert(0, "5 3")
@@ -61,7 +63,7 @@ def test_word2vec_binary_with_and_without_newlines_between_words(tmp_path: Path)
         same(read_vectors(path))
 
 
-def test_pair_is_mapped_into_memory(tmp_path: Path) -> None:
+def test_npy_is_memory_mapped(tmp_path: Path) -> None:
     path = tmp_path / "v.npy"
     write_vectors(WordVectors(WORDS, TABLE), path)
     found = read_vectors(path)
@@ -69,7 +71,7 @@ def test_pair_is_mapped_into_memory(tmp_path: Path) -> None:
     assert isinstance(found.table, np.memmap)
 
 
-def test_text_words_may_hold_spaces(tmp_path: Path) -> None:
+def test_words_in_text_may_contain_spaces(tmp_path: Path) -> None:
     path = tmp_path / "glove.txt"
     path.write_text("the 1 2\nat name@domain.com 3 4\n. . . 5 6\n", encoding="utf-8")
     found = read_vectors(path)
@@ -77,7 +79,7 @@ def test_text_words_may_hold_spaces(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.table, [[1, 2], [3, 4], [5, 6]])
 
 
-def test_a_word_with_a_broken_byte_is_kept(tmp_path: Path) -> None:
+def test_word_with_an_invalid_byte_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(b"good 1 2\nb\xffd 3 4\n")
     assert len(read_vectors(path).words) == 2
@@ -101,7 +103,7 @@ DAMAGED_TEXT = {
 
 
 @pytest.mark.parametrize("case", DAMAGED_TEXT)
-def test_damaged_text_is_refused(tmp_path: Path, case: str) -> None:
+def test_damaged_text_raises(tmp_path: Path, case: str) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(DAMAGED_TEXT[case])
     with pytest.raises(BadVectors) as caught:
@@ -126,14 +128,14 @@ DAMAGED_BINARY = {
 
 
 @pytest.mark.parametrize("case", DAMAGED_BINARY)
-def test_damaged_binary_is_refused(tmp_path: Path, case: str) -> None:
+def test_damaged_binary_raises(tmp_path: Path, case: str) -> None:
     path = tmp_path / "v.bin"
     path.write_bytes(DAMAGED_BINARY[case])
     with pytest.raises(BadVectors):
         read_vectors(path)
 
 
-def test_fasttext_model_is_named_as_such(tmp_path: Path) -> None:
+def test_fasttext_model_raises_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "v.bin"
     path.write_bytes(DAMAGED_BINARY["fastText model"])
     with pytest.raises(BadVectors, match=r"\.vec"):
@@ -157,7 +159,7 @@ def damaged_pairs() -> dict[str, tuple[bytes | np.ndarray, bytes | None]]:
 
 
 @pytest.mark.parametrize("case", damaged_pairs())
-def test_damaged_pair_is_refused(tmp_path: Path, case: str) -> None:
+def test_damaged_npy_pair_raises(tmp_path: Path, case: str) -> None:
     path = tmp_path / "v.npy"
     array, words = damaged_pairs()[case]
     if isinstance(array, bytes):
@@ -170,7 +172,7 @@ def test_damaged_pair_is_refused(tmp_path: Path, case: str) -> None:
         read_vectors(path)
 
 
-def test_cut_off_array_is_refused(tmp_path: Path) -> None:
+def test_truncated_npy_raises(tmp_path: Path) -> None:
     path = tmp_path / "v.npy"
     write_vectors(WordVectors(WORDS, TABLE), path)
     path.write_bytes(path.read_bytes()[:-4])
@@ -178,7 +180,7 @@ def test_cut_off_array_is_refused(tmp_path: Path) -> None:
         read_vectors(path)
 
 
-def test_missing_file_says_so(tmp_path: Path) -> None:
+def test_missing_file_raises(tmp_path: Path) -> None:
     with pytest.raises(FileMissing):
         read_vectors(tmp_path / "none.txt")
     with pytest.raises(AdaptnerError):
@@ -196,7 +198,7 @@ word = st.text(
 
 @settings(max_examples=50, deadline=None)
 @given(words=st.lists(word, min_size=1, max_size=6, unique=True))
-def test_odd_words_survive_the_round_trip(
+def test_round_trip_of_unusual_words(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
     path = tmp_path_factory.mktemp("v") / "v.npy"
@@ -207,14 +209,14 @@ def test_odd_words_survive_the_round_trip(
     np.testing.assert_array_equal(found.table, table)
 
 
-def test_rows_fall_back_to_lower_case_then_unknown() -> None:
+def test_row_falls_back_to_lower_case_and_unknown() -> None:
     vectors = WordVectors(("the", "DNA", "dna"), TABLE[:3])
     assert [vectors.row(w) for w in ("the", "The", "THE", "DNA", "Dna", "rna", "")] == [
         0, 0, 0, 1, 2, 3, 3,
     ]  # fmt: skip
 
 
-def test_random_vectors_know_words_seen_twice_and_do_not_depend_on_order() -> None:
+def test_random_vectors_of_repeated_words_do_not_depend_on_order() -> None:
     sentences = [["The", "cat", "saw"], ["the", "Cat", "rare"]]
     one = WordVectors.random(sentences, 4, np.random.default_rng(1))
     two = WordVectors.random(sentences[::-1], 4, np.random.default_rng(1))
@@ -223,14 +225,14 @@ def test_random_vectors_know_words_seen_twice_and_do_not_depend_on_order() -> No
     assert one.table.shape == (2, 4)
 
 
-def test_frozen_words_have_no_parameters_and_copies_share_the_table() -> None:
+def test_frozen_embeddings_have_no_parameters_and_share_the_table() -> None:
     layer = FrozenEmbeddings(WordVectors(WORDS, TABLE))
     assert list(layer.parameters()) == []
     assert layer.state_dict() == {}
     assert copy.deepcopy(torch.nn.Sequential(layer))[0]._table is TABLE
 
 
-def test_frozen_words_read_only_the_rows_asked_for(tmp_path: Path) -> None:
+def test_frozen_embeddings_read_only_the_rows_in_use(tmp_path: Path) -> None:
     path = tmp_path / "v.npy"
     write_vectors(WordVectors(WORDS, TABLE), path)
     layer = FrozenEmbeddings(read_vectors(path))
@@ -240,7 +242,7 @@ def test_frozen_words_read_only_the_rows_asked_for(tmp_path: Path) -> None:
     assert np.array_equal(read_vectors(path).table, TABLE)
 
 
-def test_tuned_words_start_as_the_table_with_a_zero_row_for_unknown_ones() -> None:
+def test_trainable_embeddings_start_as_the_table_with_a_zero_row() -> None:
     vectors = WordVectors(WORDS, TABLE.copy())
     layer = TrainableEmbeddings(vectors)
     assert layer.table.shape == (1, 6, 3)
@@ -255,14 +257,14 @@ def test_tuned_words_start_as_the_table_with_a_zero_row_for_unknown_ones() -> No
     np.testing.assert_array_equal(vectors.table, TABLE)  # the given table is left alone
 
 
-def test_tuned_words_keep_tasks_apart() -> None:
+def test_trainable_embeddings_are_separate_by_task() -> None:
     layer = TrainableEmbeddings(WordVectors(WORDS, TABLE))
     stacked = torch.stack([layer.table[0], -layer.table[0]]).detach()
     found = torch.func.functional_call(layer, {"table": stacked}, (torch.tensor([[1], [1]]),))
     np.testing.assert_array_equal(found.numpy(), [[TABLE[1]], [-TABLE[1]]])
 
 
-def test_the_real_tables_are_mapped(shared_vectors: Path) -> None:
+def test_real_tables_are_memory_mapped(shared_vectors: Path) -> None:
     for path in sorted(shared_vectors.glob("*.npy")):
         vectors = read_vectors(path)
         assert isinstance(vectors.table, np.memmap)

@@ -1,7 +1,7 @@
-"""Word vectors by counting: what stands beside a word, and on which side, made narrow by an SVD.
+"""Word vectors by counting: an SVD of the mutual information of words and their neighbours.
 
-Few texts are enough for it and nothing is trained: on 75 million words it takes minutes where
-skip-gram takes the best part of an hour, and a tagger learns as much from it (docs/results/few-shot.md).
+It needs little text and no training. On 75 million words it takes minutes, while skip-gram takes
+almost an hour, and taggers are equally good with both (docs/results/few-shot.md).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptner.corpora.raw_text import find_text_files, sentences_of_files
 from adaptner.errors import EmptyFile, EmptyVocabulary, ExtraMissing, UsageError
 from adaptner.progress import ProgressCallback, Shown, no_progress
-from adaptner.vectors.cooccurrence import contexts, count_cooccurrences
-from adaptner.vectors.factorisation import leading_eigenvectors, shifted_mutual_information
+from adaptner.vectors.cooccurrence import context_blocks, count_cooccurrences
+from adaptner.vectors.factorisation import leading_singular_vectors, shifted_mutual_information
 from adaptner.vectors.four_bit import FourBitTable
 from adaptner.vectors.ngram_fit import fit_ngram_vectors
 from adaptner.vectors.subword_file import ENDING, write_subwords
@@ -29,16 +29,23 @@ from adaptner.version import __version__
 class CountingSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    width: int = Field(200, ge=2, multiple_of=2, description="two numbers share a byte")
-    window: int = Field(5, ge=1, description="words to each side")
-    least: int = Field(6, ge=1, description="words seen less often have no row of their own")
-    contexts: int = Field(50_000, ge=1, description="most frequent words that count as context")
-    # chosen on dev sentences among 0, 1/4, 1/2, 0.7 and 1 (docs/results/few-shot.md)
-    power: float = Field(1.0, ge=0, description="of the singular values that scale the columns")
+    width: int = Field(
+        200,
+        ge=2,
+        multiple_of=2,
+        description="Dimensions of a vector; even, because two share a byte.",
+    )
+    window: int = Field(5, ge=1, description="Context words on each side.")
+    least: int = Field(6, ge=1, description="Occurrences that a word needs for its own vector.")
+    contexts: int = Field(50_000, ge=1, description="Number of frequent words used as contexts.")
+    # Chosen from 0, 1/4, 1/2, 0.7, and 1 on development sentences (docs/results/few-shot.md).
+    power: float = Field(
+        1.0, ge=0, description="Exponent of the singular values that scale the dimensions."
+    )
     min_gram: int = Field(4, ge=1)
     max_gram: int = Field(5, ge=1)
-    buckets: int = Field(100_000, ge=1, description="rows that the n-grams share")
-    seed: int = Field(0, ge=0, lt=2**31, description="of the start of the SVD")
+    buckets: int = Field(100_000, ge=1, description="Rows shared by the n-grams.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Random seed of the SVD.")
     lower: bool = True
 
 
@@ -50,29 +57,29 @@ def train_count_vectors(
     tokenised: bool = True,
     shown: Shown = lambda title: nullcontext(no_progress),
 ) -> dict[str, Any]:
-    """Write ``output`` at the very end, whole, and tell what is in it."""
+    """Makes vectors of ``texts``, writes them to ``output``, and returns facts about them."""
     try:
         import scipy.sparse  # noqa: F401
     except ImportError as error:
         raise ExtraMissing(what="vectors count", package="scipy", extra="vectors") from error
     if output.suffix != ENDING or output.is_dir():
-        problem = f"-o {output}: the vectors go into a file ending in {ENDING}"
+        problem = f"-o {output}: not a file name ending in {ENDING}"
         raise UsageError(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
     files = find_text_files(texts)
     facts = {"tokens": 0, "sentences": 0}
     state = sha256()
 
-    def read(progress: ProgressCallback, told: bool) -> Iterator[str]:
+    def read(progress: ProgressCallback, first_pass: bool) -> Iterator[str]:
         for sentence in sentences_of_files(files, progress, tokenised=tokenised):
             text = sentence.lower() if settings.lower else sentence
-            if told:
+            if first_pass:
                 facts["tokens"] += text.count(" ") + 1
                 facts["sentences"] += 1
                 state.update(f"{text}\n".encode())
             yield text
 
     with shown("counting words and pairs") as progress:
-        passes = iter((True, False))  # the first pass tells of the text
+        passes = iter((True, False))  # The first pass collects facts about the text.
 
         def sentences() -> Iterable[str]:
             return read(progress, next(passes))
@@ -83,8 +90,8 @@ def train_count_vectors(
     if len(counts.words) < 2:
         raise EmptyVocabulary(least=settings.least, tokens=facts["tokens"])
     with shown("factorising") as progress:
-        blocks = [shifted_mutual_information(b) for b in contexts(counts, settings.contexts)]
-        vectors, values = leading_eigenvectors(blocks, settings.width, settings.seed, progress)
+        blocks = [shifted_mutual_information(b) for b in context_blocks(counts, settings.contexts)]
+        vectors, values = leading_singular_vectors(blocks, settings.width, settings.seed, progress)
     table = np.zeros((len(counts.words), settings.width), dtype=np.float32)
     table[:, : len(values)] = vectors * values**settings.power
     length = np.linalg.norm(table, axis=1)
@@ -98,17 +105,17 @@ def train_count_vectors(
         buckets=settings.buckets,
         lower=settings.lower,
     )
-    # whatever stands beside these words stands there too rarely to count
+    # Words whose contexts are all too rare get the mean of their n-grams.
     for i in np.flatnonzero(length == 0):
         if len(rows := grams.rows(counts.words[i])):
             table[i] = grams.table[rows].mean(axis=0)
-    told = {
+    metadata = {
         "made_by": f"adaptner {__version__}, counted",
         **{n: str(getattr(settings, n)) for n in ("window", "least", "contexts", "power", "seed")},
         **{name: str(value) for name, value in facts.items()},
         "text_sha256": state.hexdigest(),
     }
-    write_subwords(output, counts.words, FourBitTable.of(table), grams, told)
-    made: dict[str, Any] = {"words": len(counts.words), "width": settings.width}
-    made |= {"buckets": settings.buckets, **facts, "text_sha256": state.hexdigest()}
-    return {**made, "bytes": output.stat().st_size}
+    write_subwords(output, counts.words, FourBitTable.of(table), grams, metadata)
+    result: dict[str, Any] = {"words": len(counts.words), "width": settings.width}
+    result |= {"buckets": settings.buckets, **facts, "text_sha256": state.hexdigest()}
+    return {**result, "bytes": output.stat().st_size}

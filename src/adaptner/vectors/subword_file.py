@@ -1,7 +1,7 @@
-"""Word vectors of our own in one file: packed rows of words and of n-grams (see docs/vectors.md).
+"""Reads and writes subword vectors in a safetensors file (format: docs/vectors.md).
 
-A safetensors file: numbers and words and nothing that could run. What it says of itself is checked
-against what it holds before anything is believed.
+The file contains packed rows of words and n-grams, and no code. Its metadata are checked against its
+tensors.
 """
 
 from __future__ import annotations
@@ -21,10 +21,17 @@ from adaptner.vectors.label_directions import LabelDirections
 from adaptner.vectors.ngrams import NgramVectors
 
 ENDING = ".safetensors"
-FORMAT_NAME, FORMAT_NUMBER = "adaptner subword vectors", 2  # 2 is 1 with what names mean
+FORMAT_NAME, FORMAT_NUMBER = "adaptner subword vectors", 2  # 2 has label directions
 _TENSORS = ("words", "table", "table_scale", "grams", "grams_scale")
-_SENSES = ("sense_names", "sense_directions", "sense_middle")  # all of them or none
-_OWN = ("format", "format_number", "width", "min_gram", "max_gram", "lower")  # the rest are facts
+_DIRECTIONS = ("sense_names", "sense_directions", "sense_middle")  # all or none
+_FORMAT_KEYS = (
+    "format",
+    "format_number",
+    "width",
+    "min_gram",
+    "max_gram",
+    "lower",
+)  # other keys are facts
 
 SubwordFileContent = tuple[
     tuple[str, ...], FourBitTable, NgramVectors, dict[str, str], LabelDirections | None
@@ -37,11 +44,11 @@ def write_subwords(
     table: FourBitTable,
     grams: NgramVectors,
     facts: Mapping[str, str],
-    senses: LabelDirections | None = None,
+    directions: LabelDirections | None = None,
 ) -> None:
-    about = {
+    metadata = {
         "format": FORMAT_NAME,
-        "format_number": str(1 if senses is None else 2),
+        "format_number": str(1 if directions is None else 2),
         "width": str(table.shape[1]),
         "min_gram": str(grams.least),
         "max_gram": str(grams.most),
@@ -49,79 +56,80 @@ def write_subwords(
         **facts,
     }
     tensors = {
-        "words": _as_bytes(words),
+        "words": _join(words),
         "table": table.packed,
         "table_scale": table.scale,
         "grams": grams.table.packed,
         "grams_scale": grams.table.scale,
     }
-    if senses is not None:
-        told = (_as_bytes(senses.names), senses.directions, senses.middle)
-        tensors.update(zip(_SENSES, told, strict=True))
+    if directions is not None:
+        values = (_join(directions.names), directions.directions, directions.middle)
+        tensors.update(zip(_DIRECTIONS, values, strict=True))
     tensors = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     with atomic_file(path, "wb") as file:
-        file.write(_sorted_header(save(tensors, about)))
+        file.write(_sorted_header(save(tensors, metadata)))
 
 
 def read_subwords(path: Path) -> SubwordFileContent:
-    """Words, their rows, the n-grams, the facts of their making, and what names mean."""
+    """Returns words, their table, n-grams, facts, and label directions; raises BadVectors."""
     try:
         with safe_open(path, "numpy") as file:
-            about = file.metadata() or {}
-            _check_format(path, about)
-            kept = {*_TENSORS, *_SENSES} if _SENSES[0] in file.keys() else _TENSORS  # noqa: SIM118
-            tensors = {name: file.get_tensor(name) for name in kept}
-        words = _as_words(tensors["words"])
+            metadata = file.metadata() or {}
+            _check_format(path, metadata)
+            has_directions = _DIRECTIONS[0] in file.keys()  # noqa: SIM118
+            names = {*_TENSORS, *_DIRECTIONS} if has_directions else _TENSORS
+            tensors = {name: file.get_tensor(name) for name in names}
+        words = _split(tensors["words"])
         table = FourBitTable(tensors["table"], tensors["table_scale"])
         rows = FourBitTable(tensors["grams"], tensors["grams_scale"])
-        limits = int(about["min_gram"]), int(about["max_gram"])
-        grams = NgramVectors(rows, *limits, lower=bool(json.loads(about["lower"])))
-        widths = {int(about["width"]), table.shape[1], rows.shape[1]}
-        senses = None
-        if _SENSES[0] in tensors:
-            names, directions, middle = (tensors[name] for name in _SENSES)
-            senses = LabelDirections(_as_words(names), directions, middle)
-            widths |= {directions.shape[1], len(middle)}
+        lengths = int(metadata["min_gram"]), int(metadata["max_gram"])
+        grams = NgramVectors(rows, *lengths, lower=bool(json.loads(metadata["lower"])))
+        widths = {int(metadata["width"]), table.shape[1], rows.shape[1]}
+        directions = None
+        if has_directions:
+            labels, rows_of_labels, middle = (tensors[name] for name in _DIRECTIONS)
+            directions = LabelDirections(_split(labels), rows_of_labels, middle)
+            widths |= {rows_of_labels.shape[1], len(middle)}
     except UnicodeDecodeError as error:
-        raise BadVectors(file=path, reason="its words are not UTF-8") from error
+        raise BadVectors(file=path, reason="the words are not UTF-8") from error
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-        raise BadVectors(file=path, reason=f"damaged or cut off ({error})") from error
+        raise BadVectors(file=path, reason=f"damaged or truncated ({error})") from error
     if len(words) != len(table) or len(set(words)) != len(words):
         reason = f"{len(set(words))} different words for {len(table)} rows"
         raise BadVectors(file=path, reason=reason)
-    if senses is not None and len(senses.names) != len(senses.directions):
-        reason = f"{len(senses.names)} names for {len(senses.directions)} directions"
+    if directions is not None and len(directions.names) != len(directions.directions):
+        reason = f"{len(directions.names)} names for {len(directions.directions)} directions"
         raise BadVectors(file=path, reason=reason)
     if len(widths) > 1 or not table.shape[1]:
-        said = ", ".join(map(str, sorted(widths)))
-        raise BadVectors(file=path, reason=f"rows of different widths ({said})")
+        reason = f"rows of different widths ({', '.join(map(str, sorted(widths)))})"
+        raise BadVectors(file=path, reason=reason)
     if not (np.isfinite(table.scale).all() and np.isfinite(rows.scale).all()):
-        raise BadVectors(file=path, reason="it holds numbers that are not finite")
-    facts = {name: value for name, value in about.items() if name not in _OWN}
-    return words, table, grams, facts, senses
+        raise BadVectors(file=path, reason="it contains numbers that are not finite")
+    facts = {name: value for name, value in metadata.items() if name not in _FORMAT_KEYS}
+    return words, table, grams, facts, directions
 
 
-def _as_bytes(words: Sequence[str]) -> np.ndarray:
+def _join(words: Sequence[str]) -> np.ndarray:
     return np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
 
 
-def _as_words(content: np.ndarray) -> tuple[str, ...]:
+def _split(content: np.ndarray) -> tuple[str, ...]:
     return tuple(bytes(content).decode().split("\n")) if len(content) else ()
 
 
-def _check_format(path: Path, about: Mapping[str, str]) -> None:
-    if about.get("format") != FORMAT_NAME:
-        reason = (
-            f"a safetensors file, but not of {FORMAT_NAME}; make one with `adaptner vectors train`"
-        )
+def _check_format(path: Path, metadata: Mapping[str, str]) -> None:
+    if metadata.get("format") != FORMAT_NAME:
+        reason = f"a safetensors file without {FORMAT_NAME}; make one with `adaptner vectors train`"
         raise BadVectors(file=path, reason=reason)
-    if int(about.get("format_number", "0")) > FORMAT_NUMBER:
-        raise BadVectors(file=path, reason="written by a newer adaptner: upgrade this one")
+    if int(metadata.get("format_number", "0")) > FORMAT_NUMBER:
+        raise BadVectors(file=path, reason="written by a newer version; upgrade adaptner")
 
 
 def _sorted_header(content: bytes) -> bytes:
-    """The same file with its header in a fixed order: safetensors writes metadata in any order, and
-    a saved model must have the same bytes each time."""
+    """Sorts the header, because safetensors writes metadata in random order.
+
+    A saved model must have the same bytes each time.
+    """
     length = int.from_bytes(content[:8], "little")
     header = json.dumps(
         json.loads(content[8 : 8 + length]),
@@ -129,5 +137,5 @@ def _sorted_header(content: bytes) -> bytes:
         sort_keys=True,
         separators=(",", ":"),
     ).encode()
-    header += b" " * (-len(header) % 8)  # the tensors begin at a multiple of eight
+    header += b" " * (-len(header) % 8)  # tensors begin at a multiple of eight
     return len(header).to_bytes(8, "little") + header + content[8 + length :]

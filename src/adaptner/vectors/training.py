@@ -1,7 +1,6 @@
-"""Word vectors from raw text: floret (fastText's skip-gram with subwords) learns them, we pack them.
+"""Trains word vectors on raw text with floret (skip-gram with subwords) and packs them.
 
-floret runs in a process of its own: its loops do not hear Ctrl-C, and what it needs of memory is
-given back when it ends.
+floret runs in a child process, because its loops ignore Ctrl-C and its memory must be released.
 """
 
 from __future__ import annotations
@@ -33,25 +32,32 @@ from adaptner.files import atomic_file, scratch_folder
 from adaptner.progress import ProgressCallback, Shown, no_progress
 from adaptner.vectors.subword_file import ENDING
 
-TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder that trainer and child share
+TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder shared with the child process
 _PROGRESS = re.compile(rb"Progress:\s*([\d.]+)%[^\r\n]*avg\.loss:\s*([\d.]+)")
 _VOCABULARY = re.compile(rb"Number of words:\s*(\d+)\s")
 
 
 class SkipgramSettings(BaseModel):
-    """fastText's own values, but for width and n-grams: its two million rows for n-grams of 3 to 6
-    characters would take 200 megabytes here, these take ten."""
+    """The defaults of fastText, except for width and n-grams.
+
+    Its two million rows for n-grams of 3 to 6 characters would need 200 MB, ours need 10 MB.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    width: int = Field(200, ge=2, multiple_of=2, description="two numbers share a byte")
+    width: int = Field(
+        200,
+        ge=2,
+        multiple_of=2,
+        description="Dimensions of a vector; even, because two share a byte.",
+    )
     epochs: int = Field(5, ge=1)
-    window: int = Field(5, ge=1, description="words to each side")
-    least: int = Field(5, ge=1, description="words seen less often have no row of their own")
+    window: int = Field(5, ge=1, description="Context words on each side.")
+    least: int = Field(5, ge=1, description="Occurrences that a word needs for its own vector.")
     min_gram: int = Field(4, ge=1)
     max_gram: int = Field(5, ge=1)
-    buckets: int = Field(100_000, ge=1, description="rows that the n-grams share")
-    threads: int = Field(2, ge=1, description="more than one: no two runs are equal")
+    buckets: int = Field(100_000, ge=1, description="Rows shared by the n-grams.")
+    threads: int = Field(2, ge=1, description="Threads; with more than one, results vary.")
     seed: int = Field(0, ge=0, lt=2**31)
     lower: bool = True
 
@@ -64,29 +70,32 @@ def train_skipgram_vectors(
     tokenised: bool = True,
     shown: Shown = lambda title: nullcontext(no_progress),
 ) -> dict[str, Any]:
-    """Write ``output`` and tell what is in it. Whatever stops it, nothing else stays behind."""
+    """Trains vectors on ``texts``, writes them to ``output``, and returns facts about them.
+
+    After an error, no file is left behind.
+    """
     try:
         import floret  # noqa: F401
     except ImportError as error:
         raise ExtraMissing(what="vectors train", package="floret", extra="vectors") from error
     if output.suffix != ENDING or output.is_dir():
-        problem = f"-o {output}: the vectors go into a file ending in {ENDING}"
+        problem = f"-o {output}: not a file name ending in {ENDING}"
         raise UsageError(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
     files = find_text_files(texts)
     with scratch_folder(output) as folder:
         with shown("reading text") as progress:
             facts = _prepare(files, folder / TEXT, settings.lower, tokenised, progress)
         with shown("training word vectors") as progress:
-            answer = _train(folder, output, settings, facts, progress)
-        with open(folder / RESULT, "rb") as made, atomic_file(output, "wb") as file:
-            shutil.copyfileobj(made, file)
-    return {**answer, **facts, "bytes": output.stat().st_size}
+            result = _train(folder, output, settings, facts, progress)
+        with open(folder / RESULT, "rb") as vectors, atomic_file(output, "wb") as file:
+            shutil.copyfileobj(vectors, file)
+    return {**result, **facts, "bytes": output.stat().st_size}
 
 
 def _prepare(
     files: Sequence[Path], target: Path, lower: bool, tokenised: bool, progress: ProgressCallback
 ) -> dict[str, Any]:
-    """All text in one plain file, as floret wants it; what is to be told of it."""
+    """Writes all text to one file for floret and returns facts about it."""
     state, tokens, lines = sha256(), 0, 0
     with open(target, "wb") as file:
         for sentence in sentences_of_files(files, progress, tokenised=tokenised):
@@ -107,62 +116,64 @@ def _train(
     facts: dict[str, Any],
     progress: ProgressCallback,
 ) -> dict[str, Any]:
-    order = json.dumps({"settings": settings.model_dump(), "facts": facts})
+    arguments = json.dumps({"settings": settings.model_dump(), "facts": facts})
     module = "adaptner.vectors.training_child"
     child = subprocess.Popen(
-        [sys.executable, "-m", module, str(folder.absolute()), order],
-        stdin=subprocess.PIPE,  # it ends when we are gone, which the child watches
+        [sys.executable, "-m", module, str(folder.absolute()), arguments],
+        stdin=subprocess.PIPE,  # closed when this process ends, which ends the child
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for us; we end it
+        start_new_session=True,  # Ctrl-C reaches this process only, which ends the child
     )
     assert child.stdin is not None
     assert child.stdout is not None
     assert child.stderr is not None
     try:
-        said = b""
-        while part := os.read(child.stderr.fileno(), 1 << 16):
-            said = (said + part)[-4096:]
-            # with one word there is no other to contrast it with, and floret looks for it for ever
-            if (vocabulary := _VOCABULARY.search(said)) and int(vocabulary[1]) < 2:
+        log = b""
+        while block := os.read(child.stderr.fileno(), 1 << 16):
+            log = (log + block)[-4096:]
+            # With only one word, floret would search for negative samples forever.
+            if (vocabulary := _VOCABULARY.search(log)) and int(vocabulary[1]) < 2:
                 raise EmptyVocabulary(least=settings.least, tokens=facts["tokens"])
-            # (with one thread it tells nothing before the end)
-            if steps := _PROGRESS.findall(said):
+            # With one thread, floret reports no progress before the end.
+            if steps := _PROGRESS.findall(log):
                 percent, loss = steps[-1]
                 progress(round(float(percent)), 100, f"loss {loss.decode()}")
-        answer = child.stdout.read()
+        stdout = child.stdout.read()
         code = child.wait()
     finally:
         child.kill()
         child.wait()
         for pipe in (child.stdin, child.stdout, child.stderr):
             pipe.close()
-    return _understood(answer, code, said, output, settings, facts)
+    return _parse_result(stdout, code, log, output, settings, facts)
 
 
-def _understood(
-    answer: bytes,
+def _parse_result(
+    stdout: bytes,
     code: int,
-    said: bytes,
+    log: bytes,
     output: Path,
     settings: SkipgramSettings,
     facts: dict[str, Any],
 ) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads(answer)
+        result: dict[str, Any] = json.loads(stdout)
     except ValueError:
-        told = {"problem": "died"}
-    problem = told.pop("problem", None)
+        result = {"problem": "died"}
+    problem = result.pop("problem", None)
     if problem is None:
-        return told
+        return result
     if problem == "vocabulary":
         raise EmptyVocabulary(least=settings.least, tokens=facts["tokens"])
     if problem == "disk":
         raise DiskFull(file=output, needed="a few times the size of the result")
-    if problem == "memory" or code == -9:  # what the system does when memory is short
-        rows = "(words seen --min-count times x 2 + --buckets) x --width x 4 bytes"
-        remedy = f"it needs about {rows}: lower --buckets or --width, or raise --min-count"
+    if problem == "memory" or code == -9:  # killed, usually for lack of memory
+        needed = "(2 x words with --min-count occurrences + --buckets) x --width x 4 bytes"
+        remedy = f"lower --buckets or --width, or raise --min-count; it needs about {needed}"
         raise VectorTrainingFailed(reason="out of memory", remedy=remedy)
-    last = said.decode(errors="replace").strip().rpartition("\n")[2].rpartition("\r")[2]
-    reason = f"code {code}, last words {told.get('reason', last)!r}"
-    raise VectorTrainingFailed(reason=reason, remedy="run it again; if it stays so, tell us")
+    last_line = log.decode(errors="replace").strip().rpartition("\n")[2].rpartition("\r")[2]
+    reason = f"exit code {code}, last output {result.get('reason', last_line)!r}"
+    raise VectorTrainingFailed(
+        reason=reason, remedy="run it again; if it fails again, please report it with this output"
+    )

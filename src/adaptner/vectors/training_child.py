@@ -1,9 +1,9 @@
-"""The process that floret runs in, started by ``word_vectors``.
+"""The child process in which floret trains vectors, started by ``training``.
 
-    python -m adaptner.vectors.training_child FOLDER ORDER
+    python -m adaptner.vectors.training_child FOLDER ARGUMENTS
 
-FOLDER holds the text and gets the vectors; ORDER is JSON. Standard error is floret's own progress,
-the answer on standard output is JSON: what was made, or which problem there was.
+The text is read from FOLDER and the vectors are written there; ARGUMENTS is JSON. Standard error is
+the progress of floret; standard output is JSON with facts about the vectors or the problem.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ from adaptner.vectors.subword_file import write_subwords
 from adaptner.vectors.training import RESULT, TEXT, SkipgramSettings
 from adaptner.version import __version__
 
-_SENTENCE_END = "</s>"  # floret's own word for it; no text of ours is looked up with it
+_SENTENCE_END = "</s>"  # added by floret, never looked up
 
 
-def main(folder: str, order: str) -> None:
+def main(folder: str, arguments: str) -> None:
     Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
-    os.chdir(folder)  # floret then opens a plain name, whatever characters the path has
-    given = json.loads(order)
-    answer: dict[str, Any]
+    os.chdir(folder)  # so that floret opens an ASCII file name
+    parsed = json.loads(arguments)
+    result: dict[str, Any]
     try:
-        answer = _train(SkipgramSettings.model_validate(given["settings"]), given["facts"])
+        result = _train(SkipgramSettings.model_validate(parsed["settings"]), parsed["facts"])
     except DiskFull:
-        answer = {"problem": "disk"}
+        result = {"problem": "disk"}
     except MemoryError:
-        answer = {"problem": "memory"}
+        result = {"problem": "memory"}
     except (ValueError, RuntimeError) as error:
         empty = "Empty vocabulary" in str(error)
-        answer = {"problem": "vocabulary" if empty else "floret", "reason": str(error)}
-    print(json.dumps(answer), flush=True)
+        result = {"problem": "vocabulary" if empty else "floret", "reason": str(error)}
+    print(json.dumps(result), flush=True)
 
 
 def _end_with_parent(folder: str) -> None:
-    """Nobody writes to our standard input: it ends when our parent is gone, and then so do we, with
-    the text that it can no longer remove. (floret lets other threads run.)"""
-    os.read(0, 1)  # not sys.stdin, whose lock would be held when the interpreter ends
+    """Waits for the end of standard input, which the parent keeps open, and then exits.
+
+    The folder is deleted, because the parent no longer can. floret lets this thread run.
+    """
+    os.read(0, 1)  # sys.stdin would hold a lock at exit
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
@@ -58,7 +60,7 @@ def _train(settings: SkipgramSettings, facts: dict[str, Any]) -> dict[str, Any]:
     import floret
     from floret import floret as library
 
-    # floret has a seed, but its function for unsupervised training takes it from here only
+    # train_unsupervised takes the seed from here only.
     library.unsupervised_default["seed"] = settings.seed
     model = floret.train_unsupervised(
         TEXT,
@@ -71,22 +73,22 @@ def _train(settings: SkipgramSettings, facts: dict[str, Any]) -> dict[str, Any]:
         maxn=settings.max_gram,
         bucket=settings.buckets,
         thread=settings.threads,
-        label=" ",  # no word begins so: a "__label__x" in the text is a word like others
+        label=" ",  # no word begins with a space, so "__label__x" is an ordinary word
         verbose=2,
     )
-    known = model.get_words()
-    grams = FourBitTable.of(model.get_input_matrix()[len(known) :])
-    words = [word for word in known if word != _SENTENCE_END]
+    all_words = model.get_words()
+    grams = FourBitTable.of(model.get_input_matrix()[len(all_words) :])
+    words = [word for word in all_words if word != _SENTENCE_END]
     table = np.empty((len(words), settings.width), dtype=np.float32)
     for row, word in enumerate(words):
-        table[row] = model.get_word_vector(word)  # with its n-grams: one look-up serves
-    made = {
+        table[row] = model.get_word_vector(word)  # includes its n-grams
+    metadata = {
         "made_by": f"adaptner {__version__}, floret {version('floret')}",
         **{n: str(getattr(settings, n)) for n in ("epochs", "window", "least", "threads", "seed")},
         **{name: str(value) for name, value in facts.items()},
     }
-    ours = NgramVectors(grams, settings.min_gram, settings.max_gram, settings.lower)
-    write_subwords(Path(RESULT), words, FourBitTable.of(table), ours, made)
+    ngrams = NgramVectors(grams, settings.min_gram, settings.max_gram, settings.lower)
+    write_subwords(Path(RESULT), words, FourBitTable.of(table), ngrams, metadata)
     return {"words": len(words), "width": settings.width, "buckets": settings.buckets}
 
 

@@ -1,5 +1,4 @@
-"""Word vectors that have forgotten some of their words, so that what learns over them also learns what
-to make of words it does not know."""
+"""Word vectors without some of their words, so that an encoder learns to handle unknown words."""
 
 from __future__ import annotations
 
@@ -8,20 +7,19 @@ from zlib import crc32
 
 from adaptner.vectors.word_vectors import WordVectors
 
-_PARTS = 1000
+_RESOLUTION = 1000
 
 
 @dataclass(frozen=True)
 class WordDropoutVectors(WordVectors):
-    """A ``share`` of the words, others for every ``salt``, are made up of their n-grams."""
+    """Replaces a ``share`` of the words, which depends on ``salt``, by their n-grams."""
 
     share: float = 0.0
     salt: str = ""
 
     def row(self, word: str) -> int:
-        found = super().row(word)
-        forgotten = crc32(f"{self.salt} {word.lower()}".encode()) % _PARTS < self.share * _PARTS
-        return len(self.words) if forgotten else found
+        hashed = crc32(f"{self.salt} {word.lower()}".encode()) % _RESOLUTION
+        return len(self.words) if hashed < self.share * _RESOLUTION else super().row(word)
 
     @classmethod
     def of(cls, vectors: WordVectors, share: float, salt: str) -> WordDropoutVectors:

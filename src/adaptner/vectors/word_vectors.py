@@ -1,7 +1,7 @@
-"""Word vectors as data: reading them from the usual files, looking words up, storing them.
+"""Word vectors: look-up, and reading and writing the usual files.
 
-The table stays a (memory-mapped where possible) numpy array, or one packed at four bits a number: a
-batch copies the rows it needs and nothing else, so a large table costs little memory.
+The table is a numpy array, memory-mapped if possible, or a table packed at four bits. A batch copies
+only the rows it needs, so that a large table needs little memory.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _FASTTEXT_MAGIC = 793712314
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Row i of ``table`` belongs to ``words[i]``; ``grams``, if there are any, make up the others."""
+    """Row i of ``table`` is the vector of ``words[i]``; ``grams`` give vectors to other words."""
 
     words: tuple[str, ...]
     table: np.ndarray | FourBitTable
     grams: NgramVectors | None = None
     facts: Mapping[str, str] = field(default_factory=dict)  # how subword vectors were made
-    senses: LabelDirections | None = None  # what names mean among them
+    directions: LabelDirections | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_rows", {w: i for i, w in enumerate(self.words)})
@@ -42,7 +42,7 @@ class WordVectors:
         return int(self.table.shape[1])
 
     def row(self, word: str) -> int:
-        """The word's row, or its lower-case form's, or the number of words for an unknown one."""
+        """Returns the row of the word or its lower-case form, or the number of words if unknown."""
         rows: dict[str, int] = self._rows  # type: ignore[attr-defined]
         found = rows.get(word)
         if found is None:
@@ -50,26 +50,28 @@ class WordVectors:
         return found
 
     def pieces(self, word: str) -> np.ndarray | None:
-        """The rows of ``grams`` whose mean is the vector of a word without a row; None where the word
-        has a row, or there is nothing to make it up from."""
+        """Returns the rows of ``grams`` whose mean is the vector of an unknown word.
+
+        Returns None if the word is known or has no n-grams.
+        """
         if self.grams is None or self.row(word) < len(self.words):
             return None
         rows = self.grams.rows(word)
         return rows if len(rows) else None
 
     def vector(self, word: str) -> np.ndarray | None:
-        """The word's vector; None for one that has none."""
+        """Returns the vector of the word, or None if it has none."""
         row = self.row(word)
         if row < len(self.words):
             return np.asarray(self.table[row], dtype=np.float32)
         pieces = self.pieces(word)
         if pieces is None:
             return None
-        assert self.grams is not None  # it has the pieces
+        assert self.grams is not None
         return np.asarray(self.grams.table[pieces].mean(axis=0))
 
     def digest(self) -> str:
-        """SHA-256 of words and numbers."""
+        """Returns a SHA-256 of words and vectors."""
         state = sha256("\n".join(self.words).encode())
         table = self.table
         if isinstance(table, FourBitTable):
@@ -89,19 +91,23 @@ class WordVectors:
         rng: np.random.Generator,
         least: int = 2,
     ) -> WordVectors:
-        """A vocabulary of the lower-cased words seen ``least`` times, to be tuned from noise. Rarer
-        words stay unknown, so that the unknown word learns something too."""
+        """Returns random vectors for the lower-cased words that occur at least ``least`` times.
+
+        Rarer words stay unknown, so that the vector of unknown words is trained, too.
+        """
         counts = Counter(w.lower() for s in sentences for w in s)
         words = tuple(sorted(w for w, c in counts.items() if c >= least))
         return cls(words, rng.normal(0, 0.1, (len(words), width)).astype(np.float32))
 
 
 def read_vectors(path: str | Path) -> WordVectors:
-    """Vectors from a ``.safetensors`` of our own, a ``.npy`` + ``.vocab.txt`` pair, word2vec ``.bin``,
-    or text with or without a header line (GloVe; word2vec and fastText ``.vec``)."""
+    """Reads ``.safetensors`` (adaptner), ``.npy`` with ``.vocab.txt``, ``.bin`` (word2vec), or text.
+
+    Text may have a header line (word2vec, fastText) or none (GloVe). Raises BadVectors.
+    """
     path = Path(path)
     if not path.is_file():
-        hint = "vectors are a .safetensors, .npy, .vec, .txt or .bin file"
+        hint = "give a .safetensors, .npy, .vec, .txt, or .bin file"
         raise FileMissing(file=path, hint=hint)
     if path.suffix == ENDING:
         return WordVectors(*read_subwords(path))
@@ -135,44 +141,43 @@ def _read_pair(path: Path) -> WordVectors:
 def _read_text(path: Path) -> WordVectors:
     words: list[str] = []
     rows: list[np.ndarray] = []
-    announced, width = None, 0
+    expected, width = None, 0
     with open(path, encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             parts = line.rstrip("\n").rstrip(" ").split(" ")
             if number == 1 and len(parts) == 2 and all(p.isdigit() for p in parts):
-                # word2vec and fastText announce rows and columns
-                announced, width = map(int, parts)
+                # word2vec and fastText begin with the number of rows and columns.
+                expected, width = map(int, parts)
                 continue
             width = width or len(parts) - 1
-            # A word may itself hold spaces (GloVe 840B does), so count numbers from the right.
+            # Words of GloVe 840B may contain spaces, so count numbers from the right.
             try:
                 rows.append(np.array(parts[-width:], dtype=np.float32))
             except ValueError as error:
                 raise BadVectors(
-                    file=path, line=number, reason="not a word and its numbers"
+                    file=path, line=number, reason="not a word and its vector"
                 ) from error
             if width < 1 or len(parts) <= width:
                 raise BadVectors(file=path, line=number, reason=f"fewer than {width} numbers")
             words.append(" ".join(parts[:-width]))
     if not words:
-        raise BadVectors(file=path, reason="no vectors in it")
-    if announced not in (None, len(words)):
-        raise BadVectors(
-            file=path, reason=f"its first line announces {announced} words, it holds {len(words)}"
-        )
+        raise BadVectors(file=path, reason="it contains no vectors")
+    if expected not in (None, len(words)):
+        reason = f"it contains {len(words)} words, but its first line says {expected}"
+        raise BadVectors(file=path, reason=reason)
     return WordVectors(tuple(words), np.stack(rows))
 
 
 def _read_binary(path: Path) -> WordVectors:
     content = path.read_bytes()
     if int.from_bytes(content[:4], "little") == _FASTTEXT_MAGIC:
-        raise BadVectors(file=path, reason="a fastText model; its .vec file holds the vectors")
+        raise BadVectors(file=path, reason="it is a fastText model; give its .vec file")
     end = content.find(b"\n", 0, 100)
     try:
         count, width = map(int, content[:end].split())
     except ValueError as error:
-        raise BadVectors(file=path, reason="no word2vec header") from error
-    # A damaged header must not make us ask for terabytes.
+        raise BadVectors(file=path, reason="it has no word2vec header") from error
+    # A damaged header must not cause an allocation of terabytes.
     if count < 1 or width < 1 or count * (4 * width + 1) > len(content):
         raise BadVectors(file=path, reason=f"too short for {count} words of {width} numbers")
     words: list[str] = []
@@ -190,18 +195,18 @@ def _read_binary(path: Path) -> WordVectors:
 
 
 def write_vectors(vectors: WordVectors, path: Path) -> None:
-    """With n-grams as a ``.safetensors`` file, without as a ``.npy`` + ``.vocab.txt`` pair, which
-    ``read_vectors`` maps into memory.
+    """Writes vectors with n-grams to ``.safetensors``, others to ``.npy`` and ``.vocab.txt``.
 
-    Never into the files that are there: models share them by hard links, or have them mapped."""
+    Existing files are replaced, not modified, because models may share or map them.
+    """
     if path.suffix == ENDING:
         assert isinstance(vectors.table, FourBitTable)
         assert vectors.grams is not None
-        content = (vectors.words, vectors.table, vectors.grams, vectors.facts, vectors.senses)
+        content = (vectors.words, vectors.table, vectors.grams, vectors.facts, vectors.directions)
         write_subwords(path, *content)
         return
     with atomic_file(path, "wb") as file:
         np.save(file, np.asarray(vectors.table, dtype=np.float32), allow_pickle=False)
-    # as bytes, which keep a word such as "\r" or "\x85" as it is
+    # Bytes preserve words such as "\r" and "\x85".
     with atomic_file(path.with_suffix(".vocab.txt"), "wb") as file:
         file.write("".join(f"{w}\n" for w in vectors.words).encode())

@@ -46,7 +46,7 @@ def base() -> Base:
     direction = np.array([[4, *[0.0] * (WIDTH - 1)]], dtype=np.float16)
     middle = np.array([0.1, 0.2, *[0.0] * (WIDTH - 2)], dtype=np.float32)
     vectors = WordVectors(
-        tuple(words), table, senses=LabelDirections(("cell line",), direction, middle)
+        tuple(words), table, directions=LabelDirections(("cell line",), direction, middle)
     )
     batcher = WordBatcher(vectors, alphabet_of(sentences))
     generator = torch.Generator().manual_seed(0)

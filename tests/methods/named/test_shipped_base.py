@@ -45,7 +45,7 @@ def test_it_is_installed_and_small(base: Base) -> None:
     assert {p.name for p in folder.iterdir()} >= {"manifest.json", "card.md", "recipe.sh"}
     assert base.method == "named"
     assert base.model.domains == ("Disease", "Drug", "Gene", "Species")
-    assert base.batcher.vectors.senses is not None
+    assert base.batcher.vectors.directions is not None
     assert base.label_probes is not None
 
 

@@ -47,7 +47,7 @@ def directions(
     with progress_bar("reading names", quiet or as_json) as progress:
         instances = InstanceCounts.of(sentences_of_files(texts, progress))
     found = train_label_directions(table, instances)
-    write_vectors(replace(table, senses=found), output)
+    write_vectors(replace(table, directions=found), output)
     seconds = time.monotonic() - start
     if as_json:
         emit_json({"file": str(output), "names": len(found.names), "seconds": round(seconds, 1)})

@@ -32,7 +32,7 @@ def decoder_prior(
     assert isinstance(batcher, WordBatcher)
     assert isinstance(encoder, RecurrentEncoder)
     decoder = CRF(encoder.width, labels, torch.Generator())
-    directions, probes = batcher.vectors.senses, base.label_probes
+    directions, probes = batcher.vectors.directions, base.label_probes
     if not encoder.config.lexical_features:
         directions = probes = None
     of_states = slice(0, encoder.recurrent.width)

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from adaptner.vectors.label_directions import row_of
+from adaptner.vectors.label_directions import longest_known_suffix
 
 FILE = "names.safetensors"
 _TENSORS = ("weight", "bias", "border_weight", "border_bias")
@@ -35,7 +35,7 @@ class LabelProbes:
         object.__setattr__(self, "_rows", {name: i for i, name in enumerate(self.names)})
 
     def row(self, label: str) -> int | None:
-        return row_of(label, self._rows)  # type: ignore[attr-defined]
+        return longest_known_suffix(label, self._rows)  # type: ignore[attr-defined]
 
     def content(self) -> bytes:
         """As a safetensors file, in half precision."""
