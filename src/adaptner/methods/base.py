@@ -80,6 +80,7 @@ class Method(ABC):
     paper: ClassVar[str]
     version: ClassVar[int] = 1  # raised when results change: stored results are identified by it
     base_method: ClassVar[str | None] = None  # another method whose `fit` makes the same base
+    trains_base: ClassVar[bool] = True  # False: ``fit`` leaves the parameters as they are drawn
     needs: ClassVar[str] = "source corpora"
     capabilities: ClassVar[Capabilities] = Capabilities()
     Config: ClassVar[type[MethodConfig]]

@@ -114,7 +114,6 @@ class FitContext:
 class SourcePretrainedMethod(Method):
     Config: ClassVar[type[MethodConfig]] = SourceConfig
     config: SourceConfig
-    trains_base: ClassVar[bool] = True  # False: ``fit`` leaves the parameters as they are drawn
     trains_language_model: ClassVar[bool] = False  # that of an encoder that has one
 
     @abstractmethod

@@ -147,7 +147,7 @@ class _GroupPlanner:
             "learner": learner.name,
             "method_version": learner.version,
             "settings": learner.config.model_dump(mode="json", exclude={"adaptation"}),
-            "iterations": self.profile.iterations if getattr(learner, "learns", True) else 0,
+            "iterations": self.profile.iterations if learner.trains_base else 0,
             "seed": seed,
         }
         return Job("base", spec)

@@ -1,0 +1,95 @@
+"""Which changes give a job another key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reproduce_kit import TABLE, TINY, copied_data, planned, request
+
+from adaptner.methods import methods
+from adaptner.reproduce.jobs import plan as plan_module
+from adaptner.reproduce.jobs.plan import JobPlan
+from adaptner.reproduce.run.request import plan_request
+
+pytestmark = pytest.mark.slow
+
+
+def test_keys_depend_on_iterations_and_seed_but_not_on_the_rest_of_the_request(
+    everything: Path,
+) -> None:
+    def keys(**changes: object) -> set[str]:
+        told = {"methods": ("hgda",), "targets": ("NCBI",), "sizes": ("5",), **changes}
+        return {job.key for job in planned("hgda/3", everything, **told).jobs}
+
+    first = keys()
+    assert first == keys()
+    assert first < keys(targets=("NCBI", "BC5CDR-disease"))
+    assert first < keys(sizes=("5,10",))
+    assert keys(draws=3) < first
+    assert first == keys(output=Path("elsewhere"), jobs=7)
+    for changes in ({"iterations": 7}, {"seed": 100}):
+        assert not first & keys(**changes)
+    (base,) = first & keys(limit=9)  # scoring less does not change the base
+    assert base
+
+
+def test_a_new_version_of_a_method_changes_the_keys_of_its_jobs(
+    everything: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("finetuning", "dann")
+    before = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
+    monkeypatch.setattr(methods()["dann"], "version", 99)
+    after = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
+    kept = {job.key for job in before.jobs} & {job.key for job in after.jobs}
+    # both methods adapt the base that fine-tuning trains
+    assert {job.key for job in after.jobs if job.spec.get("method") != "dann"} == kept
+    monkeypatch.setattr(methods()["finetuning"], "version", 99)
+    renewed = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
+    assert not kept & {job.key for job in renewed.jobs}
+
+
+def test_a_new_version_of_the_protocol_changes_all_keys(
+    everything: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = planned("hgda/3", everything, methods=("hgda",), draws=1)
+    monkeypatch.setattr(plan_module, "PROTOCOL_VERSION", 99)
+    after = planned("hgda/3", everything, methods=("hgda",), draws=1)
+    assert not {job.key for job in before.jobs} & {job.key for job in after.jobs}
+
+
+def test_a_changed_file_changes_the_keys_of_the_jobs_that_read_it(tmp_path: Path) -> None:
+    """Brute force over all corpora and splits."""
+    data = copied_data(tmp_path)
+    asked = request(tmp_path / "out", data=data)
+
+    def reads(plan: JobPlan) -> dict[str, set[str]]:
+        spec_of = {job.key: job.spec for job in plan.jobs}
+        found = {}
+        for job in plan.jobs:
+            base = spec_of[job.base] if job.base else job.spec
+            found[job.key] = {place for place, _ in (*base["sources"], *base["held_out"])}
+        return found
+
+    before = reads(plan_request(TINY, TABLE, asked))
+    places = {place for own in before.values() for place in own}
+    assert places == {"cellline", "disease", "drug", "gene", "species"}
+    for place in sorted(places):
+        for file in sorted((data / place).glob("*.jsonl")):
+            content = file.read_bytes()
+            file.write_bytes(content + content.splitlines(keepends=True)[0])
+            after = reads(plan_request(TINY, TABLE, asked))
+            kept = {key for key, own in before.items() if place not in own}
+            assert set(before) & set(after) == kept
+            assert len(after) == len(before)
+            file.write_bytes(content)
+    assert reads(plan_request(TINY, TABLE, asked)) == before
+
+
+def test_changed_vectors_change_all_keys(everything: Path, tmp_path: Path) -> None:
+    other = tmp_path / "mine.npy"
+    other.write_bytes(b"others")
+    told = {"methods": ("maml",), "sizes": ("5",), "draws": 1}
+    first = {job.key for job in planned("hgda/3", everything, **told).jobs}
+    second = {job.key for job in planned("hgda/3", everything, vectors=other, **told).jobs}
+    assert not first & second
