@@ -106,6 +106,7 @@ def test_a_table_that_nothing_fills_yet_says_why(call: Call, tmp_path: Path) -> 
     assert "derived by the paper" in " ".join(facts["rows_not_run"].values())
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: Path) -> None:
     """One method through the whole path; then what was stored, by every door."""
@@ -149,6 +150,7 @@ def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: P
     assert json.loads(table[0]["settings"]) == rows[0]["settings"]
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) -> None:
     """K = T', the recipe's settings, the whole test split; only the iterations are cut."""
@@ -163,6 +165,7 @@ def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) ->
     assert not row["limited"]
 
 
+@pytest.mark.processes
 @pytest.mark.slow
 def test_a_failed_job_ends_in_code_1_and_names_its_log(
     call: Call, data: Path, tmp_path: Path
