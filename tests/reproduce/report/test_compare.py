@@ -227,7 +227,7 @@ def test_missing_cells_have_a_reason():
     assert reason["HGDA", 5, "JNLPBA"] == "not requested (--targets)"
     assert reason["HGDA", 20, "NCBI"] == "not requested (--sizes)"
     assert reason["HGDA", 5, "S800"] == "the folder is gone"
-    assert reason["HGDA", 10, "NCBI"].startswith("no result: the job failed")
+    assert reason["HGDA", 10, "NCBI"].startswith("the job failed")
 
 
 def test_corpora_without_a_published_column_get_additional_columns():

@@ -7,8 +7,9 @@ from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 import pytest
 
 from adaptner.errors import UnknownName
-from adaptner.reproduce.tables.published import UNITS, paper, papers
+from adaptner.reproduce.tables.published import paper, papers
 
+UNITS = ("fraction", "percent", "count", "thousand")
 NAMES = ["hgda", "jia2019", "metabioner", "metaner", "pdaln"]
 SLIP_KINDS = {
     "rounding", "arithmetic", "f1", "impossible", "disagreement",

@@ -236,7 +236,7 @@ class _Comparer:
             return "not requested (--targets)"
         if request.sizes and level.size is not None and level.size not in request.sizes:
             return "not requested (--sizes)"
-        return "no result: the job failed or has not run yet"
+        return "the job failed or has not run yet"
 
     def _figure(self, row: PublishedRow, column: str) -> float | None:
         """The published figure as a fraction, or as a count."""

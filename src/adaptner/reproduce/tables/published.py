@@ -16,8 +16,6 @@ from typing import Any
 
 from adaptner.errors import UnknownName, did_you_mean
 
-UNITS = ("fraction", "percent", "count", "thousand")
-
 # Settings of rows that have no number of sentences (PDALN).
 UNSUPERVISED, SEMI_SUPERVISED = "unsupervised", "semi-supervised"
 
@@ -50,7 +48,9 @@ def row_label(row: PublishedRow) -> str:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A printed table. ``decimals`` is the number of digits after the point.
+    """A printed table in ``unit`` fraction, percent, count or thousand.
+
+    ``decimals`` is the number of digits after the point.
 
     ``by_type``: the columns are entity types, with a measure ("PER f1") or, for counts, alone ("PER",
     "Total"). ``relative``: the first row is absolute, the others are differences from it.
