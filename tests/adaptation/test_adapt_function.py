@@ -1,4 +1,4 @@
-"""``import adaptner``: read, adapt, predict, save, load."""
+"""The Python API: read, adapt, predict, save, load."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def file(tmp_path):
     return path
 
 
-def test_the_names_a_user_is_promised():
+def test_package_has_its_public_names():
     for name in ("Tagger", "adapt", "load", "read", "Entity", "Sentence"):
         assert hasattr(adaptner, name), name
 
 
-def test_from_a_file_to_a_saved_tagger(quick_base, file, tmp_path):
+def test_saved_tagger_predicts_as_before(quick_base, file, tmp_path):
     quick_base.save(tmp_path / "base")
     tagger = adaptner.adapt(file, tmp_path / "base", seed=2)
     tagger.save(tmp_path / "model")
     texts = ["HeLa cells were grown overnight. MCF-7 were not."]
     assert adaptner.load(str(tmp_path / "model")).predict(texts) == tagger.predict(texts)
-    assert tagger.facts["steps"] == 5  # the base remembers how its method adapts
+    assert tagger.facts["steps"] == 5  # the base keeps the settings of its method
     assert tagger.facts["seed"] == 2
 
 
-def test_a_file_sentences_and_documents_give_the_same(quick_base, file):
+def test_file_sentences_and_documents_give_the_same_tagger(quick_base, file):
     documents = [Document(s.text, s.entities) for s in SHOWN]
     texts = [s.text for s in bundled_corpus("cellline").split("test")[:10]]
     results = [
@@ -65,7 +65,7 @@ def test_a_file_sentences_and_documents_give_the_same(quick_base, file):
     assert all(r == results[0] for r in results)
 
 
-def test_read_gives_sentences(file):
+def test_read_returns_sentences(file):
     sentences = adaptner.read(file)
     assert all(isinstance(s, Sentence) for s in sentences)
     assert [e.label for s in sentences for e in s.entities] == [
@@ -73,7 +73,7 @@ def test_read_gives_sentences(file):
     ]
 
 
-def test_errors_name_the_place(quick_base, file, tmp_path):
+def test_errors_name_the_file(quick_base, file, tmp_path):
     with pytest.raises(FileMissing, match="no-such-base"):
         adaptner.adapt(file, tmp_path / "no-such-base")
     with pytest.raises(ModelUnreadable):
@@ -87,10 +87,10 @@ def test_errors_name_the_place(quick_base, file, tmp_path):
         adaptner.adapt([Document("Nothing is marked here.")], quick_base)
 
 
-# --- copies with other mentions -------------------------------------------------------------------
+# --- augmentation ---------------------------------------------------------------------------------
 
 
-def test_augmentation_adds_copies_and_says_how_many(quick_base):
+def test_augmentation_adds_copies_and_records_their_number(quick_base):
     plain = adaptner.adapt(SHOWN, quick_base)
     more = adaptner.adapt(SHOWN, quick_base, augment=3)
     assert "augmented" not in plain.facts
@@ -98,8 +98,8 @@ def test_augmentation_adds_copies_and_says_how_many(quick_base):
     assert more.labels == plain.labels
 
 
-def test_augmentation_takes_mentions_of_any_corpus(quick_base):
-    """The sources are no domains of the base, and nothing but their mentions is used."""
+def test_augmentation_uses_mentions_of_any_corpus(quick_base):
+    """The sources need not be domains of the base, as only their mentions are used."""
     one = [s for s in SHOWN if s.entities][:1]
     assert adaptner.adapt(one, quick_base, augment=2).facts["augmented"] == 0
     folder = Path(adaptner.__file__).parent / "corpora" / "bundled" / "cellline"
@@ -116,12 +116,12 @@ def test_augmentation_takes_mentions_of_any_corpus(quick_base):
         ({"sources": "x"}, "--sources has no use"),  # without augmentation as before
     ],
 )
-def test_augmentation_that_has_no_use(quick_base, given, said):
+def test_useless_augmentation_is_refused(quick_base, given, said):
     with pytest.raises(UsageError, match=said):
         adaptner.adapt(SHOWN, quick_base, **given)
 
 
-def test_augmentation_of_nothing_or_of_much(quick_base):
+def test_augmentation_of_no_or_too_many_sentences_is_refused(quick_base):
     with pytest.raises(UsageError, match="copies of every labelled sentence of none"):
         adaptner.adapt([], quick_base, zero_shot=True, augment=1)
     with pytest.raises(UsageError, match="1,002 sentences"):

@@ -1,4 +1,4 @@
-"""Where φ starts at adaptation: fresh, as the mean of the sources, or with what is known already."""
+"""The start of a decoder at adaptation: new, the mean of the sources, or with known tags kept."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def crf(labels: tuple[str, ...], scheme: str, seed: int) -> CRF:
     return found
 
 
-def of_tag(decoder: CRF, name: str, tag: str) -> Tensor:
+def values_of_tag(decoder: CRF, name: str, tag: str) -> Tensor:
     return getattr(decoder, name)[0, decoder.labels.index[tag]].detach()
 
 
-def move(decoder: CRF, before: str, after: str) -> float:
+def transition(decoder: CRF, before: str, after: str) -> float:
     index = decoder.labels.index
     return decoder.transition[0, index[before], index[after]].item()
 
@@ -55,8 +55,10 @@ SIMPLE = ("weight", "bias", "start", "end")
 
 @schemes
 @pytest.mark.parametrize("wanted", [("New",), ("A", "New", "Z")], ids=["one", "three"])
-def test_the_mean_of_the_sources(scheme: str, wanted: tuple[str, ...]) -> None:
-    """Over every label of every source, so that one with two labels counts twice, for O as well."""
+def test_mean_start_averages_over_all_labels_of_all_sources(
+    scheme: str, wanted: tuple[str, ...]
+) -> None:
+    """A source with two labels counts twice, for O as well."""
     sources = [crf(("X",), scheme, 1), crf(("P", "Q"), scheme, 2)]
     pairs = [(sources[0], "X"), (sources[1], "P"), (sources[1], "Q")]
     decoder = crf(wanted, scheme, 3)
@@ -64,20 +66,24 @@ def test_the_mean_of_the_sources(scheme: str, wanted: tuple[str, ...]) -> None:
     kept = copy.deepcopy(sources)
     set_to_mean(decoder, sources)
 
-    def theirs(tag: str, label: str) -> str:
+    def source_tag(tag: str, label: str) -> str:
         return "O" if tag == "O" else f"{tag[0]}-{label}"
 
     for tag in decoder.labels.tags:
         for name in SIMPLE:
-            expected = average([of_tag(s, name, theirs(tag, x)) for s, x in pairs])
-            torch.testing.assert_close(of_tag(decoder, name, tag), expected, msg=f"{name} {tag}")
+            expected = average([values_of_tag(s, name, source_tag(tag, x)) for s, x in pairs])
+            torch.testing.assert_close(
+                values_of_tag(decoder, name, tag), expected, msg=f"{name} {tag}"
+            )
     for a in decoder.labels.tags:
         for b in decoder.labels.tags:
             if "O" in (a, b) or a[2:] == b[2:]:
-                expected = average([move(s, theirs(a, x), theirs(b, x)) for s, x in pairs])
-                assert move(decoder, a, b) == pytest.approx(expected.item(), abs=1e-6), (a, b)
-            else:  # between two labels: nothing to go by
-                assert move(decoder, a, b) == move(before, a, b), (a, b)
+                expected = average(
+                    [transition(s, source_tag(a, x), source_tag(b, x)) for s, x in pairs]
+                )
+                assert transition(decoder, a, b) == pytest.approx(expected.item(), abs=1e-6), (a, b)
+            else:  # no source has a transition between two labels
+                assert transition(decoder, a, b) == transition(before, a, b), (a, b)
     assert len(decoder.labels.tags) == 1 + len(wanted) * len(PREFIXES[scheme])
     for source, old in zip(sources, kept, strict=True):
         assert all(
@@ -85,7 +91,7 @@ def test_the_mean_of_the_sources(scheme: str, wanted: tuple[str, ...]) -> None:
         )
 
 
-def test_a_mean_of_nothing_leaves_the_noise() -> None:
+def test_mean_start_without_sources_changes_nothing() -> None:
     decoder = crf(("X",), "bio", 0)
     before = copy.deepcopy(decoder)
     set_to_mean(decoder, [])
@@ -98,7 +104,7 @@ def test_a_mean_of_nothing_leaves_the_noise() -> None:
 
 
 @schemes
-def test_known_tags_are_kept_one_by_one(scheme: str) -> None:
+def test_known_tags_are_copied_and_others_are_not(scheme: str) -> None:
     source = crf(("Gene", "Drug", "Odd"), scheme, 1)
     decoder = crf(("Amount", "Gene", "Odd", "Zeal"), scheme, 2)
     before = copy.deepcopy(decoder)
@@ -108,36 +114,40 @@ def test_known_tags_are_kept_one_by_one(scheme: str) -> None:
     for tag in decoder.labels.tags:
         origin = source if tag in known else before
         for name in SIMPLE:
-            found = of_tag(decoder, name, tag)
-            assert torch.equal(found, of_tag(origin, name, tag)), (name, tag)
-            assert torch.equal(found, of_tag(before, name, tag)) == (tag not in known)
+            found = values_of_tag(decoder, name, tag)
+            assert torch.equal(found, values_of_tag(origin, name, tag)), (name, tag)
+            assert torch.equal(found, values_of_tag(before, name, tag)) == (tag not in known)
     for a in decoder.labels.tags:
         for b in decoder.labels.tags:
             origin = source if {a, b} <= known else before
-            assert move(decoder, a, b) == move(origin, a, b), (a, b)
+            assert transition(decoder, a, b) == transition(origin, a, b), (a, b)
 
 
-def test_the_last_that_knows_a_tag_is_heard() -> None:
+def test_last_source_that_knows_a_tag_decides() -> None:
     first, last = crf(("A", "B"), "bio", 1), crf(("B", "C"), "bio", 2)
     decoder = crf(("A", "B", "C"), "bio", 3)
     before = copy.deepcopy(decoder)
     keep_known_tags(decoder, [first, last])
     by = {"O": last, "B-A": first, "I-A": first, "B-B": last, "I-B": last, "B-C": last}
     for tag, origin in by.items():
-        assert torch.equal(of_tag(decoder, "weight", tag), of_tag(origin, "weight", tag)), tag
-    assert move(decoder, "I-A", "O") == move(first, "I-A", "O")
-    assert move(decoder, "B-A", "B-B") == move(first, "B-A", "B-B")
-    assert move(decoder, "B-B", "I-B") == move(last, "B-B", "I-B")
-    assert move(decoder, "B-A", "B-C") == move(before, "B-A", "B-C")  # nobody knows both
+        assert torch.equal(
+            values_of_tag(decoder, "weight", tag), values_of_tag(origin, "weight", tag)
+        ), tag
+    assert transition(decoder, "I-A", "O") == transition(first, "I-A", "O")
+    assert transition(decoder, "B-A", "B-B") == transition(first, "B-A", "B-B")
+    assert transition(decoder, "B-B", "I-B") == transition(last, "B-B", "I-B")
+    assert transition(decoder, "B-A", "B-C") == transition(
+        before, "B-A", "B-C"
+    )  # no source knows both
 
 
-def test_an_unknown_label_set_takes_o_alone() -> None:
+def test_only_o_is_copied_between_different_labels() -> None:
     source, decoder = crf(("A",), "bio", 1), crf(("B",), "bio", 2)
     before = copy.deepcopy(decoder)
     keep_known_tags(decoder, [source])
-    assert torch.equal(of_tag(decoder, "weight", "O"), of_tag(source, "weight", "O"))
+    assert torch.equal(values_of_tag(decoder, "weight", "O"), values_of_tag(source, "weight", "O"))
     assert torch.equal(decoder.weight[:, 1:], before.weight[:, 1:])
-    assert move(decoder, "O", "O") == move(source, "O", "O")
+    assert transition(decoder, "O", "O") == transition(source, "O", "O")
     assert torch.equal(decoder.transition[:, 1:], before.transition[:, 1:])
 
 
@@ -167,57 +177,68 @@ def same(decoder: CRF, other: CRF) -> bool:
 
 
 @schemes
-def test_own_decoders_start_fresh(scheme: str) -> None:
-    given = base(shared=False, scheme=scheme)
+def test_base_with_a_decoder_per_domain_gives_a_new_or_mean_decoder(scheme: str) -> None:
+    target_base = base(shared=False, scheme=scheme)
     labels = LabelSet(("G", "N"), scheme)  # type: ignore[arg-type]
-    found = starting_decoder(given, labels, "fresh", torch.Generator().manual_seed(5))
+    found = starting_decoder(target_base, labels, "fresh", torch.Generator().manual_seed(5))
     assert same(found, CRF(WIDTH, labels, torch.Generator().manual_seed(5)))
-    mean = starting_decoder(given, labels, "mean", torch.Generator().manual_seed(5))
+    mean = starting_decoder(target_base, labels, "mean", torch.Generator().manual_seed(5))
     expected = CRF(WIDTH, labels, torch.Generator().manual_seed(5))
-    set_to_mean(expected, list(given.model.decoder))
+    set_to_mean(expected, list(target_base.model.decoder))
     assert same(mean, expected)
     assert not same(mean, found)
 
 
 @schemes
 @pytest.mark.parametrize("start", ["fresh", "mean"])
-def test_one_decoder_for_all_is_kept(scheme: str, start) -> None:
-    """Tags it does not know start as they would without it."""
-    given = base(shared=True, scheme=scheme)
-    (source,) = given.model.decoder
+def test_base_with_one_decoder_keeps_its_tags(scheme: str, start) -> None:
+    """Unknown tags start as without a base."""
+    target_base = base(shared=True, scheme=scheme)
+    (source,) = target_base.model.decoder
     assert source.labels.labels == ("D", "E", "G")
     labels = LabelSet(("G", "N"), scheme)  # type: ignore[arg-type]
-    found = starting_decoder(given, labels, start, torch.Generator().manual_seed(5))
+    found = starting_decoder(target_base, labels, start, torch.Generator().manual_seed(5))
     without = CRF(WIDTH, labels, torch.Generator().manual_seed(5))
     if start == "mean":
         set_to_mean(without, [source])
     for tag in labels.tags:
         origin = without if tag.endswith("-N") else source
         for name in SIMPLE:
-            assert torch.equal(of_tag(found, name, tag), of_tag(origin, name, tag)), (name, tag)
-    assert move(found, "O", "B-G") == move(source, "O", "B-G")
-    assert move(found, "O", "B-N") == move(without, "O", "B-N")
-    assert not torch.equal(of_tag(without, "weight", "B-G"), of_tag(source, "weight", "B-G"))
-    # the very labels of the base: the very decoder
-    again = starting_decoder(given, source.labels, start, torch.Generator().manual_seed(5))
+            assert torch.equal(values_of_tag(found, name, tag), values_of_tag(origin, name, tag)), (
+                name,
+                tag,
+            )
+    assert transition(found, "O", "B-G") == transition(source, "O", "B-G")
+    assert transition(found, "O", "B-N") == transition(without, "O", "B-N")
+    assert not torch.equal(
+        values_of_tag(without, "weight", "B-G"), values_of_tag(source, "weight", "B-G")
+    )
+    # With the base's labels, the decoder is the base's.
+    again = starting_decoder(target_base, source.labels, start, torch.Generator().manual_seed(5))
     assert same(again, source)
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_fine_tuning_starts_there(shared: bool) -> None:
-    """Seen with no step taken: the homogeneous setting keeps φ, the heterogeneous one makes it new."""
-    given = base(shared)
+def test_fine_tuning_starts_from_the_starting_decoder(shared: bool) -> None:
+    """Without a step: the homogeneous setting keeps the decoder, the other one has a new one."""
+    target_base = base(shared)
     config = FineTuneConfig()
     known = SENTENCES[:1]
-    tagger = fine_tune(given, known, config, labels=given.labels, budget=Budget(0), seed=7)
-    fresh = CRF(WIDTH, given.labels, torch.Generator().manual_seed(7))
-    assert same(tagger.decoder, given.model.decoder[0] if shared else fresh)
+    tagger = fine_tune(
+        target_base, known, config, labels=target_base.labels, budget=Budget(0), seed=7
+    )
+    fresh = CRF(WIDTH, target_base.labels, torch.Generator().manual_seed(7))
+    assert same(tagger.decoder, target_base.model.decoder[0] if shared else fresh)
     assert all(
         torch.equal(a, b)
-        for a, b in zip(tagger.encoder.parameters(), given.model.encoder.parameters(), strict=True)
+        for a, b in zip(
+            tagger.encoder.parameters(), target_base.model.encoder.parameters(), strict=True
+        )
     )
-    # and a step leaves the base's own alone
-    before = copy.deepcopy(given.model.decoder)
-    moved = fine_tune(given, known, config, labels=given.labels, budget=Budget(1), seed=7)
+    # A step does not change the base.
+    before = copy.deepcopy(target_base.model.decoder)
+    moved = fine_tune(
+        target_base, known, config, labels=target_base.labels, budget=Budget(1), seed=7
+    )
     assert not same(moved.decoder, tagger.decoder)
-    assert all(same(a, b) for a, b in zip(before, given.model.decoder, strict=True))
+    assert all(same(a, b) for a, b in zip(before, target_base.model.decoder, strict=True))

@@ -1,4 +1,4 @@
-"""Thousands of sentences: plain training that stops when it helps no more and keeps the best."""
+"""Early stopping: training on many sentences ends early and keeps the best epoch."""
 
 from __future__ import annotations
 
@@ -27,27 +27,25 @@ def many(count: int) -> list[Sentence]:
     return [GENES[i % len(GENES)] for i in range(count)]
 
 
-def told_of(base: Base, config: FineTuneConfig) -> Base:
+def with_settings(base: Base, config: FineTuneConfig) -> Base:
     return replace(base, config={**base.config, "adaptation": config.model_dump()})
 
 
 @pytest.mark.slow
-def test_five_thousand_sentences_are_trained_on_with_progress_and_an_early_stop(
-    base, quick, monkeypatch
-):
-    """As a user would call it; every sentence is met several times, so there is little to gain."""
+def test_five_thousand_sentences_stop_early(base, quick, monkeypatch):
+    """The sentences are repeated, so that F1 soon stops improving."""
     monkeypatch.setattr(early_stopping, "HELD_OUT", 0.02)
-    told: list[tuple[int, int, str]] = []
-    start = told_of(base, quick.model_copy(update={"epochs": 10, "batch": 100}))
-    tagger = api.adapt(many(5000), start, progress=lambda *step: told.append(step))
-    total = told[0][1]
+    steps: list[tuple[int, int, str]] = []
+    start = with_settings(base, quick.model_copy(update={"epochs": 10, "batch": 100}))
+    tagger = api.adapt(many(5000), start, progress=lambda *step: steps.append(step))
+    total = steps[0][1]
     assert total == 10 * 49
-    assert len(told) < total  # it stopped
-    assert [done for done, _, _ in told] == list(range(1, len(told) + 1))
-    assert "F1" in told[-1][2]
+    assert len(steps) < total
+    assert [done for done, _, _ in steps] == list(range(1, len(steps) + 1))
+    assert "F1" in steps[-1][2]
     assert tagger.facts["held_out"] == 100
     assert tagger.facts["held_out_f1"] > 0.5
-    assert tagger.facts["steps"] <= len(told)
+    assert tagger.facts["steps"] <= len(steps)
     found = tagger.predict_sentences(GENES[:20])
     assert sum(map(len, found)) > 10
 
@@ -72,7 +70,7 @@ def test_returned_tagger_is_that_of_the_best_epoch(base, quick, monkeypatch):
     assert again.overall.f1 == pytest.approx(max(scores))
 
 
-def test_a_budget_within_the_first_epoch(base, quick):
+def test_budget_that_ends_within_the_first_epoch_is_evaluated(base, quick):
     tagger = train_with_early_stopping(
         base, many(200), quick.model_copy(update={"steps": 3, "epochs": 0})
     )
@@ -80,14 +78,14 @@ def test_a_budget_within_the_first_epoch(base, quick):
     assert 0 <= tagger.facts["held_out_f1"] <= 1
 
 
-def test_fewer_than_many_are_fine_tuned_as_ever(base, quick, monkeypatch):
+def test_fewer_sentences_are_fine_tuned_without_held_out_ones(base, quick, monkeypatch):
     monkeypatch.setattr(api, "train_with_early_stopping", None)  # calling it would fail
-    start = told_of(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
+    start = with_settings(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
     assert "held_out" not in api.adapt(many(EARLY_STOPPING_FROM - 1), start).facts
 
 
-def test_fifty_types(base, quick):
-    """101 tags: learnt, tagged, each of them possible."""
+def test_fifty_labels_can_be_learnt(base, quick):
+    """They need 101 tags."""
     words = [f"name{i}" for i in range(50)]
     sentences = []
     for i, word in enumerate(words):

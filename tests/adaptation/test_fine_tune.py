@@ -1,4 +1,4 @@
-"""Few sentences -> tagger: whatever few sentences a user may have."""
+"""Fine-tuning: the sentences that it accepts, what it trains, and the mean start of the decoder."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[n], b[n]) for n in a)
 
 
-# --- what it may be given -------------------------------------------------------------------------
+# --- sentences and labels -------------------------------------------------------------------------
 
 
-def test_several_types_at_once_that_occur_in_no_source(base, tagger):
+def test_several_labels_that_no_source_has_are_learnt(base, tagger):
     assert not {"Gene", "Species"} & {x for d in base.model.decoder for x in d.labels.labels}
     assert tagger.labels == LabelSet(("Gene", "Species"))
     for name in ("gene", "species"):
@@ -47,11 +47,11 @@ def test_several_types_at_once_that_occur_in_no_source(base, tagger):
             for s, entities in zip(seen, tagger.predict_sentences(seen), strict=True)
             for e in entities
         )
-        assert right > 0.4 * gold, name  # it learnt from what it was shown
+        assert right > 0.4 * gold, name  # of the training sentences
         assert right > 0.4 * len(found), name
 
 
-def test_one_sentence(base, quick):
+def test_one_sentence_is_learnt(base, quick):
     sentence = BEARING[0]
     tagger = fine_tune(base, [sentence], quick)
     (found,) = tagger.predict_sentences([sentence])
@@ -60,71 +60,71 @@ def test_one_sentence(base, quick):
     ]
 
 
-def test_a_label_with_one_mention(base, quick):
+def test_label_with_one_mention_is_learnt(base, quick):
     once = Sentence.from_tokens(["He", "flew", "to", "Oslo", "."], ["O", "O", "O", "B-Place", "O"])
     tagger = fine_tune(base, [*BEARING[:5], once], quick)
     assert tagger.labels == LabelSet(("Place", "Species"))
     assert [e.label for e in tagger.predict_sentences([once])[0]] == ["Place"]
 
 
-def test_a_sentence_of_one_token(base):
+def test_sentence_of_one_token_is_accepted(base):
     one = Sentence.from_tokens(["HeLa"], ["B-CellLine"])
     tagger = fine_tune(base, [one], SHORT)
     assert len(tagger.predict_sentences([one])) == 1
 
 
-def test_the_same_sentence_many_times(base):
+def test_repeated_sentences_count_as_often_as_given(base):
     assert fine_tune(base, [BEARING[0]] * 30, SHORT).facts["sentences"] == 30
 
 
-def test_adjacent_entities_of_one_type(base, quick):
+def test_adjacent_entities_of_one_label_stay_separate(base, quick):
     tags = ["B-X", "B-X", "I-X", "O"]
     sentence = Sentence.from_tokens(["alpha", "beta", "gamma", "."], tags)
     tagger = fine_tune(base, [sentence], quick)
     assert [(e.start, e.end) for e in tagger.predict_sentences([sentence])[0]] == [(0, 5), (6, 16)]
 
 
-def test_labels_that_are_no_plain_words(base):
+def test_labels_may_look_like_tags_or_have_spaces(base):
     for label in ("B-cell", "I-x", "O", "rôle", "a b"):
         sentence = Sentence.from_tokens(["x", "y"], [f"B-{label}", "O"])
         assert fine_tune(base, [sentence], SHORT).labels.labels == (label,)
 
 
-def test_no_entity(base):
+def test_sentences_without_entities_are_refused(base):
     with pytest.raises(NoEntities, match=f"none of the {len(BARE)} sentence"):
         fine_tune(base, BARE, SHORT)
 
 
 @pytest.mark.parametrize("given", [[], [Sentence("", ())], [Sentence("  ", ())]])
-def test_no_sentence(base, given):
+def test_empty_data_is_refused(base, given):
     with pytest.raises(TooFewSentences):
         fine_tune(base, given, SHORT)
 
 
-def test_labels_given_with_a_draw_that_shows_none(base):
+def test_given_labels_suffice_for_sentences_without_entities(base):
     labels = LabelSet(("Species", "Gene"))
     tagger = fine_tune(base, BARE[:5], SHORT, labels=labels)
     assert tagger.labels == labels
     assert len(tagger.predict(["A mouse ran."])) == 1
 
 
-def test_labels_given_beside_those_shown(base):
+def test_given_labels_are_added_to_those_of_the_sentences(base):
     tagger = fine_tune(base, BEARING[:3], SHORT, labels=LabelSet(("Species", "Unseen")))
     assert tagger.labels == LabelSet(("Species", "Unseen"))
 
 
-# --- how it goes about it -------------------------------------------------------------------------
+# --- training -------------------------------------------------------------------------------------
 
 
-def test_deterministic_by_seed(base):
+def test_seed_determines_the_tagger(base):
     first, again = (fine_tune(base, BEARING[:12], SHORT, seed=3) for _ in range(2))
     other = fine_tune(base, BEARING[:12], SHORT, seed=4)
     assert equal(weights(first), weights(again))
     assert not equal(weights(first), weights(other))
 
 
-def test_what_a_base_was_used_for_before_does_not_matter(base, tmp_path):
-    """Nothing the batcher remembers of earlier texts may reach a later tagger."""
+def test_earlier_use_of_a_base_changes_nothing(base, tmp_path):
+    """The batcher caches words of earlier texts."""
     base.save(tmp_path)
     unused, used = Base.load(tmp_path), Base.load(tmp_path)
     others = bundled_corpus("gene").split("train")
@@ -133,13 +133,13 @@ def test_what_a_base_was_used_for_before_does_not_matter(base, tmp_path):
     assert equal(weights(first), weights(second))
 
 
-def test_the_base_is_left_as_it_was(base):
+def test_base_does_not_change(base):
     before = weights(base.model)
     fine_tune(base, BEARING[:5], SHORT)
     assert equal(weights(base.model), before)
 
 
-def test_both_encoder_and_decoder_learn(base):
+def test_encoder_and_decoder_change(base):
     start = CRF(base.model.encoder.width, LabelSet(("Species",)), torch.Generator().manual_seed(0))
     tagger = fine_tune(base, BEARING[:5], SHORT)
     learnt, given = weights(tagger.encoder), weights(base.model.encoder)
@@ -147,13 +147,13 @@ def test_both_encoder_and_decoder_learn(base):
     assert not torch.equal(tagger.decoder.weight, start.weight)
 
 
-def test_the_head_is_dropped(base, tagger):
+def test_tagger_has_no_auxiliary_head(base, tagger):
     assert base.model.head is not None
     assert {n.partition(".")[0] for n, _ in tagger.named_parameters()} == {"encoder", "decoder"}
 
 
 @pytest.mark.parametrize("decoder", ["fresh", "mean"])
-def test_freeze_decoder_leaves_phi_as_it_starts(base, decoder):
+def test_frozen_decoder_keeps_its_start(base, decoder):
     frozen = FineTuneConfig(steps=5, decoder=decoder, freeze_decoder=True)
     learnt = fine_tune(base, BEARING[:5], frozen, seed=5)
     unmoved = fine_tune(base, BEARING[:5], frozen, seed=5, budget=Budget(0))
@@ -163,8 +163,8 @@ def test_freeze_decoder_leaves_phi_as_it_starts(base, decoder):
     assert not equal(weights(free.decoder), weights(unmoved.decoder))
 
 
-def test_every_sentence_is_seen_before_any_comes_again(base, monkeypatch):
-    """Batches of 4 over 10 sentences: after 5 steps each was seen twice."""
+def test_steps_read_every_sentence_once_per_epoch(base, monkeypatch):
+    """Five batches of 4 read 10 sentences twice."""
     seen: list[str] = []
     real = WordBatcher.__call__
 
@@ -179,7 +179,7 @@ def test_every_sentence_is_seen_before_any_comes_again(base, monkeypatch):
     assert sorted(seen[10:]) == sorted(seen[:10])
 
 
-def test_budget_overrides_the_configured_steps(base):
+def test_budget_overrides_configured_steps(base):
     watched: list[tuple[int, int]] = []
     tagger = fine_tune(
         base,
@@ -192,12 +192,12 @@ def test_budget_overrides_the_configured_steps(base):
     assert tagger.facts["steps"] == 7
 
 
-def test_budget_in_seconds(base):
+def test_budget_in_seconds_ends_the_run(base):
     tagger = fine_tune(base, BEARING[:3], SHORT, budget=Budget(10**6, 0.3))
     assert 1 <= tagger.facts["steps"] < 10**5
 
 
-def test_divergence_is_named(base):
+def test_divergence_raises(base):
     wild = OptimiserConfig(name="sgd", rate=1e30, momentum=0.0)
     with pytest.raises(TrainingDiverged, match="nothing had been written"):
         fine_tune(base, BEARING[:5], FineTuneConfig(steps=30, optimiser=wild))
@@ -221,7 +221,7 @@ def started(base: Base, labels: LabelSet, config: FineTuneConfig) -> dict[str, t
     return {n: p[0] for n, p in weights(tagger.decoder).items()}
 
 
-def test_mean_of_two_sources_for_one_label(base):
+def test_mean_start_of_one_label_from_two_sources(base):
     given = mean_base(base, ("A",), ("B",))
     found = started(given, LabelSet(("New",)), MEAN)
     a, b = (weights(d) for d in given.model.decoder)
@@ -229,7 +229,7 @@ def test_mean_of_two_sources_for_one_label(base):
         torch.testing.assert_close(value, (a[name][0] + b[name][0]) / 2)
 
 
-def test_mean_of_two_sources_for_two_labels(base):
+def test_mean_start_of_two_labels_from_two_sources(base):
     given = mean_base(base, ("A",), ("B",))
     labels = LabelSet(("New", "Other"))
     found, fresh = started(given, labels, MEAN), started(given, labels, FineTuneConfig())
@@ -242,14 +242,14 @@ def test_mean_of_two_sources_for_two_labels(base):
     mean = (a["transition"][0] + b["transition"][0]) / 2
     for rows in (first, second):
         torch.testing.assert_close(found["transition"][rows][:, rows], mean)
-    for i in (1, 2):  # between different labels the noise stays
+    for i in (1, 2):  # transitions between different labels stay random
         for j in (3, 4):
             assert found["transition"][i, j] == fresh["transition"][i, j]
             assert found["transition"][j, i] == fresh["transition"][j, i]
 
 
-def test_mean_over_the_labels_of_a_source(base):
-    """A source of two labels counts with both; tags O, B-A, I-A, B-B, I-B are 0 to 4."""
+def test_mean_start_averages_over_the_labels_of_one_source(base):
+    """The tags O, B-A, I-A, B-B, I-B have the numbers 0 to 4."""
     given = mean_base(base, ("A", "B"))
     found = started(given, LabelSet(("New",)), MEAN)
     (own,) = (weights(d) for d in given.model.decoder)
@@ -267,27 +267,27 @@ def test_mean_over_the_labels_of_a_source(base):
     )
 
 
-def test_a_source_without_labels_does_not_count(base):
+def test_mean_start_ignores_a_source_without_labels(base):
     with_empty = started(mean_base(base, ("A",), ()), LabelSet(("New",)), MEAN)
     alone = started(mean_base(base, ("A",)), LabelSet(("New",)), MEAN)
     for name, value in alone.items():
         torch.testing.assert_close(with_empty[name], value)
 
 
-def test_no_source_with_labels_leaves_the_noise(base):
+def test_mean_start_stays_random_if_no_source_has_labels(base):
     found = started(mean_base(base, ()), LabelSet(("New",)), MEAN)
     fresh = started(mean_base(base, ()), LabelSet(("New",)), FineTuneConfig())
     assert equal(found, fresh)
 
 
 @pytest.mark.parametrize(("sentences", "steps"), [(1, 20), (5, 20), (20, 20), (21, 30), (50, 50)])
-def test_steps_grow_with_the_sentences(sentences: int, steps: int) -> None:
-    """At least 20 steps, and ten times through all sentences in batches of ten."""
+def test_default_steps_grow_with_the_sentences(sentences: int, steps: int) -> None:
+    """At least 20 steps and ten epochs in batches of ten."""
     assert FineTuneConfig().steps_for(sentences) == steps
 
 
-def test_the_encoder_learns_at_a_rate_of_its_own(base: Base) -> None:
-    """AdamW's first step moves a parameter by its rate, whatever the gradient."""
+def test_encoder_has_a_tenth_of_the_rate(base: Base) -> None:
+    """AdamW's first step changes a parameter by its rate, whatever the gradient."""
     config = FineTuneConfig(optimiser=OptimiserConfig(name="adamw", rate=1e-3, weight_decay=0))
     before = {n: p.clone() for n, p in base.model.encoder.named_parameters()}
     tagger = fine_tune(base, BEARING[:3], config, budget=Budget(1))

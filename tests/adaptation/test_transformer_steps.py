@@ -1,4 +1,4 @@
-"""Fine-tuning a transformer the quick way is fine-tuning it the plain way."""
+"""Fine-tuning a transformer: the fast computation equals the plain one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from adaptner.training.budget import Budget
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 
 
-def tuned(folder: Path, network_dropout: bool) -> Tagger:
+def tune(folder: Path, network_dropout: bool) -> Tagger:
     kind = method("in-domain")
-    given: dict[str, Any] = transformer_settings(kind, str(folder))
-    # a clear decay, so that rows which are left alone would show
+    settings: dict[str, Any] = transformer_settings(kind, str(folder))
+    # A large weight decay, so that parameters without a step would show.
     rates = {"name": "adamw", "rate": 0.01, "weight_decay": 0.1}
-    given["encoder"] |= {"network_dropout": network_dropout, "max_length": 40, "overlap": 8}
-    given["adaptation"] = {"steps": 6, "epochs": 0, "batch": 4, "optimiser": rates}
-    chosen = kind(**given)
-    return chosen.adapt(chosen.fit([], Budget(0)), bundled_corpus("cellline").split("train")[:8])
+    settings["encoder"] |= {"network_dropout": network_dropout, "max_length": 40, "overlap": 8}
+    settings["adaptation"] = {"steps": 6, "epochs": 0, "batch": 4, "optimiser": rates}
+    instance = kind(**settings)
+    return instance.adapt(
+        instance.fit([], Budget(0)), bundled_corpus("cellline").split("train")[:8]
+    )
 
 
 def unfused(*given: Any, fused: bool) -> Optimiser:
@@ -35,44 +37,44 @@ def unfused(*given: Any, fused: bool) -> Optimiser:
     return Optimiser(*given)
 
 
-def test_quick_and_plain_steps_come_to_the_same(
+def test_fast_and_plain_steps_give_the_same_tagger(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packed windows and the fused kernel against padded ones and PyTorch's own AdamW."""
-    quick = tuned(tiny_transformer, network_dropout=False)
+    """Packed windows and the fused kernel against padded windows and PyTorch's AdamW."""
+    fast = tune(tiny_transformer, network_dropout=False)
     monkeypatch.setattr(module, "Optimiser", unfused)
     monkeypatch.setattr(window_attention, "FAMILIES", ())
-    plain = tuned(tiny_transformer, network_dropout=False)
-    found, wanted = quick.state_dict(), plain.state_dict()
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        # what a key is shifted by changes no attention: its gradient is rounding, which Adam enlarges
+    plain = tune(tiny_transformer, network_dropout=False)
+    found, expected = fast.state_dict(), plain.state_dict()
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        # A shift of all keys changes no attention, so the gradient of the bias is rounding error, which
+        # Adam enlarges.
         close = 1e-3 if name.endswith("key.bias") else 1e-6
         torch.testing.assert_close(found[name], value, atol=close, rtol=1e-5, msg=name)
     sentences = bundled_corpus("cellline").split("test")[:20]
-    assert quick.predict_sentences(sentences) == plain.predict_sentences(sentences)
+    assert fast.predict_sentences(sentences) == plain.predict_sentences(sentences)
 
 
-def test_the_networks_own_dropout_is_heard(tiny_transformer: Path) -> None:
-    """With noise of its own the quick way must not come to the same."""
-    with_noise, without = (tuned(tiny_transformer, network_dropout=on) for on in (True, False))
+def test_network_dropout_changes_the_tagger_reproducibly(tiny_transformer: Path) -> None:
+    with_noise, without = (tune(tiny_transformer, network_dropout=on) for on in (True, False))
     states = (with_noise.state_dict(), without.state_dict())
     assert not all(torch.equal(a, b) for a, b in zip(*(s.values() for s in states), strict=True))
-    repeated = tuned(tiny_transformer, network_dropout=True).state_dict()
+    repeated = tune(tiny_transformer, network_dropout=True).state_dict()
     assert all(torch.equal(states[0][n], t) for n, t in repeated.items())
 
 
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
-def test_gradients_may_lie_in_memory_as_they_like(name: str) -> None:
-    """The fused kernels would read a transposed one row by row."""
-    start, slope = torch.randn(1, 3, 4), torch.randn(1, 4, 3).mT
-    assert not slope.is_contiguous()
+def test_fused_kernels_accept_transposed_gradients(name: str) -> None:
+    """PyTorch's fused kernels would read a transposed gradient row by row."""
+    start, gradient = torch.randn(1, 3, 4), torch.randn(1, 4, 3).mT
+    assert not gradient.is_contiguous()
     found = []
     for fused in (True, False):
         p = nn.Parameter(start.clone())
         optimiser = Optimiser([p], OptimiserConfig(name=name, rate=0.1), fused=fused)
         for _ in range(3):
-            p.grad = slope
+            p.grad = gradient
             optimiser.step(0.0)
         found.append(p.detach())
     torch.testing.assert_close(*found)

@@ -1,4 +1,4 @@
-"""The compositional LSTM, a word, a direction and a cell at a time."""
+"""The compositional LSTM against its equations, one word, direction and cell at a time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def layer(seed: int = 0) -> CompositionalLSTM:
 
 
 def words(seed: int = 1) -> tuple[Tensor, Tensor]:
-    """Six distinct words and where they stand."""
+    """Six distinct words and their positions in the sentences."""
     generator = torch.Generator().manual_seed(seed)
     symbols = torch.randn(1, 6, INPUTS, generator=generator, dtype=torch.float64)
     return symbols, torch.randint(6, (1, 3, 4), generator=generator)
 
 
 def naive(made: CompositionalLSTM, sentence: list[Tensor], direction: int) -> list[Tensor]:
-    """The states of one sentence in one direction, from the equations of docs/methods/multi-cell.md,
-    then each cell's word and its share."""
+    """For each token of one sentence in one direction: the state, the state that each cell alone would
+    give, and the attention to each cell (equations: docs/methods/multi-cell.md)."""
     weights = made.input_weight[0, direction], made.recurrent_weight[0, direction]
     bias, attention = made.bias[0, direction], made.attention[0, direction]
     cell = state = torch.zeros(HIDDEN, dtype=torch.float64)
@@ -46,28 +46,28 @@ def naive(made: CompositionalLSTM, sentence: list[Tensor], direction: int) -> li
         cell = sum((a * c for a, c in zip(share, typed, strict=True)), torch.zeros_like(cell))
         output = rows[2 * CELLS + 2].sigmoid()
         state = output * cell.tanh()
-        said = torch.stack([output * c.tanh() for c in typed])
-        found.append(torch.cat([state, said.flatten(), share]))
+        single = torch.stack([output * c.tanh() for c in typed])
+        found.append(torch.cat([state, single.flatten(), share]))
     return found if direction == 0 else found[::-1]
 
 
-def test_every_sentence_by_itself():
+def test_states_equal_those_of_single_sentences():
     made, (symbols, index) = layer(), words()
     packing = Packing.of(LENGTHS, 4)
-    heard: list[Tensor] = []
+    observed: list[Tensor] = []
     with made.observe_cells(
-        lambda typed, shares, packing: heard.extend([typed.flatten(-2), shares])
+        lambda typed, shares, packing: observed.extend([typed.flatten(-2), shares])
     ):
         states = made(symbols, index, packing)
-    every = packing.unpack(torch.cat([states, *heard], -1)).unflatten(-1, (2, -1))
+    outputs = packing.unpack(torch.cat([states, *observed], -1)).unflatten(-1, (2, -1))
     for b, length in enumerate(LENGTHS[0].tolist()):
         sentence = [symbols[0, index[0, b, t]] for t in range(length)]
         for direction in (0, 1):
-            for t, want in enumerate(naive(made, sentence, direction)):
-                torch.testing.assert_close(every[0, b, t, direction], want)
+            for t, expected in enumerate(naive(made, sentence, direction)):
+                torch.testing.assert_close(outputs[0, b, t, direction], expected)
 
 
-def test_tasks_side_by_side_are_tasks_apart():
+def test_tasks_side_by_side_give_the_states_of_single_tasks():
     first, second = layer(0), layer(1)
     names = [n for n, _ in first.named_parameters()]
     both = {n: torch.cat([dict(m.named_parameters())[n] for m in (first, second)]) for n in names}
@@ -86,11 +86,14 @@ def test_tasks_side_by_side_are_tasks_apart():
         torch.testing.assert_close(unpacked[mask], alone[0][mask])
 
 
-def test_nobody_listens_for_longer_than_asked():
+def test_observer_is_removed_after_an_error():
     made, (symbols, index) = layer(), words()
     packing = Packing.of(LENGTHS, 4)
-    heard: list[Tensor] = []
-    with pytest.raises(RuntimeError), made.observe_cells(lambda *said: heard.append(said[0])):
+    observed: list[Tensor] = []
+    with (
+        pytest.raises(RuntimeError),
+        made.observe_cells(lambda *values: observed.append(values[0])),
+    ):
         raise RuntimeError
     made(symbols, index, packing)
-    assert not heard
+    assert not observed
