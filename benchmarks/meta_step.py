@@ -80,7 +80,7 @@ def copy_weights(model, domain, plain):
 
 def plain_batch(batcher, sentences, labels, domain):
     """The same sentences for the reference: every token with its row and characters, padded."""
-    spelled = [[batcher.spelled(w) for w in s.tokens] for s in sentences]
+    spelled = [[batcher.char_ids(w) for w in s.tokens] for s in sentences]
     length = max(map(len, sentences))
     most = max(len(c) for own in spelled for c in own)
     blank = len(batcher.vectors.words)
@@ -115,7 +115,7 @@ def main() -> None:
     )
     plains = []
     for domain in range(len(corpora)):
-        limits = model.decoder[domain].limits
+        limits = model.decoder[domain].constraints
         plain = PlainTagger(
             table, len(batcher.alphabet) + 2, 3, len(corpora), limits.moves[0], limits.starts[0]
         )
@@ -133,7 +133,7 @@ def main() -> None:
         labels = [corpora[d].labels for d in domains]
         support = batcher([t[:K] for t in tasks], labels)
         query = batcher([t[K:] for t in tasks], labels)
-        start = model.stacked(domains)
+        start = model.stack_tasks(domains)
         adapted = inner.adapt(lambda p: model.losses(p, support, domains), start)
         adapted = {n: p.detach().requires_grad_() for n, p in adapted.items()}
         losses = model.losses(adapted, query, domains)

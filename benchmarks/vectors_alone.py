@@ -21,7 +21,7 @@ from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.episodes import draw_sentences
 from adaptner.metrics.spans import score_tags
-from adaptner.nn.batching.word_shapes import shape_of
+from adaptner.nn.batching.word_shapes import word_shape
 from adaptner.nn.decoders.crf import CRF
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors, read_vectors
@@ -38,7 +38,7 @@ def features(vectors: WordVectors, sentence: Sentence) -> torch.Tensor:
     own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-6)
     blank = np.zeros((1, vectors.width))
     left, right = np.concatenate([blank, own[:-1]]), np.concatenate([own[1:], blank])
-    shape = np.array([shape_of(word) for word in sentence.tokens], dtype=float)
+    shape = np.array([word_shape(word) for word in sentence.tokens], dtype=float)
     parts = [own, NEIGHBOUR * left, NEIGHBOUR * right, SHAPE * shape]
     return torch.from_numpy(SCALE * np.concatenate(parts, 1)).float()
 

@@ -338,11 +338,11 @@ def test_a_tagging_model(steps: int, adversary: bool, new_only: bool, maml: bool
 
     def chosen(sentences: list[list[Sentence]], own: list[int]) -> DomainBatch:
         batch = scene.batcher(sentences, [model.labels_of(d) for d in own])
-        fixed = {n: p for n, p in model.stacked(own).items() if not n.startswith("encoder.")}
+        fixed = {n: p for n, p in model.stack_tasks(own).items() if not n.startswith("encoder.")}
         return DomainBatch(lambda p: model.losses(p, batch, own), fixed)
 
     tasks = [chosen(s, d) for s, d in zip(groups, domains, strict=True)]
-    theta = {n: p for n, p in model.stacked([0, 0, 0]).items() if n.startswith("encoder.")}
+    theta = {n: p for n, p in model.stack_tasks([0, 0, 0]).items() if n.startswith("encoder.")}
     found = DomainSplit(0.3, 0.6, new_only, maml)(tasks[1:], tasks[0], theta)
     chains = []
     for g in range(3):

@@ -141,7 +141,7 @@ def test_parts_of_any_size_give_one_sum(
     rng = torch.Generator().manual_seed(0)
     gradients = {
         n: torch.randn(p.shape, generator=rng, dtype=p.dtype)
-        for n, p in model.stacked(domains).items()
+        for n, p in model.stack_tasks(domains).items()
     }
     label = torch.tensor(totals, dtype=torch.float64)
 

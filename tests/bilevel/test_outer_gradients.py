@@ -6,7 +6,7 @@ import pytest
 import torch
 from bilevel_cases import Case, assert_is_gradient, descended, tagger, toy
 
-from adaptner.bilevel import OUTER, FirstOrder, Implicit, InnerLoop, SecondOrder
+from adaptner.bilevel import OUTER_GRADIENTS, FirstOrder, Implicit, InnerLoop, SecondOrder
 from adaptner.bilevel.outer import conjugate_gradient
 from adaptner.nn.model import Losses, Parameters
 
@@ -156,4 +156,4 @@ def test_conjugate_gradient_stops_when_told_and_when_done() -> None:
 
 
 def test_the_registry_names_all_three() -> None:
-    assert {"first": FirstOrder, "second": SecondOrder, "implicit": Implicit} == OUTER
+    assert {"first": FirstOrder, "second": SecondOrder, "implicit": Implicit} == OUTER_GRADIENTS

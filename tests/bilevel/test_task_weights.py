@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptner.bilevel import (
-    WEIGHTING,
+    TASK_WEIGHTINGS,
     FirstOrder,
     InnerLoop,
     SecondOrder,
@@ -89,11 +89,11 @@ def test_no_warning_for_sound_losses() -> None:
         hardness_weights(losses([0.0, 1.0], [1e-30, 0.0]))
 
 
-@pytest.mark.parametrize("name", WEIGHTING)
+@pytest.mark.parametrize("name", TASK_WEIGHTINGS)
 def test_weights_are_constants(name: str) -> None:
     label = torch.tensor([2.0, 1.0], requires_grad=True)
     aux = torch.tensor([1.0, 5.0], requires_grad=True)
-    found = WEIGHTING[name](Losses(label, aux, label + aux))
+    found = TASK_WEIGHTINGS[name](Losses(label, aux, label + aux))
     assert all(not w.requires_grad for w in found.values())
 
 

@@ -110,7 +110,7 @@ def test_failed_download_is_resumed_by_the_next_run(
 ) -> None:
     server.faults[TRAIN] = [1000, "500"]
     with pytest.raises(DownloadFailed, match="resume after 1,000 bytes"):
-        fetcher(limits={"attempts": 2}).fetch(entry(), server.url())
+        fetcher(constraints={"attempts": 2}).fetch(entry(), server.url())
     assert listing(tmp_path / "data") == [f"{TRAIN}.part"]
     assert (tmp_path / "data" / f"{TRAIN}.part").read_bytes() == SPLITS["train"][:1000]
     fetcher().fetch(entry(), server.url())
@@ -192,7 +192,7 @@ def test_download_restarts_if_the_server_cannot_resume(
 def test_stalled_download_is_resumed(server: Server, fetcher, tmp_path: Path) -> None:
     server.faults[TRAIN] = ["stall"]
     # On a slow machine, other responses may time out too and are requested again.
-    fetcher(limits={"timeout": 2.0, "attempts": 50}).fetch(entry(), server.url())
+    fetcher(constraints={"timeout": 2.0, "attempts": 50}).fetch(entry(), server.url())
     assert is_complete(tmp_path / "data")
     assert len([path for path, _ in server.requests if path == TRAIN]) > 1
 

@@ -78,7 +78,7 @@ def learning_step(model: TaggingModel, batcher: object, device: torch.device) ->
     batch = batcher(TASKS, LABELS).to(device)  # type: ignore[operator]
     rows = rows_in_use(model.encoder, [batch])
     batch = restrict_batch(batch, rows)
-    parameters = model.stacked([0, 1], rows)
+    parameters = model.stack_tasks([0, 1], rows)
     parameters = {n: p.detach().requires_grad_() for n, p in parameters.items()}
     losses = model.losses(parameters, batch, [0, 1], noise=noise())
     gradients = torch.autograd.grad(
@@ -159,11 +159,11 @@ def test_tags_and_confidences_equal_the_cpus(device: torch.device, decoder: str)
         decoder_ = model.decoder_of(0)
         if decoder == "prototypes":
             means = torch.arange(3.0 * model.encoder.width).view(1, 3, -1).to(place) / 50
-            decoder_.remember(means, torch.ones(1, 3, dtype=torch.bool).to(place))
+            decoder_.set_means(means, torch.ones(1, 3, dtype=torch.bool).to(place))
         batch = batcher(TASKS[:1]).to(place)
         cache = WordCache()
         scores = [tag_scores(model.encoder, decoder_, batch, cache) for _ in range(2)]
-        tags = decoder_.best(scores[1], batch.mask)
+        tags = decoder_.decode_scores(scores[1], batch.mask)
         states = model.encoder(batch)
         found = [*scores, tags, decoder_.path_confidence(scores[0], batch.mask, tags)]
         found += [decoder_.decode(states, batch.mask), decoder_.marginals(states, batch.mask)]

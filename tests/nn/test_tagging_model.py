@@ -39,13 +39,13 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]], domains: list[in
 
 def test_names_fall_into_the_three_groups() -> None:
     model, _ = made()
-    assert {group_of(n) for n in model.stacked([0])} == {"encoder", "decoder", "head"}
-    assert {group_of(n) for n in made(head="none")[0].stacked([0])} == {"encoder", "decoder"}
+    assert {group_of(n) for n in model.stack_tasks([0])} == {"encoder", "decoder", "head"}
+    assert {group_of(n) for n in made(head="none")[0].stack_tasks([0])} == {"encoder", "decoder"}
 
 
 def test_stacked_repeats_theta_and_pads_phi() -> None:
     model, _ = made()
-    stacked = model.stacked([0, 1, 0])
+    stacked = model.stack_tasks([0, 1, 0])
     own = dict(model.named_parameters())
     for name, value in stacked.items():
         assert len(value) == 3
@@ -58,7 +58,7 @@ def test_stacked_repeats_theta_and_pads_phi() -> None:
     assert torch.equal(transition[1], own["decoder.1.transition"][0])
     assert torch.equal(transition[0], transition[2])
     # alone, a small decoder is not padded
-    assert model.stacked([0])["decoder.transition"].shape == (1, 3, 3)
+    assert model.stack_tasks([0])["decoder.transition"].shape == (1, 3, 3)
 
 
 @pytest.mark.parametrize("per_token", [False, True])
@@ -66,7 +66,7 @@ def test_tasks_together_cost_what_they_cost_alone(per_token: bool) -> None:
     model, batcher = made()
     tasks, domains = [GENE, DRUG, GENE], [0, 1, 0]
     together = model.losses(
-        model.stacked(domains),
+        model.stack_tasks(domains),
         batch_of(batcher, tasks, domains),
         domains,
         aux_weight=0.3,
@@ -89,7 +89,7 @@ def test_tasks_together_cost_what_they_cost_alone(per_token: bool) -> None:
 
 def test_without_a_classifier_the_total_is_the_label_loss() -> None:
     model, batcher = made(head="none")
-    losses = model.losses(model.stacked([0]), batch_of(batcher, [GENE], [0]), [0])
+    losses = model.losses(model.stack_tasks([0]), batch_of(batcher, [GENE], [0]), [0])
     assert losses.aux is None
     assert torch.equal(losses.total, losses.label)
 
@@ -97,7 +97,7 @@ def test_without_a_classifier_the_total_is_the_label_loss() -> None:
 def test_losses_leave_the_module_alone() -> None:
     model, batcher = made()
     before = {n: p.clone() for n, p in model.named_parameters()}
-    parameters = {n: (p + 1).requires_grad_() for n, p in model.stacked([0]).items()}
+    parameters = {n: (p + 1).requires_grad_() for n, p in model.stack_tasks([0]).items()}
     model.losses(parameters, batch_of(batcher, [GENE], [0]), [0]).total.sum().backward()
     for name, p in model.named_parameters():
         assert p.grad is None
@@ -109,7 +109,7 @@ def test_gradients_come_home_weighted_and_absent_domains_get_none() -> None:
     domains = [1, 0, 1]
     gradients = {
         n: torch.arange(1.0, p.numel() + 1, dtype=torch.float64).view(p.shape)
-        for n, p in model.stacked(domains).items()
+        for n, p in model.stack_tasks(domains).items()
     }
     weights = {
         "encoder": torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64),
@@ -138,7 +138,7 @@ def test_gradients_come_home_weighted_and_absent_domains_get_none() -> None:
 
 def test_gradients_add_to_those_already_there() -> None:
     model, _ = made()
-    ones = {n: torch.ones_like(p) for n, p in model.stacked([0]).items()}
+    ones = {n: torch.ones_like(p) for n, p in model.stack_tasks([0]).items()}
     weights = {g: torch.ones(1, dtype=torch.float64) for g in ("encoder", "decoder", "head")}
     for _ in range(2):
         model.add_gradients([0], ones, weights)  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_stacked_gradients_equal_the_modules_own() -> None:
     """Round trip: stack, differentiate, bring home with weight one = backward on the module."""
     model, batcher = made()
     domains, tasks = [1, 0, 1], [DRUG, GENE, DRUG[::-1]]
-    start = {n: p.clone().requires_grad_() for n, p in model.stacked(domains).items()}
+    start = {n: p.clone().requires_grad_() for n, p in model.stack_tasks(domains).items()}
     losses = model.losses(start, batch_of(batcher, tasks, domains), domains, aux_weight=0.5)
     found = torch.autograd.grad(losses.total.sum(), [*start.values()])
     weights = {g: torch.ones(3, dtype=torch.float64) for g in ("encoder", "decoder", "head")}

@@ -91,7 +91,7 @@ def tagger(aux_weight: float = 0.4, recurrent: str = "lstm") -> Case:
         batch = batcher(tasks, list(labels.values()))
         return lambda p: model.losses(p, batch, domains, aux_weight=aux_weight)
 
-    return objective(SUPPORT), objective(QUERY), model.stacked(domains)
+    return objective(SUPPORT), objective(QUERY), model.stack_tasks(domains)
 
 
 def own_loss(losses: Losses, name: str) -> Tensor:

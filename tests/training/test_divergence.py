@@ -12,7 +12,7 @@ from torch import nn
 
 from adaptner.errors import TrainingDiverged
 from adaptner.training.budget import Budget
-from adaptner.training.checkpoint import FILE, TrainingState, restore_checkpoint
+from adaptner.training.checkpoint import CHECKPOINT_FILE, TrainingState, restore_checkpoint
 from adaptner.training.loop import METRICS, StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 
@@ -40,7 +40,7 @@ def test_bad_loss_stops_before_the_step(tmp_path, loss):
         run_training(state, good_until(state, 3, loss, 1.0), Budget(10), TrainingRun(tmp_path, "x"))
     assert "iteration 4" in str(error.value)
     assert "0.1" in str(error.value)  # the rate to lower
-    assert str(tmp_path / FILE) in str(error.value)
+    assert str(tmp_path / CHECKPOINT_FILE) in str(error.value)
     kept = fresh_state()
     restore_checkpoint(kept, tmp_path, "x")
     assert kept.done == 3
@@ -78,13 +78,13 @@ def test_no_checkpoint_is_promised_that_is_not_there(tmp_path):
         run_training(
             state, good_until(state, 0, float("nan"), 1.0), Budget(10), TrainingRun(tmp_path, "x")
         )
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / CHECKPOINT_FILE).exists()
 
 
 def test_ruined_parameters_do_not_replace_a_good_checkpoint(tmp_path):
     state = fresh_state()
     run_training(state, good_until(state, 9, 1.0, 1.0), Budget(2), TrainingRun(tmp_path, "x"))
-    before = (tmp_path / FILE).read_bytes()
+    before = (tmp_path / CHECKPOINT_FILE).read_bytes()
 
     def iterate(iteration: int) -> StepMetrics:
         with torch.no_grad():
@@ -93,7 +93,7 @@ def test_ruined_parameters_do_not_replace_a_good_checkpoint(tmp_path):
 
     with pytest.raises(TrainingDiverged, match="are kept in"):
         run_training(state, iterate, Budget(5), TrainingRun(tmp_path, "x", resume=True))
-    assert (tmp_path / FILE).read_bytes() == before
+    assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
 
 
 @pytest.mark.filterwarnings("ignore:task losses are all zero or not finite")
@@ -101,8 +101,8 @@ def test_a_method_with_a_huge_rate(fit, tmp_path):
     run = TrainingRun(tmp_path, "x", checkpoint_seconds=0)
     with pytest.raises(TrainingDiverged) as error:
         fit(60, run, base_rate=1e30)
-    assert str(tmp_path / FILE) in str(error.value)
-    with safe_open(tmp_path / FILE, framework="pt") as file:
+    assert str(tmp_path / CHECKPOINT_FILE) in str(error.value)
+    with safe_open(tmp_path / CHECKPOINT_FILE, framework="pt") as file:
         parameters = [file.get_tensor(n) for n in file.keys() if n.startswith("model.")]  # noqa: SIM118
     assert parameters
     assert all(bool(p.isfinite().all()) for p in parameters)

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from adaptner.errors import RunNotResumable
 from adaptner.models.storage import WEIGHTS
-from adaptner.training.checkpoint import FILE
+from adaptner.training.checkpoint import CHECKPOINT_FILE
 from adaptner.training.loop import HARDNESS, METRICS, TrainingRun
 
 STEPS = 12
@@ -142,7 +142,7 @@ def test_resumed_after_sigkill(fit, uninterrupted, tmp_path):
         child.stdout.close()
     assert child.returncode == -signal.SIGKILL
     assert not (tmp_path / WEIGHTS).exists()
-    with safe_open(tmp_path / FILE, framework="pt") as file:
+    with safe_open(tmp_path / CHECKPOINT_FILE, framework="pt") as file:
         done = json.loads(file.metadata()["state"])["done"]
     assert done == 6
     # the kill may have torn the last record in the middle of a letter
@@ -173,7 +173,7 @@ def test_another_fingerprint_is_refused(fit, tmp_path):
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(RunNotResumable, match="configuration or sources differ") as error:
         fit(4, TrainingRun(tmp_path, "that configuration", resume=True))
-    assert str(tmp_path / FILE) in str(error.value)
+    assert str(tmp_path / CHECKPOINT_FILE) in str(error.value)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
@@ -238,8 +238,8 @@ def _with_another_shape(path: Path) -> None:
 )
 def test_damaged_checkpoint(fit, tmp_path, damage):
     fit(2, TrainingRun(tmp_path, "x"))
-    damage(tmp_path / FILE)
+    damage(tmp_path / CHECKPOINT_FILE)
     with pytest.raises(RunNotResumable) as error:
         fit(4, TrainingRun(tmp_path, "x", resume=True))
-    assert str(tmp_path / FILE) in str(error.value)
+    assert str(tmp_path / CHECKPOINT_FILE) in str(error.value)
     assert "without --resume" in str(error.value)

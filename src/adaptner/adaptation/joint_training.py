@@ -142,7 +142,7 @@ class JointTraining(AdaptationObjective):
         sentences = [list(islice(cycle(task.sentences), self.size)) for task in tasks]
         batch = self.batcher(sentences, [self.model.labels_of(d) for d in domains])
         rows = rows_in_use(self.encoder, [batch])
-        point = {n: p.requires_grad_() for n, p in self.model.stacked(domains, rows).items()}
+        point = {n: p.requires_grad_() for n, p in self.model.stack_tasks(domains, rows).items()}
         losses = self.model.losses(
             point,
             restrict_batch(batch, rows),

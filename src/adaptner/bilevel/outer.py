@@ -129,7 +129,7 @@ def _leaves(parameters: Parameters) -> Parameters:
     return {n: p.detach().requires_grad_() for n, p in parameters.items()}
 
 
-OUTER: dict[str, type[FirstOrder] | type[SecondOrder] | type[Implicit]] = {
+OUTER_GRADIENTS: dict[str, type[FirstOrder] | type[SecondOrder] | type[Implicit]] = {
     "first": FirstOrder,
     "second": SecondOrder,
     "implicit": Implicit,

@@ -40,4 +40,4 @@ def _share(losses: Tensor) -> Tensor:
     return values / total
 
 
-WEIGHTING: dict[str, TaskWeighting] = {"uniform": equal_weights, "hardness": hardness_weights}
+TASK_WEIGHTINGS: dict[str, TaskWeighting] = {"uniform": equal_weights, "hardness": hardness_weights}

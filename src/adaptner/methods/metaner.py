@@ -112,11 +112,11 @@ class MetaNER(SourcePretrainedMethod):
             domain_batches = [
                 DomainBatch(
                     context.loss_function(batch, own, config, config.aux_weight),
-                    _without_theta(model.stacked(own, rows)),
+                    _without_theta(model.stack_tasks(own, rows)),
                 )
                 for batch, own in zip(batches, domains, strict=True)
             ]
-            theta = {n: p for n, p in model.stacked(domains[0], rows).items() if _is_theta(n)}
+            theta = {n: p for n, p in model.stack_tasks(domains[0], rows).items() if _is_theta(n)}
             step = split(domain_batches[1:], domain_batches[0], theta)
             model.add_gradients(domains[0], step.gradients, equal_weights(step.losses), rows)
             loss = float(step.losses.total.mean())

@@ -97,7 +97,7 @@ class Base:
         )
         files = {}
         if self.label_probes is not None:
-            files[label_probes.FILE] = self.label_probes.content()
+            files[label_probes.LABEL_PROBES_FILE] = self.label_probes.content()
         if self.fine_tuned_encoder is not None:
             files[fine_tuned_encoder.FILE] = fine_tuned_encoder.content(self.fine_tuned_encoder)
         write_model(Path(folder), manifest, model, self.batcher, self.folder, files)
@@ -114,8 +114,8 @@ class Base:
             model = TaggingModel(encoder, domains, generator, manifest.shape)
             model.load_state_dict(tensors)
             probes = None
-            if label_probes.FILE in manifest.files:
-                probes = LabelProbes.of((folder / label_probes.FILE).read_bytes())
+            if label_probes.LABEL_PROBES_FILE in manifest.files:
+                probes = LabelProbes.of((folder / label_probes.LABEL_PROBES_FILE).read_bytes())
             second = None
             if fine_tuned_encoder.FILE in manifest.files:
                 content = (folder / fine_tuned_encoder.FILE).read_bytes()

@@ -149,7 +149,7 @@ class Tagger(nn.Module):
         """Tags, and how sure they are where a sentence has a mention."""
         batch = self.batcher([sentences]).to(self.encoder.device)
         scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
-        best = self.decoder.best(scores, batch.mask)
+        best = self.decoder.decode_scores(scores, batch.mask)
         found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
         chosen = best[:, found]
         sure = iter(())

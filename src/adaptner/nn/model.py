@@ -105,7 +105,7 @@ class TaggingModel(nn.Module):
     def _number(self, domain: int) -> int:
         return 0 if self.shape.shared else domain
 
-    def stacked(self, domains: Sequence[int], rows: Tensor | None = None) -> Parameters:
+    def stack_tasks(self, domains: Sequence[int], rows: Tensor | None = None) -> Parameters:
         """The parameters of one task per entry of ``domains``: θ and ω repeated without a copy, each
         task's own φ, padded to the largest label set among them. ``rows``: of the encoder's table
         only these (see ``nn/encoders/active_vocabulary.py``)."""
@@ -216,4 +216,4 @@ def tag_scores(
     """``decoder.tag_scores(encoder(batch))``, by the encoder's own way where φ is linear."""
     if isinstance(decoder, PrototypeDecoder):
         return decoder.tag_scores(encoder(batch))
-    return encoder.read_out(batch, decoder.weight, memory) + decoder.bias[:, None, None]
+    return encoder.linear_scores(batch, decoder.weight, memory) + decoder.bias[:, None, None]

@@ -13,7 +13,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from adaptner.nn.batching.word_batch import WordBatch
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 # Cosines lie within -1 and 1: without this factor even a perfect guess would be hardly more
 # probable than the others.
@@ -25,8 +25,8 @@ class ClozeHead(nn.Module):
 
     def __init__(self, width: int, vectors: int, generator: Generator) -> None:
         super().__init__()
-        self.weight = fan_in_bound((vectors, width), width, generator)
-        self.bias = fan_in_bound((vectors,), width, generator)
+        self.weight = fan_in_parameter((vectors, width), width, generator)
+        self.bias = fan_in_parameter((vectors,), width, generator)
 
     def guesses(self, states: Tensor) -> Tensor:
         """(B, L, width) -> (B, L, vectors), from each token's two sides."""

@@ -94,7 +94,7 @@ def pretrain(
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(model_card(base, method))
-    (folder / checkpoint.FILE).unlink(missing_ok=True)  # the base is complete without it
+    (folder / checkpoint.CHECKPOINT_FILE).unlink(missing_ok=True)  # the base is complete without it
     return base
 
 
@@ -123,7 +123,7 @@ def check_folder(folder: Path, resume: bool) -> None:
         raise OutputExists(file=folder, kind="a folder")
     if folder.is_dir() and not ours and any(folder.iterdir()):
         raise OutputExists(file=folder, kind="a run of ours")
-    if (folder / checkpoint.FILE).exists() and not resume:
+    if (folder / checkpoint.CHECKPOINT_FILE).exists() and not resume:
         raise UsageError(
             problem=f"{folder} holds an unfinished run",
             remedy="add --resume to go on with it, or remove the folder to start afresh",

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from adaptner.nn.batching.batch import on_device
 from adaptner.nn.batching.word_batch import WordBatch
-from adaptner.nn.encoders.lexical_features import STATES
-from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, LabelNameHead, WeakLabels
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.encoders.lexical_features import STATE_LENGTH
+from adaptner.nn.heads.label_name_head import BORDER_BEGIN, BORDER_INSIDE, LabelNameHead, WeakLabels
+from adaptner.nn.rnn.parameters import fan_in_parameter
 from adaptner.pretraining.cloze_head import ClozeHead
 from adaptner.pretraining.gazetteer import Gazetteer
 from adaptner.pretraining.teacher import TransformerTeacher
@@ -37,7 +37,7 @@ class PretrainingBatch:
     @property
     def read(self) -> Tensor:
         """The states as a linear φ will read them (``nn/encoders/lexical_features.py``)."""
-        return STATES * F.normalize(self.states, dim=-1)
+        return STATE_LENGTH * F.normalize(self.states, dim=-1)
 
 
 class ClozeObjective(nn.Module):
@@ -78,8 +78,8 @@ def weak_labels(
         borders[row, : len(words)] = 0
         borders[row, list(gazetteer.unsure(words, spans))] = -1
         for start, end in spans:
-            borders[row, start] = BEGINS
-            borders[row, start + 1 : end] = GOES_ON
+            borders[row, start] = BORDER_BEGIN
+            borders[row, start + 1 : end] = BORDER_INSIDE
             called += [(row, i, tuple(words[start:end])) for i in range(start, end)]
     known = borders >= 0
     number = np.cumsum(known).reshape(known.shape) - 1
@@ -112,8 +112,8 @@ class DistillationObjective(nn.Module):
         teacher's states, so that each of its numbers counts alike."""
         super().__init__()
         self.teacher, self.most = teacher, most
-        self.weight = fan_in_bound((teacher.width, width), width, generator)
-        self.bias = fan_in_bound((teacher.width,), width, generator)
+        self.weight = fan_in_parameter((teacher.width, width), width, generator)
+        self.bias = fan_in_parameter((teacher.width,), width, generator)
         usual = torch.cat(teacher.states(list(islice(some, _MEASURED_ON))))
         self.middle, self.spread = usual.mean(0), usual.std(0).clamp(min=1e-6)
 

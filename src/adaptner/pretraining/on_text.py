@@ -25,7 +25,7 @@ from adaptner.files import digest
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
-from adaptner.nn.encoders.lexical_features import STATES
+from adaptner.nn.encoders.lexical_features import STATE_LENGTH
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.pretraining.from_sources import check_folder, finished
@@ -41,7 +41,7 @@ from adaptner.pretraining.text_batches import POOL, repeat_stream, text_batches
 from adaptner.progress import Shown, no_progress
 from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.training.budget import Budget
-from adaptner.training.checkpoint import FILE, TrainingState
+from adaptner.training.checkpoint import CHECKPOINT_FILE, TrainingState
 from adaptner.training.loop import StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import Sentence
@@ -180,15 +180,17 @@ def pretrain_on_text(
     naming = lessons.get("naming")
     base = Base(model, batcher, METHOD, {}, facts)
     if isinstance(naming, LabelNameObjective):
-        base.label_probes = naming.head.senses(naming.gazetteer.names)
+        base.label_probes = naming.head.label_probes(naming.gazetteer.names)
     base.save(folder)
-    (folder / FILE).unlink(missing_ok=True)
+    (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return base
 
 
 def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
     """The same weights; the decoder to come reads the word beside the states (``nn/encoders/lexical_features.py``)."""
-    shape = encoder.config.model_copy(update={"lexical_features": True, "state_length": STATES})
+    shape = encoder.config.model_copy(
+        update={"lexical_features": True, "state_length": STATE_LENGTH}
+    )
     wide = RecurrentEncoder(shape, batcher, torch.Generator())
     wide.load_state_dict(encoder.state_dict())
     return wide.to(encoder.device)

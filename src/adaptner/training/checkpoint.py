@@ -21,7 +21,7 @@ from adaptner.errors import RunNotResumable
 from adaptner.files import atomic_file
 from adaptner.training.optimiser import Optimiser
 
-FILE = "checkpoint.safetensors"
+CHECKPOINT_FILE = "checkpoint.safetensors"
 
 
 @dataclass
@@ -51,12 +51,12 @@ def save_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> Non
     content = save(
         {n: t.contiguous() for n, t in tensors.items()}, metadata={"state": json.dumps(facts)}
     )
-    with atomic_file(folder / FILE, "wb") as file:
+    with atomic_file(folder / CHECKPOINT_FILE, "wb") as file:
         file.write(content)
 
 
 def restore_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> None:
-    path = folder / FILE
+    path = folder / CHECKPOINT_FILE
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {})["state"])

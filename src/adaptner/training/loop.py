@@ -18,7 +18,7 @@ from adaptner.files import atomic_file
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import (
-    FILE,
+    CHECKPOINT_FILE,
     TrainingState,
     restore_checkpoint,
     save_checkpoint,
@@ -61,14 +61,14 @@ def run_training(
 ) -> TrainingState:
     """Call ``iterate`` (which fills ``.grad``) and take a step, until the budget is spent or
     ``is_finished``, called with the number of iterations done, returns True."""
-    if run.resume and run.folder is not None and (run.folder / FILE).exists():
+    if run.resume and run.folder is not None and (run.folder / CHECKPOINT_FILE).exists():
         restore_checkpoint(state, run.folder, run.fingerprint)
     clock = Clock(state.seconds)
     records: list[MetricsFile] = []
     if run.folder is not None:
         run.folder.mkdir(parents=True, exist_ok=True)
         if not run.resume:  # an older run's: the records it belongs to go here and now
-            (run.folder / FILE).unlink(missing_ok=True)
+            (run.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
         with atomic_file(run.folder / CONFIG) as file:
             json.dump(run.settings, file, indent=1, ensure_ascii=False)
         records = [MetricsFile(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
@@ -118,8 +118,8 @@ def _stop(
     if run.folder is not None:
         if all(bool(p.isfinite().all()) for p in state.model.parameters()):
             save_checkpoint(state, run.folder, run.fingerprint)
-        if (run.folder / FILE).exists():
-            kept = f"the last good parameters are kept in {run.folder / FILE}"
+        if (run.folder / CHECKPOINT_FILE).exists():
+            kept = f"the last good parameters are kept in {run.folder / CHECKPOINT_FILE}"
     raise TrainingDiverged(
         loss=loss, iteration=state.done + 1, rates=state.optimiser.config.rate, kept=kept
     )

@@ -20,7 +20,7 @@ from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.lexical_features import WORD, word_part
+from adaptner.nn.encoders.lexical_features import WORD_LENGTH, word_part
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
@@ -80,7 +80,7 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
         scores = base.model.encoder(batch).detach()[0, 0] @ decoder.weight[0].T + decoder.bias[0]
 
         def path(tags, scores=scores):
-            limits = decoder.limits
+            limits = decoder.constraints
             moves = decoder.transition[0] + limits.moves[0]
             sum_ = decoder.start[0, tags[0]] + limits.starts[0, tags[0]]
             sum_ = sum_ + decoder.end[0, tags[-1]] + limits.ends[0, tags[-1]]
@@ -145,8 +145,8 @@ def test_the_prior_is_what_the_name_means(base: Base) -> None:
     part = word_part(8, WIDTH)
     for tag in ("B-CellLine", "I-CellLine"):
         row = decoder.weight[0, LABELS.index[tag]].detach()
-        assert row[part].tolist() == pytest.approx([3 * 4 / WORD, *[0] * (WIDTH - 1)])
-        assert float(row.abs().sum()) == pytest.approx(3 * 4 / WORD)
+        assert row[part].tolist() == pytest.approx([3 * 4 / WORD_LENGTH, *[0] * (WIDTH - 1)])
+        assert float(row.abs().sum()) == pytest.approx(3 * 4 / WORD_LENGTH)
         assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(-1 - 3 * 4 * 0.1)
     assert not decoder.weight[0, LABELS.index["O"]].any()
     assert not decoder_prior(base, LABELS, LinearFitConfig(name_weight=0)).weight.any()
@@ -166,7 +166,7 @@ def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> No
         wanted = 0.5 * 0.4 * 3 * weight[0] + 0.3 * (borders[kind] - borders[0])
         torch.testing.assert_close(row[:8], wanted)
         assert row[word_part(8, WIDTH)].tolist() == pytest.approx(
-            [0.6 * 3 * 4 / WORD, *[0] * (WIDTH - 1)]
+            [0.6 * 3 * 4 / WORD_LENGTH, *[0] * (WIDTH - 1)]
         )
         bias = -1 - 0.6 * 3 * 4 * 0.1 + 0.5 * 0.4 * 3 * (-5 + 2) + 0.3 * kind
         assert float(decoder.bias[0, LABELS.index[tag]].detach()) == pytest.approx(bias)

@@ -70,7 +70,7 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
     told = pseudo_label(decoder, part, CONFIG)
     scores = decoder.tag_scores(part.states)[0, 0].detach().double()
     moves, start, end = (
-        m[0].detach().double() for m in decoder._moves(scores[None], decoder.limits)
+        m[0].detach().double() for m in decoder._moves(scores[None], decoder.constraints)
     )
 
     def path(tags: tuple[int, ...]) -> torch.Tensor:

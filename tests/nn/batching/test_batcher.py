@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptner.nn.batching import word_batch as batch_module
-from adaptner.nn.batching.word_batch import LONGEST_WORD, UNKNOWN_CHAR, WordBatcher, alphabet_of
+from adaptner.nn.batching.word_batch import MAX_WORD_LENGTH, UNKNOWN_CHAR, WordBatcher, alphabet_of
 from adaptner.nn.encoders.embeddings import FrozenEmbeddings
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.four_bit import FourBitTable
@@ -94,8 +94,8 @@ def test_every_token_can_be_read_back(tasks: list[list[Sentence]]) -> None:
             for t, word in enumerate(task[original].tokens):
                 w = int(batch.index[g, i, t])
                 read = [{"a": 2, "b": 3, "c": 4}.get(c, UNKNOWN_CHAR) for c in word]
-                if len(read) > LONGEST_WORD:
-                    read = read[: LONGEST_WORD // 2] + read[-LONGEST_WORD // 2 :]
+                if len(read) > MAX_WORD_LENGTH:
+                    read = read[: MAX_WORD_LENGTH // 2] + read[-MAX_WORD_LENGTH // 2 :]
                 assert batch.chars[g, w, : batch.char_packing.lengths[g, w]].tolist() == read
                 assert batch.chars[g, w, batch.char_packing.lengths[g, w] :].sum() == 0
 
@@ -103,10 +103,10 @@ def test_every_token_can_be_read_back(tasks: list[list[Sentence]]) -> None:
 def test_long_words_keep_both_ends_and_bound_the_width() -> None:
     long = "a" * 500 + "b" * 500
     batch = batcher()([[sentence(f"{long} a")]])
-    assert batch.chars.shape == (1, 2, LONGEST_WORD)
+    assert batch.chars.shape == (1, 2, MAX_WORD_LENGTH)
     assert batch.chars[0, 0].tolist() == [2] * 16 + [3] * 16
-    exact = "c" * LONGEST_WORD
-    assert batcher()([[sentence(exact)]]).chars[0, 0].tolist() == [4] * LONGEST_WORD
+    exact = "c" * MAX_WORD_LENGTH
+    assert batcher()([[sentence(exact)]]).chars[0, 0].tolist() == [4] * MAX_WORD_LENGTH
 
 
 def test_unknown_words_and_characters() -> None:
@@ -143,7 +143,7 @@ def checked(own: WordBatcher, tokens: list[str]) -> None:
 
 
 def test_thousands_of_words_and_forgetting_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_module, "REMEMBERED", 3000)
+    monkeypatch.setattr(batch_module, "MAX_CACHED_WORDS", 3000)
     own = WordBatcher(VECTORS, "abc0123456789")
     for start in range(0, 8000, 500):
         checked(own, [f"w{i}" for i in range(start, start + 500)] + ["a", "w3"])
@@ -240,7 +240,7 @@ def test_words_too_short_for_an_n_gram_stay_zero() -> None:
 
 
 def test_pieces_are_forgotten_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_module, "REMEMBERED", 1000)
+    monkeypatch.setattr(batch_module, "MAX_CACHED_WORDS", 1000)
     own = WordBatcher(SUBWORDS, "abc")
     for start in range(0, 5000, 500):
         tokens = [f"w{i}" for i in range(start, start + 500)]

@@ -63,7 +63,7 @@ class Enumerated:
     def loss(self, tags: tuple[int, ...]) -> Tensor:
         return self.log_partition - self.scores[self.paths.index(tags)]
 
-    def best(self) -> tuple[int, ...]:
+    def decode_scores(self) -> tuple[int, ...]:
         return self.paths[int(self.scores.argmax())]
 
     def marginals(self, count: int) -> Tensor:
@@ -145,7 +145,7 @@ def test_loss_partition_and_best_path_equal_enumeration(case: str) -> None:
             gold = tuple(tags[i, j, :length].tolist())
             assert losses[i, j].item() == pytest.approx(truth.loss(gold).item(), abs=1e-9)
             assert partitions[i, j].item() == pytest.approx(truth.log_partition.item(), abs=1e-9)
-            assert tuple(best[i, j, :length].tolist()) == truth.best()
+            assert tuple(best[i, j, :length].tolist()) == truth.decode_scores()
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -69,7 +69,7 @@ def decoder() -> PrototypeDecoder:
     found = PrototypeDecoder(2, LABELS, torch.Generator()).double()
     with torch.no_grad():
         found.outside.fill_(OUTSIDE)
-    found.remember(*class_means(*class_sums(*padded(SUPPORT), CLASSES)))
+    found.set_means(*class_means(*class_sums(*padded(SUPPORT), CLASSES)))
     return found
 
 
@@ -283,7 +283,7 @@ def test_an_episode_is_what_its_tokens_cost_one_by_one() -> None:
     lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
     values = values_of(model)
     outside = model.decoder_of(0).outside.detach()[0]
-    found = episode(model, batcher, [0, 1], model.stacked([0, 1]))
+    found = episode(model, batcher, [0, 1], model.stack_tasks([0, 1]))
     for g, (support, query) in enumerate(EPISODES):
         expected = naive_episode(values, outside, lexicon, support, query)
         assert found[g].item() == pytest.approx(expected.item(), abs=1e-10)
@@ -293,7 +293,7 @@ def test_tasks_side_by_side_equal_each_alone() -> None:
     model, batcher = made()
 
     def with_gradients(numbers: list[int]) -> tuple[Tensor, Values]:
-        at = {n: p.requires_grad_() for n, p in model.stacked([0] * len(numbers)).items()}
+        at = {n: p.requires_grad_() for n, p in model.stack_tasks([0] * len(numbers)).items()}
         losses = episode(model, batcher, numbers, at)
         found = torch.autograd.grad(losses.sum(), list(at.values()))
         return losses.detach(), dict(zip(at, found, strict=True))
@@ -310,7 +310,7 @@ def test_tasks_side_by_side_equal_each_alone() -> None:
 def test_the_gradient_of_an_episode_by_finite_differences() -> None:
     """By every parameter of θ, through the support's means and the query's states both, and by O's."""
     model, batcher = made()
-    start, step = model.stacked([0, 1]), 1e-5
+    start, step = model.stack_tasks([0, 1]), 1e-5
     at = {n: p.clone().requires_grad_() for n, p in start.items()}
     found = torch.autograd.grad(episode(model, batcher, [0, 1], at).sum(), list(at.values()))
     for number, (name, gradient_) in enumerate(zip(at, found, strict=True)):

@@ -88,7 +88,7 @@ def test_several_decoders_over_the_same_states_are_as_each_alone() -> None:
 def test_prototypes_take_tokens_as_independent() -> None:
     decoder = PrototypeDecoder(WIDTH, ONE, torch.Generator())
     means = torch.randn(1, 3, WIDTH, generator=torch.Generator().manual_seed(0))
-    decoder.remember(means, torch.tensor([[False, True, True]]))
+    decoder.set_means(means, torch.tensor([[False, True, True]]))
     decoder.outside.data -= 2
     states = means[:, None, [1, 2, 1]].clone()
     mask = torch.ones(1, 1, 3, dtype=torch.bool)

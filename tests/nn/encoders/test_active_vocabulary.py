@@ -91,7 +91,7 @@ def test_frozen_vectors_have_no_rows_to_leave_out() -> None:
     batch = batch_of(batcher, TASKS)
     assert rows_in_use(model.encoder, [batch]) is None
     assert restrict_batch(batch, None) is batch
-    assert "encoder.words.table" not in model.stacked([0, 1])
+    assert "encoder.words.table" not in model.stack_tasks([0, 1])
 
 
 def test_a_narrow_batch_reads_the_same_vectors() -> None:
@@ -99,8 +99,8 @@ def test_a_narrow_batch_reads_the_same_vectors() -> None:
     batch = batch_of(batcher, TASKS)
     rows = rows_in_use(model.encoder, [batch, batch_of(batcher, MORE)])
     full, less = (
-        model.stacked([0, 1])["encoder.words.table"],
-        model.stacked([0, 1], rows)["encoder.words.table"],
+        model.stack_tasks([0, 1])["encoder.words.table"],
+        model.stack_tasks([0, 1], rows)["encoder.words.table"],
     )
     assert less.shape == (2, len(rows), 3)
     narrowed = restrict_batch(batch, rows)
@@ -123,7 +123,7 @@ def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Te
 
         return of
 
-    start = model.stacked(domains, rows)
+    start = model.stack_tasks(domains, rows)
     if inner:
         found, gradients = FirstOrder()(
             InnerLoop(inner, 0.3), losses(support), losses(query), start

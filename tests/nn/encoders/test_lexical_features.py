@@ -6,8 +6,14 @@ import numpy as np
 import torch
 
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
-from adaptner.nn.batching.word_shapes import shape_of
-from adaptner.nn.encoders.lexical_features import BESIDE, SHAPE, STATES, WORD, word_part
+from adaptner.nn.batching.word_shapes import word_shape
+from adaptner.nn.encoders.lexical_features import (
+    NEIGHBOUR_LENGTH,
+    SHAPE_LENGTH,
+    STATE_LENGTH,
+    WORD_LENGTH,
+    word_part,
+)
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.types import Sentence
@@ -30,7 +36,7 @@ def unit(vector: np.ndarray) -> np.ndarray:
 def test_features_token_by_token() -> None:
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefg")
     wide = RecurrentEncoder(
-        SHAPE_OF.model_copy(update={"lexical_features": True, "state_length": STATES}),
+        SHAPE_OF.model_copy(update={"lexical_features": True, "state_length": STATE_LENGTH}),
         batcher,
         torch.Generator().manual_seed(1),
     )
@@ -46,17 +52,17 @@ def test_features_token_by_token() -> None:
         for t, word in enumerate(words):
             expected = np.concatenate(
                 [
-                    STATES * unit(states[row, t]),
-                    WORD * unit(vectors[t + 1]),
-                    BESIDE * unit(vectors[t]),
-                    BESIDE * unit(vectors[t + 2]),
-                    SHAPE * np.array(shape_of(word), dtype=float),
+                    STATE_LENGTH * unit(states[row, t]),
+                    WORD_LENGTH * unit(vectors[t + 1]),
+                    NEIGHBOUR_LENGTH * unit(vectors[t]),
+                    NEIGHBOUR_LENGTH * unit(vectors[t + 2]),
+                    SHAPE_LENGTH * np.array(word_shape(word), dtype=float),
                 ]
             )
             np.testing.assert_allclose(found[row, t], expected, rtol=1e-5, atol=1e-6)
         assert not found[row, len(words) :].any()
     part = word_part(10, 4)
-    np.testing.assert_allclose(found[0, 1, part], WORD * unit(TABLE[1]), rtol=1e-5)
+    np.testing.assert_allclose(found[0, 1, part], WORD_LENGTH * unit(TABLE[1]), rtol=1e-5)
 
 
 def _vector(word: str) -> np.ndarray:
@@ -65,7 +71,7 @@ def _vector(word: str) -> np.ndarray:
 
 def test_shapes() -> None:
     def yes(word: str) -> list[int]:
-        return [i for i, answer in enumerate(shape_of(word)) if answer]
+        return [i for i, answer in enumerate(word_shape(word)) if answer]
 
     assert yes("HeLa") == [0, 8]
     assert yes("TP53") == [0, 1, 3, 8]
@@ -96,11 +102,11 @@ def test_read_out_is_a_linear_layer_over_the_features() -> None:
         memory = WordCache()
         for own in (first, second, first, second + first):
             batch = batcher([own])
-            remembered = encoder.read_out(batch, weight, memory)
+            remembered = encoder.linear_scores(batch, weight, memory)
             torch.testing.assert_close(remembered, encoder(batch) @ weight[:, None].mT)
         for changed in (encoder.recurrent.bias, encoder.chars, weight):
             changed.add_(0.5)  # as an optimiser does
-            remembered = encoder.read_out(batch, weight, memory)
+            remembered = encoder.linear_scores(batch, weight, memory)
             torch.testing.assert_close(remembered, encoder(batch) @ weight[:, None].mT)
 
 
@@ -110,7 +116,7 @@ class _ReadOut(torch.nn.Module):
         self.encoder = encoder
 
     def forward(self, batch: WordBatch, weight: torch.Tensor) -> torch.Tensor:
-        return self.encoder.read_out(batch, weight)
+        return self.encoder.linear_scores(batch, weight)
 
 
 def test_models_from_before_have_shorter_states() -> None:

@@ -20,9 +20,9 @@ from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.encoders.transformer.encoder import (
     TransformerConfig,
     TransformerEncoder,
-    similar_lengths,
+    group_by_length,
 )
-from adaptner.nn.encoders.transformer.subwords import SubwordBatcher, windows
+from adaptner.nn.encoders.transformer.subwords import SubwordBatcher, overlapping_windows
 from adaptner.types import Sentence
 
 SENTENCES = [
@@ -157,7 +157,7 @@ def test_a_network_of_another_family(tmp_path: Path) -> None:
     overlap=st.integers(0, 7),
 )
 def test_windows_cover_every_word_once_and_fit(sizes: list[int], room: int, overlap: int) -> None:
-    found = windows(sizes, room, overlap)
+    found = overlapping_windows(sizes, room, overlap)
     assert [w for own in found for w in range(own.begin, own.stop)] == list(range(len(sizes)))
     for own in found:
         assert own.first <= own.begin
@@ -177,7 +177,7 @@ def test_a_long_sentence_is_read_in_windows(tiny_transformer: Path, alignment: s
     tokens = ["gene", "mutated", "p53", "cell"] * 12
     sentence = Sentence.from_tokens(tokens)
     states = encoder(batcher([[sentence, SENTENCES[0]]]))[0, 0].detach()
-    cut = windows([len(p) for p in batcher.pieces(tokens)], 38, 8)
+    cut = overlapping_windows([len(p) for p in batcher.pieces(tokens)], 38, 8)
     assert len(cut) > 2
     for own in cut:
         alone = Sentence.from_tokens(tokens[own.first : own.end])
@@ -200,7 +200,7 @@ def test_a_word_of_many_sub_words_is_read_at_both_ends(tiny_transformer: Path) -
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
 def test_windows_of_like_length_are_run_together(lengths: list[int]) -> None:
     ordered = sorted(lengths, reverse=True)
-    parts = list(similar_lengths(ordered))
+    parts = list(group_by_length(ordered))
     assert [n for first, end in parts for n in ordered[first:end]] == ordered
     assert all(ordered[end - 1] >= 0.75 * ordered[first] for first, end in parts)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.encoders.transformer import window_attention
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig
-from adaptner.nn.encoders.transformer.window_attention import FAMILIES, packs
+from adaptner.nn.encoders.transformer.window_attention import FAMILIES, pack_windows
 from adaptner.types import Sentence
 
 LENGTHS = [7, 5, 1]
@@ -125,7 +125,7 @@ def test_a_batch_is_run_at_once(tiny_transformer: Path, monkeypatch: pytest.Monk
 
 @given(st.lists(st.integers(1, 60), max_size=20), st.integers(1, 100))
 def test_packs_hold_every_window_once_and_no_more_than_fits(lengths: list[int], most: int) -> None:
-    found = list(packs(lengths, most))
+    found = list(pack_windows(lengths, most))
     assert [n for first, end in found for n in lengths[first:end]] == lengths
     for number, (first, end) in enumerate(found):
         assert sum(lengths[first:end]) <= most or end == first + 1

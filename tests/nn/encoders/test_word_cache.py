@@ -47,11 +47,11 @@ def test_rows_are_the_words_own(asked: list[tuple[str, list[int]]], most: int) -
 
 
 def with_limit(memory, most, known, numbers, fresh, words) -> None:
-    old, word_memory.MOST = word_memory.MOST, most
+    old, word_memory.MAX_WORDS = word_memory.MAX_WORDS, most
     try:
         wide, narrow = memory.rows(known, numbers, fresh)
     finally:
-        word_memory.MOST = old
+        word_memory.MAX_WORDS = old
     assert wide.tolist() == [row(known, n) for n in words]
     assert narrow.tolist() == [[ord(known)] for _ in words]
 

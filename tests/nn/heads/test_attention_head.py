@@ -230,7 +230,7 @@ def test_the_whole_model_pulls_so(kind: str, reversal: bool) -> None:
     shape = ModelShape(head=kind, reversal=reversal)  # type: ignore[arg-type]
     model = TaggingModel(RecurrentEncoder(config, batcher, g), LABELS, g, shape).double()
     batch = batcher(TASKS, list(LABELS.values()))
-    start, lam = model.stacked([0, 1]), 0.7
+    start, lam = model.stack_tasks([0, 1]), 0.7
 
     def losses(p: Parameters) -> Losses:
         return model.losses(p, batch, [0, 1], aux_weight=lam)

@@ -67,7 +67,7 @@ def test_text_without_a_thing(head: LabelNameHead) -> None:
 
 
 def test_what_is_kept_comes_back(head: LabelNameHead) -> None:
-    kept = head.senses(["disease", "cell line", "größe", "line"])
+    kept = head.label_probes(["disease", "cell line", "größe", "line"])
     again = LabelProbes.of(kept.content())
     assert again.names == kept.names
     assert again.row("HumanCellLine") == 1

@@ -15,7 +15,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from adaptner.nn.rnn.bidirectional import BidirectionalLayer
-from adaptner.nn.rnn.parameters import fan_in_bound, uniform_parameter
+from adaptner.nn.rnn.parameters import fan_in_parameter, uniform_parameter
 
 DomainAndTask = tuple[int, int]
 
@@ -43,7 +43,7 @@ class ParameterGenerator(nn.Module):
         size = sum(p.numel() for p in layer.parameters())
         # (U x V, parameters): the dimension that is summed over comes first, so that memory is read in
         # order. Drawn like the layer itself: embeddings of about unit length keep θ as large as W.
-        self.weight = fan_in_bound((pairs, size), layer.width // 2, generator)
+        self.weight = fan_in_parameter((pairs, size), layer.width // 2, generator)
 
     def mixtures(self, pairs: Sequence[DomainAndTask]) -> Tensor:
         """The weight of each set of parameters in W for each pair, (pairs, U x V)."""

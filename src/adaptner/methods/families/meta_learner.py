@@ -97,7 +97,7 @@ class MetaLearner(SourcePretrainedMethod):
                     context.loss_function(data, domains, config, config.aux_weight)
                     for data in (support, query)
                 )
-                point: Parameters = model.stacked(domains, rows)
+                point: Parameters = model.stack_tasks(domains, rows)
                 step = bilevel_step(on_support, on_query, point, inner, outer, weighting)
                 gradients.add(domains, step, rows)  # lines 10 to 12
             recorded = iteration == 1 or iteration % config.record_every == 0

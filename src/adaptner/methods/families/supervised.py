@@ -37,7 +37,7 @@ def joint_iteration(
             domains = [task.domain for task in group]
             sentences = [(*task.support, *task.query) for task in group]
             (batch,), rows = context.batches((sentences, domains))
-            point = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
+            point = {n: p.requires_grad_() for n, p in model.stack_tasks(domains, rows).items()}
             losses = context.loss_function(batch, domains, config, aux_weight)(point)
             step = Step(losses.detached(), group_gradients(losses, point), equal_weights(losses))
             gradients.add(domains, step, rows)

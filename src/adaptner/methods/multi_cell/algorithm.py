@@ -27,7 +27,7 @@ from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 from adaptner.types import LabelSet, Sentence
 
 NO_CELL = -100  # the type of a token that has no cell; cross-entropy ignores it
@@ -50,8 +50,8 @@ class TypedCells(nn.Module):
         self.config, self.labels = config, labels
         self.cells = layer.cells
         self._encoder = [encoder]  # in a list, so that it is not a submodule
-        self.weight = fan_in_bound((self.cells, layer.width), encoder.width, generator)
-        self.bias = fan_in_bound((self.cells,), encoder.width, generator)
+        self.weight = fan_in_parameter((self.cells, layer.width), encoder.width, generator)
+        self.bias = fan_in_parameter((self.cells,), encoder.width, generator)
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """Each token's states, followed by a score of each type and by the attention to each cell,

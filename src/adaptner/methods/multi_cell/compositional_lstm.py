@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 from adaptner.nn.rnn.bidirectional import BidirectionalLayer
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 CellObserver = Callable[[Tensor, Tensor, Packing], None]
 
@@ -24,7 +24,7 @@ class CompositionalLSTM(BidirectionalLayer):
         self.gates = 2 * cells + 3
         super().__init__(inputs, hidden, generator)
         self.cells = cells
-        self.attention = fan_in_bound((1, 2, hidden, hidden), hidden, generator)
+        self.attention = fan_in_parameter((1, 2, hidden, hidden), hidden, generator)
         self._observer: CellObserver | None = None
 
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:

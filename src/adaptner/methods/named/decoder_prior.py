@@ -12,9 +12,9 @@ from adaptner.methods.named.label_matching import LabelMatch
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.lexical_features import WORD, word_part
+from adaptner.nn.encoders.lexical_features import WORD_LENGTH, word_part
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.nn.heads.label_name_head import BEGINS, GOES_ON, OUTSIDE_IT
+from adaptner.nn.heads.label_name_head import BORDER_BEGIN, BORDER_INSIDE, BORDER_OUTSIDE
 from adaptner.types import OUTSIDE, LabelSet
 
 _STATE_SCALE = 0.5  # of a name's log-odds by state, to balance it with the score of its word
@@ -53,7 +53,7 @@ def decoder_prior(
             decoder.transition[0, torch.tensor(every)[:, None], torch.tensor(inside)] = 0.5
             if directions is not None and (direction := directions.direction(label)) is not None:
                 scaled = (1 - state_share) * config.name_weight * torch.from_numpy(direction)
-                weight[every, of_word] += scaled / WORD
+                weight[every, of_word] += scaled / WORD_LENGTH
                 bias[every] -= scaled @ torch.from_numpy(directions.middle)
             if probes is None:
                 continue
@@ -62,10 +62,10 @@ def decoder_prior(
                 weight[every, of_states] += scale * probes.weight[row]
                 bias[every] += scale * (probes.bias[row] + config.entity_bias)
             for tag, i in tags.items():
-                border = GOES_ON if tag[0] in "IE" else BEGINS
-                difference = probes.border_weight[border] - probes.border_weight[OUTSIDE_IT]
+                border = BORDER_INSIDE if tag[0] in "IE" else BORDER_BEGIN
+                difference = probes.border_weight[border] - probes.border_weight[BORDER_OUTSIDE]
                 weight[i, of_states] += config.border_weight * difference
-                shift = probes.border_bias[border] - probes.border_bias[OUTSIDE_IT]
+                shift = probes.border_bias[border] - probes.border_bias[BORDER_OUTSIDE]
                 bias[i] += config.border_weight * shift
     decoder.to(next(encoder.parameters()).device)
     for label, match in matches.items():

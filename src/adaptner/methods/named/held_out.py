@@ -60,7 +60,7 @@ def cross_validate(
         mask = batch.mask.expand(count, -1, -1)
         with torch.no_grad():
             scores = decoder.tag_scores(batch.states)
-        tags = decoder.best(scores, mask)
+        tags = decoder.decode_scores(scores, mask)
         confidence = decoder.path_confidence(scores, mask, tags)
         for row, place in enumerate(batch.order):
             length, fold = len(sentences[place]), fold_of[place]

@@ -21,7 +21,7 @@ def decoder_iteration(scene: FitContext, config: SourceConfig) -> Iteration:
         domains = [task.domain for task in drawn]
         sentences = [(*task.support, *task.query) for task in drawn]
         (batch,), rows = scene.batches((sentences, domains))
-        point = model.stacked(domains, rows)
+        point = model.stack_tasks(domains, rows)
         decoders = {n: p.requires_grad_() for n, p in point.items() if group_of(n) == "decoder"}
         losses = model.losses(point, batch, domains, per_token=config.per_token)
         gradients = torch.autograd.grad(losses.label.sum(), list(decoders.values()))

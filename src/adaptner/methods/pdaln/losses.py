@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from adaptner.adaptation.batch_encoding import EncodedBatch
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.losses.mmd import label_aware_mmd, maximum_mean_discrepancy
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 def crf_loss(batch: EncodedBatch, decoder: CRF) -> Tensor:
@@ -36,7 +36,7 @@ class ContrastiveProjection(nn.Module):
 
     def __init__(self, width: int, generator: Generator) -> None:
         super().__init__()
-        self.weight = fan_in_bound((width, width), width, generator)
+        self.weight = fan_in_parameter((width, width), width, generator)
 
     def forward(
         self, plain: Tensor, distorted: Tensor, temperature: float, unit_length: bool = True

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from adaptner.nn.batching.word_batch import WordBatch
 from adaptner.nn.encoders.char_cnn import CharCNN
 from adaptner.nn.rnn.bidirectional import BiLSTM
-from adaptner.nn.rnn.parameters import dropout, fan_in_bound, uniform_parameter
+from adaptner.nn.rnn.parameters import dropout, fan_in_parameter, uniform_parameter
 
 LAYERS = 3  # the character-based word vectors and the states of two LSTM layers
 # Smaller than ELMo, which has 2,048 filters of widths 1 to 7 over character embeddings of 16 numbers
@@ -30,7 +30,7 @@ class BidirectionalLM(nn.Module):
         self.chars = uniform_parameter((1, letters, _EMBEDDED), 0.3, generator)
         self.char_cnn = CharCNN(_EMBEDDED, _WIDTHS, _FILTERS, generator)
         filters = self.char_cnn.width
-        self.projection = fan_in_bound((1, hidden, filters), filters, generator)
+        self.projection = fan_in_parameter((1, hidden, filters), filters, generator)
         self.lower = BiLSTM(hidden, hidden, generator)
         self.upper = BiLSTM(hidden, hidden, generator)
         self.width = 2 * hidden
@@ -42,7 +42,7 @@ class BidirectionalLM(nn.Module):
         words = dropout(spelled @ self.projection.transpose(1, 2), _DROPOUT, noise)
         lower = self.lower(words, batch.index, batch.packing)
         between = dropout(lower, _DROPOUT, noise)
-        upper = lower + self.upper.above(between, batch.packing)  # ELMo's residual connection
+        upper = lower + self.upper.next_layer(between, batch.packing)  # ELMo's residual connection
         places = batch.index.flatten(1)[..., None].expand(-1, -1, words.shape[-1])
         token = words.gather(1, places).view(*batch.index.shape, -1) * batch.mask[..., None]
         return [

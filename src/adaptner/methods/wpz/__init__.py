@@ -62,7 +62,7 @@ class WPZ(SourcePretrainedMethod):
                 ([task.support for task in episodes], domains),
                 ([task.query for task in episodes], domains),
             )
-            point = {n: p.requires_grad_() for n, p in model.stacked(domains, rows).items()}
+            point = {n: p.requires_grad_() for n, p in model.stack_tasks(domains, rows).items()}
             losses = episode_loss(
                 model.states(point, support, noise),
                 support,

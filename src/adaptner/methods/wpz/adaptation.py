@@ -74,7 +74,7 @@ class PrototypeEpisodes(AdaptationObjective):
         ).mean()
 
     def finish(self, steps: int) -> None:
-        self.decoder.remember(*self.target_means())
+        self.decoder.set_means(*self.target_means())
 
     @torch.no_grad()
     def target_means(self) -> tuple[Tensor, Tensor]:

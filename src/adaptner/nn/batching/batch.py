@@ -40,7 +40,7 @@ def on_device(value: Any, device: torch.device) -> Any:
 
 
 @dataclass(frozen=True)
-class ArrangedSentences:
+class SortedSentences:
     """Tasks in the order in which they are encoded: each one's longest sentence first."""
 
     tasks: tuple[tuple[Sentence, ...], ...]
@@ -73,14 +73,14 @@ class Batcher(ABC):
                 for number in known.tag_ids(s)
             ]
             tags = torch.from_numpy(numbers)
-        return self._read(ArrangedSentences(chosen, lengths, mask, tags, tuple(map(tuple, orders))))
+        return self._read(SortedSentences(chosen, lengths, mask, tags, tuple(map(tuple, orders))))
 
     @abstractmethod
-    def _read(self, arranged: ArrangedSentences) -> Batch:
+    def _read(self, arranged: SortedSentences) -> Batch:
         """The batch of sentences that are in order."""
 
     @abstractmethod
-    def narrowed(
+    def restrict(
         self, sentences: Iterable[Sentence], words: Iterable[str] = ()
     ) -> tuple[Tensor, Batcher] | None:
         """The rows of the encoder's table that ``sentences`` and ``words`` read, in order, and a

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adaptner.nn.batching.batch import ArrangedSentences, Batch, Batcher, on_device
-from adaptner.nn.batching.word_shapes import KINDS, shape_of
+from adaptner.nn.batching.batch import Batch, Batcher, SortedSentences, on_device
+from adaptner.nn.batching.word_shapes import SHAPE_FEATURES, word_shape
 from adaptner.nn.rnn.packing import Packing
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
@@ -22,8 +22,8 @@ from adaptner.vectors.word_vectors import WordVectors
 UNKNOWN_CHAR = 1  # 0 is padding
 # Of longer words the first and last halves are read: endings carry the type, and sequences of
 # hundreds of letters would otherwise set the width of the whole batch.
-LONGEST_WORD = 32
-REMEMBERED = 200_000  # words; bounded, whatever a user tags
+MAX_WORD_LENGTH = 32
+MAX_CACHED_WORDS = 200_000  # words; bounded, whatever a user tags
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class WordBatch(Batch):
     numbers: np.ndarray | None = None  # (G, W) of the distinct words in ``known``
     known: WordIndex | None = None
 
-    def of_words(self, places: np.ndarray) -> WordBatch:
+    def select_words(self, places: np.ndarray) -> WordBatch:
         """The same, but of the distinct words there are only those at ``places``, in rising order:
         for what is about words alone."""
         assert self.known is not None
         assert self.numbers is not None
         numbers = self.numbers[:, places]
         spelled = {
-            n: on_device(v, self.mask.device) for n, v in self.known.spelled(numbers).items()
+            n: on_device(v, self.mask.device) for n, v in self.known.word_fields(numbers).items()
         }
         return replace(self, **spelled, numbers=numbers)
 
@@ -71,8 +71,8 @@ class WordIndex:
         self.number: dict[str, int] = {"": 0}
         self.rows = np.zeros(1024, dtype=np.int64)
         self.lengths = np.ones(1024, dtype=np.int64)
-        self.chars = np.zeros((1024, LONGEST_WORD), dtype=np.int64)
-        self.shapes = np.zeros((1024, KINDS), dtype=np.float32)
+        self.chars = np.zeros((1024, MAX_WORD_LENGTH), dtype=np.int64)
+        self.shapes = np.zeros((1024, SHAPE_FEATURES), dtype=np.float32)
         # by number, for the words made up of n-grams; empty with vectors that have none
         self.pieces: dict[int, np.ndarray] = {}
         self._adding = Lock()
@@ -90,14 +90,14 @@ class WordIndex:
             self.rows[number] = row
             self.lengths[number] = len(chars)
             self.chars[number, : len(chars)] = chars
-            self.shapes[number] = shape_of(word)
+            self.shapes[number] = word_shape(word)
             if pieces is not None:
                 self.pieces[number] = pieces
             # last, so that another thread never finds a word whose arrays are not filled yet
             self.number[word] = number
             return number
 
-    def spelled(self, numbers: np.ndarray) -> dict[str, Any]:
+    def word_fields(self, numbers: np.ndarray) -> dict[str, Any]:
         """The fields of a batch that are about words alone: of the words (G, W), longest first."""
         lengths = self.lengths[numbers]
         width = int(lengths.max())
@@ -136,10 +136,10 @@ class WordBatcher(Batcher):
         self._chars = {c: i + 2 for i, c in enumerate(alphabet)}
         self._words = WordIndex()
 
-    def spelled(self, word: str) -> list[int]:
+    def char_ids(self, word: str) -> list[int]:
         """The characters of a word that are read, as numbers."""
-        half = LONGEST_WORD // 2
-        read = word if len(word) <= LONGEST_WORD else word[:half] + word[-half:]
+        half = MAX_WORD_LENGTH // 2
+        read = word if len(word) <= MAX_WORD_LENGTH else word[:half] + word[-half:]
         return [self._chars.get(c, UNKNOWN_CHAR) for c in read]
 
     def __call__(
@@ -149,7 +149,7 @@ class WordBatcher(Batcher):
         assert isinstance(batch, WordBatch)
         return batch
 
-    def narrowed(
+    def restrict(
         self, sentences: Iterable[Sentence], words: Iterable[str] = ()
     ) -> tuple[Tensor, WordBatcher] | None:
         vectors, unknown = self.vectors, len(self.vectors.words)
@@ -164,9 +164,9 @@ class WordBatcher(Batcher):
         )
         return torch.tensor([*kept, unknown]), WordBatcher(fewer, self.alphabet)
 
-    def _read(self, arranged: ArrangedSentences) -> WordBatch:
+    def _read(self, arranged: SortedSentences) -> WordBatch:
         words = self._words
-        if len(words.number) > REMEMBERED:
+        if len(words.number) > MAX_CACHED_WORDS:
             words = self._words = WordIndex()
         mask = arranged.mask
         distinct, places = [], []
@@ -183,7 +183,7 @@ class WordBatcher(Batcher):
         index = np.zeros(mask.shape, dtype=np.int64)
         index[mask] = np.concatenate(places)
         return WordBatch(
-            **words.spelled(numbers),
+            **words.word_fields(numbers),
             mask=torch.from_numpy(mask),
             tags=arranged.tags,
             order=arranged.order,
@@ -203,7 +203,7 @@ class WordBatcher(Batcher):
                     number = words.add(
                         word,
                         self.vectors.row(word),
-                        self.spelled(word),
+                        self.char_ids(word),
                         self.vectors.pieces(word),
                     )
                 found.append(number)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 LONG = 8  # letters
-KINDS = 9
+SHAPE_FEATURES = 9
 
 
-def shape_of(word: str) -> tuple[bool, ...]:
-    """``KINDS`` yes-or-no answers."""
+def word_shape(word: str) -> tuple[bool, ...]:
+    """``SHAPE_FEATURES`` yes-or-no answers."""
     return (
         word[:1].isupper(),
         len(word) > 1 and word.isupper(),

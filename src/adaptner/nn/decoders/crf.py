@@ -17,7 +17,7 @@ from adaptner.nn.decoders.span_confidence import (
     span_confidence,
     tag_marginals,
 )
-from adaptner.nn.rnn.parameters import fan_in_bound, uniform_parameter
+from adaptner.nn.rnn.parameters import fan_in_parameter, uniform_parameter
 from adaptner.types import OUTSIDE, LabelSet
 
 FORBIDDEN = -1e4  # finite, so that masked arithmetic stays free of NaN
@@ -78,9 +78,9 @@ class CRF(nn.Module):
         super().__init__()
         tags = len(labels.tags)
         self.labels = labels
-        self.limits = TagConstraints([labels])
-        self.weight = fan_in_bound((1, tags, width), width, generator)
-        self.bias = fan_in_bound((1, tags), width, generator)
+        self.constraints = TagConstraints([labels])
+        self.weight = fan_in_parameter((1, tags, width), width, generator)
+        self.bias = fan_in_parameter((1, tags), width, generator)
         self.transition = uniform_parameter((1, tags, tags), 0.1, generator)
         self.start = uniform_parameter((1, tags), 0.1, generator)
         self.end = uniform_parameter((1, tags), 0.1, generator)
@@ -93,25 +93,25 @@ class CRF(nn.Module):
         self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
-        emissions, moves, start, end = self._scores(states, limits or self.limits)
+        emissions, moves, start, end = self._scores(states, limits or self.constraints)
         partition = log_partition(emissions, moves, start, end, mask)
         return partition - path_score(emissions, moves, start, end, tags, mask)
 
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
-        return self.best(self.tag_scores(states), mask)
+        return self.decode_scores(self.tag_scores(states), mask)
 
     @torch.no_grad()
-    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
+    def decode_scores(self, scores: Tensor, mask: Tensor) -> Tensor:
         """``decode``, of what ``tag_scores`` gives."""
-        return viterbi(scores, *self._moves(scores, self.limits), mask)
+        return viterbi(scores, *self._moves(scores, self.constraints), mask)
 
     @torch.no_grad()
     def marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """P(tag at token | sentence), (G, B, L, T)."""
         emissions, moves, start, end, mask = ready_for_double(
-            *self._scores(states, self.limits), mask
+            *self._scores(states, self.constraints), mask
         )
         messages = forward_backward_messages(emissions, moves, start, end, mask)
         return (tag_marginals(*messages) * mask[..., None]).to(states)
@@ -121,7 +121,7 @@ class CRF(nn.Module):
         """How sure each token of the path ``tags`` is, (3, G, B, L), of what ``tag_scores`` gives: see
         ``nn/decoders/span_confidence.py``."""
         scores, moves, start, end, mask, tags = ready_for_double(
-            scores, *self._moves(scores, self.limits), mask, tags
+            scores, *self._moves(scores, self.constraints), mask, tags
         )
         before, ahead = forward_backward_messages(scores, moves, start, end, mask)
         following = next_tag_probabilities(moves, ahead, tags)
@@ -129,7 +129,7 @@ class CRF(nn.Module):
 
     def log_marginals(self, states: Tensor, mask: Tensor) -> Tensor:
         """log P(tag at token | sentence), (G, B, L, T), to be differentiated by states and φ."""
-        return log_marginals(*self._scores(states, self.limits), mask)
+        return log_marginals(*self._scores(states, self.constraints), mask)
 
     def tag_scores(self, states: Tensor) -> Tensor:
         """Of every tag at every token, (G, B, L, T), moves aside."""

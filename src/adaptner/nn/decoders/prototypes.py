@@ -32,7 +32,7 @@ class PrototypeDecoder(TokenwiseDecoder):
         self.register_buffer("means", torch.zeros(1, len(labels.tags), width))
         self.register_buffer("seen", torch.zeros(1, len(labels.tags), dtype=torch.bool))
 
-    def remember(self, means: Tensor, seen: Tensor) -> None:
+    def set_means(self, means: Tensor, seen: Tensor) -> None:
         self.means, self.seen = means.detach(), seen
 
     def forward(

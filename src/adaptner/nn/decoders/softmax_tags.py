@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from adaptner.nn.decoders.crf import TagConstraints
 from adaptner.nn.decoders.token_tags import TokenwiseDecoder
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 from adaptner.types import LabelSet
 
 
@@ -24,8 +24,8 @@ class SoftmaxDecoder(TokenwiseDecoder):
         super().__init__()
         tags = len(labels.tags)
         self.labels = labels
-        self.weight = fan_in_bound((1, tags, width), width, generator)
-        self.bias = fan_in_bound((1, tags), width, generator)
+        self.weight = fan_in_parameter((1, tags, width), width, generator)
+        self.bias = fan_in_parameter((1, tags), width, generator)
 
     def forward(
         self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None

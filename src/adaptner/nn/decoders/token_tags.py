@@ -24,10 +24,10 @@ class TokenwiseDecoder(nn.Module, ABC):
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
         """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
-        return self.best(self.tag_scores(states), mask)
+        return self.decode_scores(self.tag_scores(states), mask)
 
     @torch.no_grad()
-    def best(self, scores: Tensor, mask: Tensor) -> Tensor:
+    def decode_scores(self, scores: Tensor, mask: Tensor) -> Tensor:
         return scores.argmax(-1)
 
     @torch.no_grad()

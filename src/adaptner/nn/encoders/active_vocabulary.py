@@ -48,7 +48,7 @@ class ActiveVocabulary:
         self.batcher = batcher
         self._encoder = encoder
         self._full: Tensor | None = None
-        if encoder.table is None or (fewer := batcher.narrowed(sentences, words)) is None:
+        if encoder.table is None or (fewer := batcher.restrict(sentences, words)) is None:
             return
         rows, self.batcher = fewer
         self._rows = rows.to(encoder.device)

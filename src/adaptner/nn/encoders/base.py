@@ -37,7 +37,9 @@ class Encoder(nn.Module, ABC):
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """``noise`` switches dropout on."""
 
-    def read_out(self, batch: Batch, weight: Tensor, memory: WordCache | None = None) -> Tensor:
+    def linear_scores(
+        self, batch: Batch, weight: Tensor, memory: WordCache | None = None
+    ) -> Tensor:
         """What a linear layer (G, T, width) makes of the states, (G, B, L, T): for tagging, where an
         encoder may know a shorter way than over its states, and what it has made of words before."""
         return self(batch) @ weight[:, None].mT

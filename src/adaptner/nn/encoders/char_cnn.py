@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class CharCNN(nn.Module):
@@ -19,10 +19,10 @@ class CharCNN(nn.Module):
     ) -> None:
         super().__init__()
         self.weights = nn.ParameterList(
-            fan_in_bound((1, w, embedded, filters), w * embedded, generator) for w in widths
+            fan_in_parameter((1, w, embedded, filters), w * embedded, generator) for w in widths
         )
         self.biases = nn.ParameterList(
-            fan_in_bound((1, filters), w * embedded, generator) for w in widths
+            fan_in_parameter((1, filters), w * embedded, generator) for w in widths
         )
         self.width = filters * len(widths)
 

@@ -12,15 +12,20 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from adaptner.nn.batching.word_batch import WordBatch
-from adaptner.nn.batching.word_shapes import KINDS
+from adaptner.nn.batching.word_shapes import SHAPE_FEATURES
 
 _LEAST = 1e-12  # what F.normalize divides by at least
-STATES, WORD, BESIDE, SHAPE = 8.0, 8.0, 4.0, 2.4  # lengths of the parts
-OLDER_STATES = 4.0  # of models from before the states knew names
+STATE_LENGTH, WORD_LENGTH, NEIGHBOUR_LENGTH, SHAPE_LENGTH = (
+    8.0,
+    8.0,
+    4.0,
+    2.4,
+)  # lengths of the parts
+OLD_STATE_LENGTH = 4.0  # of models from before the states knew names
 
 
 def lexical_width(states: int, words: int) -> int:
-    return states + 3 * words + KINDS
+    return states + 3 * words + SHAPE_FEATURES
 
 
 def word_part(states: int, words: int) -> slice:
@@ -29,7 +34,7 @@ def word_part(states: int, words: int) -> slice:
 
 
 def add_lexical_features(
-    states: Tensor, words: Tensor, batch: WordBatch, length: float = STATES
+    states: Tensor, words: Tensor, batch: WordBatch, length: float = STATE_LENGTH
 ) -> Tensor:
     """(G, B, L, states) and the vectors (G, W, words) of the distinct words ->
     (G, B, L, wide_width), the states brought to ``length``. Zero beyond a sentence's end, as the states are."""
@@ -40,10 +45,10 @@ def add_lexical_features(
     edge = torch.zeros_like(here[:, :, :1])
     parts = [
         length * F.normalize(states, dim=-1),
-        WORD * here,
-        BESIDE * torch.cat([edge, here[:, :, :-1]], 2) * inside,
-        BESIDE * torch.cat([here[:, :, 1:], edge], 2),
-        SHAPE * shapes,
+        WORD_LENGTH * here,
+        NEIGHBOUR_LENGTH * torch.cat([edge, here[:, :, :-1]], 2) * inside,
+        NEIGHBOUR_LENGTH * torch.cat([here[:, :, 1:], edge], 2),
+        SHAPE_LENGTH * shapes,
     ]
     return torch.cat(parts, -1)
 
@@ -52,15 +57,17 @@ def word_scores(words: Tensor, shapes: Tensor, weight: Tensor) -> Tensor:
     """What the distinct words say of tags, (G, W, 3T): of their own, of the next word's and of that
     before, by the columns of ``weight`` (G, T, width) that read words."""
     size = words.shape[-1]
-    rest = weight[..., weight.shape[-1] - 3 * size - KINDS :]
-    here, before, after, shape = rest.split([size, size, size, KINDS], -1)
-    columns = torch.cat([WORD * here, BESIDE * before, BESIDE * after], 1)
+    rest = weight[..., weight.shape[-1] - 3 * size - SHAPE_FEATURES :]
+    here, before, after, shape = rest.split([size, size, size, SHAPE_FEATURES], -1)
+    columns = torch.cat(
+        [WORD_LENGTH * here, NEIGHBOUR_LENGTH * before, NEIGHBOUR_LENGTH * after], 1
+    )
     said = F.normalize(words, dim=-1) @ columns.mT
-    return said + F.pad(SHAPE * shapes @ shape.mT, (0, 2 * weight.shape[1]))
+    return said + F.pad(SHAPE_LENGTH * shapes @ shape.mT, (0, 2 * weight.shape[1]))
 
 
-def read_out(
-    states: Tensor, said: Tensor, batch: WordBatch, weight: Tensor, length: float = STATES
+def lexical_scores(
+    states: Tensor, said: Tensor, batch: WordBatch, weight: Tensor, length: float = STATE_LENGTH
 ) -> Tensor:
     """``widened(...) @ weight.T``, (G, B, L, T), without making the features. ``states`` (G, 2, N, H)
     are packed, so that what is unpacked is a number a tag; ``said`` is what ``word_scores`` gives."""

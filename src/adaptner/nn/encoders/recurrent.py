@@ -26,10 +26,10 @@ from adaptner.nn.encoders.char_cnn import CharCNN
 from adaptner.nn.encoders.char_lstm import CharLSTM
 from adaptner.nn.encoders.embeddings import FrozenEmbeddings, TrainableEmbeddings
 from adaptner.nn.encoders.lexical_features import (
-    OLDER_STATES,
+    OLD_STATE_LENGTH,
     add_lexical_features,
+    lexical_scores,
     lexical_width,
-    read_out,
     word_scores,
 )
 from adaptner.nn.encoders.word_cache import WordCache
@@ -68,7 +68,9 @@ class EncoderConfig(BaseModel):
     lexical_features: bool = Field(
         False, description="φ reads the word, its neighbours and its shape beside the states"
     )
-    state_length: float = Field(OLDER_STATES, gt=0, description="of the states that a wide φ reads")
+    state_length: float = Field(
+        OLD_STATE_LENGTH, gt=0, description="of the states that a wide φ reads"
+    )
     language_model_width: int = Field(
         0, ge=0, description="per direction, of a language model whose states are read as well"
     )
@@ -80,7 +82,7 @@ class EncoderConfig(BaseModel):
         told: dict[str, Any] = dump(self)
         if not self.language_model_width:
             told.pop("language_model_width", None)
-        if self.state_length == OLDER_STATES:
+        if self.state_length == OLD_STATE_LENGTH:
             told.pop("state_length", None)
         return told
 
@@ -136,29 +138,33 @@ class RecurrentEncoder(Encoder):
             return unpacked
         return add_lexical_features(unpacked, words, batch, self.config.state_length)
 
-    def read_out(self, batch: Batch, weight: Tensor, memory: WordCache | None = None) -> Tensor:
+    def linear_scores(
+        self, batch: Batch, weight: Tensor, memory: WordCache | None = None
+    ) -> Tensor:
         assert isinstance(batch, WordBatch)
         if not self.config.lexical_features:
-            return super().read_out(batch, weight)
+            return super().linear_scores(batch, weight)
         length = self.config.state_length
         usable = batch.known is not None and len(batch.rows) == 1 and self.language_model is None
         if memory is None or not usable:
             words, states = self._packed(batch, None)
             said = word_scores(words, batch.shapes, weight)
-            return read_out(states, said, batch, weight, length)
+            return lexical_scores(states, said, batch, weight, length)
 
         def fresh(places: np.ndarray) -> tuple[Tensor, ...]:
-            own = batch.of_words(places)
+            own = batch.select_words(places)
             words, symbols = self._symbols(own, None)
-            return self.recurrent.projected(symbols)[0], word_scores(words, own.shapes, weight)[0]
+            return self.recurrent.project_symbols(symbols)[0], word_scores(
+                words, own.shapes, weight
+            )[0]
 
         assert batch.numbers is not None
         # a step of an optimiser, and all else that writes into a parameter, raises its version
         state = tuple((p.data_ptr(), p._version) for p in (weight, *self.parameters()))
         gates, said = memory.rows((batch.known, state), batch.numbers[0], fresh)
-        inputs = self.recurrent.placed(gates[None], batch.index, batch.packing)
+        inputs = self.recurrent.place_symbols(gates[None], batch.index, batch.packing)
         states = self.recurrent.scan(inputs, batch.packing)
-        return read_out(states, said[None], batch, weight, length)
+        return lexical_scores(states, said[None], batch, weight, length)
 
     def _packed(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
         """The vectors of the distinct words, and the recurrent states (G, 2, N, H)."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 # Words that are kept; a BiLSTM's gates take some six kilobytes of each.
-MOST = 6000
+MAX_WORDS = 6000
 
 ComputeWords = Callable[[np.ndarray], tuple[Tensor, ...]]  # places of words to tables, a row a word
 
@@ -23,14 +23,14 @@ ComputeWords = Callable[[np.ndarray], tuple[Tensor, ...]]  # places of words to 
 class _Kept:
     def __init__(self, known: object) -> None:
         self.known = known
-        self.filled = np.zeros(MOST, dtype=bool)
+        self.filled = np.zeros(MAX_WORDS, dtype=bool)
         self.tables: tuple[Tensor, ...] = ()
         self._adding = Lock()
 
     def add(self, numbers: np.ndarray, values: Sequence[Tensor]) -> None:
         with self._adding:
             if not self.tables:
-                self.tables = tuple(v.new_zeros(MOST, v.shape[1]) for v in values)
+                self.tables = tuple(v.new_zeros(MAX_WORDS, v.shape[1]) for v in values)
             for table, part in zip(self.tables, values, strict=True):
                 table.index_copy_(0, _indices(numbers, table), part)
             self.filled[numbers] = True
@@ -49,7 +49,7 @@ class WordCache:
         kept = self._kept
         if kept.known != known:
             kept = self._kept = _Kept(known)
-        able = numbers < MOST
+        able = numbers < MAX_WORDS
         have = able & kept.filled[np.where(able, numbers, 0)]
         missing = np.flatnonzero(~have)
         if len(missing) == len(numbers):

@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 
 from adaptner.nn.heads.domain_head import domain_classification_loss
 from adaptner.nn.losses.gradient_reversal import reverse_gradient
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class AttentionDomainClassifier(nn.Module):
@@ -15,12 +15,12 @@ class AttentionDomainClassifier(nn.Module):
 
     def __init__(self, width: int, classes: int, generator: Generator, reversal: bool) -> None:
         super().__init__()
-        self.attention_weight = fan_in_bound((1, width), width, generator)
-        self.attention_bias = fan_in_bound((1, 1), width, generator)
-        self.hidden_weight = fan_in_bound((1, width, width), width, generator)
-        self.hidden_bias = fan_in_bound((1, width), width, generator)
-        self.weight = fan_in_bound((1, classes, width), width, generator)
-        self.bias = fan_in_bound((1, classes), width, generator)
+        self.attention_weight = fan_in_parameter((1, width), width, generator)
+        self.attention_bias = fan_in_parameter((1, 1), width, generator)
+        self.hidden_weight = fan_in_parameter((1, width, width), width, generator)
+        self.hidden_bias = fan_in_parameter((1, width), width, generator)
+        self.weight = fan_in_parameter((1, classes, width), width, generator)
+        self.bias = fan_in_parameter((1, classes), width, generator)
         self.reversal = reversal
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:

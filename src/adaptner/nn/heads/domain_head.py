@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from adaptner.nn.heads.pooling import sentence_means
 from adaptner.nn.losses.gradient_reversal import reverse_gradient
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class DomainClassifier(nn.Module):
@@ -16,8 +16,8 @@ class DomainClassifier(nn.Module):
         self, width: int, classes: int, generator: Generator, reversal: bool = False
     ) -> None:
         super().__init__()
-        self.weight = fan_in_bound((1, classes, width), width, generator)
-        self.bias = fan_in_bound((1, classes), width, generator)
+        self.weight = fan_in_parameter((1, classes, width), width, generator)
+        self.bias = fan_in_parameter((1, classes), width, generator)
         self.reversal = reversal  # the ruling's measured option; HGDA itself adds the loss
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:

@@ -13,9 +13,9 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from adaptner.nn.heads.label_probes import LabelProbes
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
-OUTSIDE_IT, BEGINS, GOES_ON = range(3)
+BORDER_OUTSIDE, BORDER_BEGIN, BORDER_INSIDE = range(3)
 _RARE = -6.0  # log odds of a name before anything is learnt
 
 
@@ -37,8 +37,8 @@ class LabelNameHead(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(names, width))
         self.bias = nn.Parameter(torch.full((names,), _RARE))
-        self.border_weight = fan_in_bound((3, width), width, generator)
-        self.border_bias = fan_in_bound((3,), width, generator)
+        self.border_weight = fan_in_parameter((3, width), width, generator)
+        self.border_bias = fan_in_parameter((3,), width, generator)
 
     def forward(self, states: Tensor, labels: WeakLabels, noise: Generator) -> Tensor:
         """Cross-entropy of borders, mean over tokens, and of names, summed over names. ``states``
@@ -66,6 +66,6 @@ class LabelNameHead(nn.Module):
         stands_for[count:] = others / max(kept, 1)
         return borders + (costs * stands_for).sum() / stands_for.sum()
 
-    def senses(self, names: Sequence[str]) -> LabelProbes:
+    def label_probes(self, names: Sequence[str]) -> LabelProbes:
         told = (self.weight, self.bias, self.border_weight, self.border_bias)
         return LabelProbes(tuple(names), *(t.detach().half().float() for t in told))

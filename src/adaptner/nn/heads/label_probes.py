@@ -15,7 +15,7 @@ from torch import Tensor
 
 from adaptner.vectors.label_directions import longest_known_suffix
 
-FILE = "names.safetensors"
+LABEL_PROBES_FILE = "names.safetensors"
 _TENSORS = ("weight", "bias", "border_weight", "border_bias")
 _NAMES = "names"
 

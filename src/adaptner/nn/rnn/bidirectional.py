@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 from adaptner.nn.rnn.gru_scan import gru_scan
 from adaptner.nn.rnn.lstm_scan import lstm_scan
 from adaptner.nn.rnn.packing import Packing
-from adaptner.nn.rnn.parameters import fan_in_bound
+from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class BidirectionalLayer(nn.Module, ABC):
@@ -21,9 +21,9 @@ class BidirectionalLayer(nn.Module, ABC):
     def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
         super().__init__()
         rows = self.gates * hidden
-        self.input_weight = fan_in_bound((1, 2, rows, inputs), hidden, generator)
-        self.recurrent_weight = fan_in_bound((1, 2, rows, hidden), hidden, generator)
-        self.bias = fan_in_bound((1, 2, rows), hidden, generator)
+        self.input_weight = fan_in_parameter((1, 2, rows, inputs), hidden, generator)
+        self.recurrent_weight = fan_in_parameter((1, 2, rows, hidden), hidden, generator)
+        self.bias = fan_in_parameter((1, 2, rows), hidden, generator)
         self.width = 2 * hidden
 
     def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
@@ -38,16 +38,16 @@ class BidirectionalLayer(nn.Module, ABC):
         """W_ih x + b at every slot, (2G, N, gates x H), each distinct symbol projected once.
 
         ``symbols`` (G, S, D); ``index`` (G, B, L) says which symbol stands where."""
-        return self.placed(self.projected(symbols), index, packing)
+        return self.place_symbols(self.project_symbols(symbols), index, packing)
 
-    def projected(self, symbols: Tensor) -> Tensor:
+    def project_symbols(self, symbols: Tensor) -> Tensor:
         """W_ih x + b of each distinct symbol, (G, S, 2 x gates x H)."""
         tasks, directions, rows, inputs = self.input_weight.shape
         weight = self.input_weight.reshape(tasks, directions * rows, inputs)
         bias = self.bias.reshape(tasks, 1, directions * rows)
         return torch.baddbmm(bias, symbols, weight.transpose(1, 2))
 
-    def placed(self, projected: Tensor, index: Tensor, packing: Packing) -> Tensor:
+    def place_symbols(self, projected: Tensor, index: Tensor, packing: Packing) -> Tensor:
         tasks, directions, rows, _ = self.input_weight.shape
         count = projected.shape[1]
         here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
@@ -64,7 +64,7 @@ class BiLSTM(BidirectionalLayer):
         states = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
         return states.view(-1, 2, *states.shape[1:])
 
-    def above(self, states: Tensor, packing: Packing) -> Tensor:
+    def next_layer(self, states: Tensor, packing: Packing) -> Tensor:
         """The states (G, 2, N, H) of a layer that reads those of the one below, (G, 2, N, D), each
         direction its own: forwards, nothing of what comes later is seen."""
         weight, bias = self.input_weight.flatten(0, 1), self.bias.flatten(0, 1)[:, None]
@@ -80,7 +80,7 @@ class BiGRU(BidirectionalLayer):
 
     def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
         super().__init__(inputs, hidden, generator)
-        self.recurrent_bias = fan_in_bound((1, 2, 3 * hidden), hidden, generator)
+        self.recurrent_bias = fan_in_parameter((1, 2, 3 * hidden), hidden, generator)
 
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)

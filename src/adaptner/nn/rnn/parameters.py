@@ -12,7 +12,7 @@ def uniform_parameter(shape: tuple[int, ...], bound: float, generator: Generator
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound, generator=generator))
 
 
-def fan_in_bound(shape: tuple[int, ...], fan: int, generator: Generator) -> nn.Parameter:
+def fan_in_parameter(shape: tuple[int, ...], fan: int, generator: Generator) -> nn.Parameter:
     """PyTorch's own default for linear and recurrent layers: uniform within 1/sqrt(fan)."""
     return uniform_parameter(shape, 1 / math.sqrt(fan), generator)
 

@@ -78,7 +78,7 @@ class JobExecutor:
             base.save(folder)
             with atomic_file(folder / CARD) as file:
                 file.write(model_card(base, method(base.method)()))
-            (folder / checkpoint.FILE).unlink(missing_ok=True)
+            (folder / checkpoint.CHECKPOINT_FILE).unlink(missing_ok=True)
             base.folder = folder
             self._bases.add(key, base)
         return {
@@ -95,7 +95,7 @@ class JobExecutor:
         try:
             return learner.fit(sources, budget, **options)
         except RunNotResumable:  # a damaged checkpoint: start afresh
-            (self.base_folder(key) / checkpoint.FILE).unlink(missing_ok=True)
+            (self.base_folder(key) / checkpoint.CHECKPOINT_FILE).unlink(missing_ok=True)
             return learner.fit(sources, budget, **options)
 
     def run_draw(self, key: str, spec: Spec, profile: str, base_outcome: BaseFacts) -> StoredResult:
@@ -199,7 +199,7 @@ class RecentItems(Generic[Value]):
 
 def _training_seconds(folder: Path) -> float:
     """Over all attempts; the last checkpoint holds the sum."""
-    with safe_open(folder / checkpoint.FILE, framework="pt") as file:
+    with safe_open(folder / checkpoint.CHECKPOINT_FILE, framework="pt") as file:
         return round(float(json.loads((file.metadata() or {})["state"])["seconds"]), 3)
 
 

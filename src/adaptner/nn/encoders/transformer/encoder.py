@@ -23,11 +23,11 @@ from adaptner.nn.encoders.transformer.lora import add_lora
 from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer, find_pretrained
 from adaptner.nn.encoders.transformer.stacked_parameters import stack_parameters
 from adaptner.nn.encoders.transformer.subwords import Alignment, SubwordBatch, SubwordBatcher
-from adaptner.nn.encoders.transformer.window_attention import packs
+from adaptner.nn.encoders.transformer.window_attention import pack_windows
 from adaptner.nn.rnn.parameters import dropout
 
 # Where windows are padded, they are run with those at least so long: padding costs as much as text.
-ALIKE = 0.75
+MIN_LENGTH_RATIO = 0.75
 # Their positions begin behind the number of the padding.
 _LATE_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 _LAYER = re.compile(r"\.(?:layers?|h|blocks?)\.(\d+)\.")
@@ -151,7 +151,7 @@ class TransformerEncoder(Encoder):
     ) -> Tensor:
         """(B, L, width)"""
         hidden, owners = [], []
-        together = packs if self._packed else similar_lengths
+        together = pack_windows if self._packed else group_by_length
         for first, end in together(batch.lengths[g]):
             lengths = batch.lengths[g][first:end]
             longest = lengths[0]
@@ -211,11 +211,11 @@ def _check_length(own: Any, config: TransformerConfig) -> None:
         raise EncoderUnusable(file=config.name, reason=reason)
 
 
-def similar_lengths(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+def group_by_length(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
     """From where to where windows, longest first, are run together."""
     first = 0
     for place in range(1, len(lengths) + 1):
-        if place == len(lengths) or lengths[place] < ALIKE * lengths[first]:
+        if place == len(lengths) or lengths[place] < MIN_LENGTH_RATIO * lengths[first]:
             yield first, place
             first = place
 

@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adaptner.nn.batching.batch import ArrangedSentences, Batch, Batcher
+from adaptner.nn.batching.batch import Batch, Batcher, SortedSentences
 from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer
 from adaptner.types import LabelSet, Sentence
 
 Alignment = Literal["first", "mean"]
 # Of longer words the first and last halves are read, as with characters (nn/batching/word_batch.py).
-LONGEST_WORD = 32
-REMEMBERED = 200_000  # words; bounded, whatever a user tags
+MAX_WORD_SUBWORDS = 32
+MAX_CACHED_WORDS = 200_000  # words; bounded, whatever a user tags
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Window:
     stop: int
 
 
-def windows(sizes: Sequence[int], room: int, overlap: int) -> list[Window]:
+def overlapping_windows(sizes: Sequence[int], room: int, overlap: int) -> list[Window]:
     """Of words with so many sub-words each: at most ``room`` in a window and ``overlap`` in two."""
     found: list[tuple[int, int]] = []
     first = 0
@@ -106,14 +106,14 @@ class SubwordBatcher(Batcher):
     def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         """The sub-words of each word; one that the tokenizer makes nothing of is unknown."""
         known = self._known
-        if len(known) > REMEMBERED:
+        if len(known) > MAX_CACHED_WORDS:
             known = self._known = {}
         new = [w for w in dict.fromkeys(words) if w not in known]
         if new:
             found = self.pretrained.tokenizer.encode_batch(
                 [[w] for w in new], is_pretokenized=True, add_special_tokens=False
             )
-            most = min(LONGEST_WORD, self._room)
+            most = min(MAX_WORD_SUBWORDS, self._room)
             for word, encoded in zip(new, found, strict=True):
                 own = encoded.ids
                 if len(own) > most:
@@ -121,7 +121,7 @@ class SubwordBatcher(Batcher):
                 known[word] = tuple(own) or (self._unknown,)
         return [known[w] for w in words]
 
-    def narrowed(
+    def restrict(
         self, sentences: Iterable[Sentence], words: Iterable[str] = ()
     ) -> tuple[Tensor, SubwordBatcher] | None:
         every = list(dict.fromkeys([*(w for s in sentences for w in s.tokens), *words]))
@@ -134,7 +134,7 @@ class SubwordBatcher(Batcher):
     def _room(self) -> int:
         return self.longest - len(self._before) - len(self._after)
 
-    def _read(self, arranged: ArrangedSentences) -> SubwordBatch:
+    def _read(self, arranged: SortedSentences) -> SubwordBatch:
         tasks, sentences, length = arranged.mask.shape
         nobody = sentences * length
         parts = np.ones(arranged.mask.shape, dtype=np.float32)
@@ -146,7 +146,7 @@ class SubwordBatcher(Batcher):
                 if self.alignment == "mean":
                     own[place, : len(pieces)] = [len(p) for p in pieces]
                 sizes = [len(p) for p in pieces]
-                for window in windows(sizes, self._room, self.overlap) if sizes else ():
+                for window in overlapping_windows(sizes, self._room, self.overlap) if sizes else ():
                     found.append(self._window(pieces, window, place * length, nobody))
             read.append(sorted(found, key=lambda pair: -len(pair[0])))
         most = max(map(len, read))

@@ -21,7 +21,7 @@ NAME = "adaptner-windows"  # in the library's registry of attentions
 FAMILIES = ("bert", "camembert", "electra", "roberta", "xlm-roberta")
 # Sub-words at most (or one window). Products of matrices gain nothing from more rows, and with
 # checkpointing this bounds what is in memory.
-MOST = 1024
+MAX_PACKED_SUBWORDS = 1024
 
 
 def window_attention(
@@ -52,7 +52,9 @@ def window_attention(
     return torch.cat(found)[None], None
 
 
-def packs(lengths: Sequence[int], most: int = MOST) -> Iterator[tuple[int, int]]:
+def pack_windows(
+    lengths: Sequence[int], most: int = MAX_PACKED_SUBWORDS
+) -> Iterator[tuple[int, int]]:
     """From where to where windows are run together: as many as have ``most`` sub-words."""
     first, held = 0, 0
     for place, length in enumerate(lengths):
