@@ -1,7 +1,7 @@
-"""Parts of a tagger, one per file.
+"""The parts of a tagger: batches, encoders, decoders, auxiliary heads and losses.
 
-Every parameter has a leading *task* dimension G and every forward runs G tasks side by side, each
-with its own parameters and its own sentences. A plain model is G = 1. The inner loops of a batch of
-tasks thus run in lockstep: one kernel call serves all tasks, and the gradient of the summed losses
-by the stacked parameters is each task's own gradient.
+Every parameter has a leading *task* dimension G, and every forward pass runs G tasks at once, each with
+its own parameters and sentences; a plain model has G = 1. One kernel call therefore serves the inner
+loops of all tasks of a batch, and the gradient of the summed losses with respect to the stacked
+parameters holds the gradient of each task.
 """

@@ -139,7 +139,7 @@ def checked(own: WordBatcher, tokens: list[str]) -> None:
         w = int(batch.index[0, 0, t])
         assert batch.rows[0, w] == own.vectors.row(word)
         length = int(batch.char_packing.lengths[0, w])
-        assert batch.chars[0, w, :length].tolist() == own.spelled(word)
+        assert batch.chars[0, w, :length].tolist() == own.char_ids(word)
 
 
 def test_thousands_of_words_and_forgetting_them(monkeypatch: pytest.MonkeyPatch) -> None:

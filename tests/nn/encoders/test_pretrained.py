@@ -124,7 +124,7 @@ def test_folders_that_hold_no_model(tiny_transformer: Path, tmp_path: Path) -> N
 
 def test_a_length_that_the_network_cannot_read(tiny_transformer: Path) -> None:
     config = TransformerConfig(name=str(tiny_transformer), max_length=257)
-    with pytest.raises(EncoderUnusable, match="256 sub-words at once"):
+    with pytest.raises(EncoderUnusable, match="at most 256 sub-words"):
         new_encoder(config, [], None, 0, torch.Generator())
 
 

@@ -144,7 +144,7 @@ def test_a_network_of_another_family(tmp_path: Path) -> None:
             truth = naive(tmp_path, sentence, "first", add_prefix_space=True)
             torch.testing.assert_close(states[0, place, : len(sentence)], truth)
         table.restore()
-    with pytest.raises(EncoderUnusable, match="40 sub-words at once"):
+    with pytest.raises(EncoderUnusable, match="at most 40 sub-words"):
         made(tmp_path, max_length=41)
 
 

@@ -1,4 +1,4 @@
-"""Sentences as tensors: what every encoder's batch has, and how sentences are put in order for it."""
+"""Sentences as tensors: the fields that the batches of all encoders share, and the order of sentences."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from adaptner.types import LabelSet, Sentence
 
 @dataclass(frozen=True)
 class Batch:
-    """G tasks of B sentences each. ``order[g][i]`` is the place, in the list given, of the i-th
-    sentence here (they are sorted, longest first). Each encoder's batch has more fields."""
+    """G tasks of B sentences each, sorted by length, longest first; subclasses add fields.
 
-    rows: Tensor  # (G, ...) of the words or sub-words in the encoder's table
+    ``order[g][i]`` is the position that sentence i of task g had before sorting."""
+
+    rows: Tensor  # (G, ...) rows of the words or sub-words in the encoder's table
     mask: Tensor  # (G, B, L)
     tags: Tensor | None  # (G, B, L)
     order: tuple[tuple[int, ...], ...]
 
     def to(self, device: torch.device) -> Self:
-        """The batch with its tensors on ``device``; itself if they are there."""
+        """This batch with its tensors on ``device``."""
         return self if self.mask.device == device else on_device(self, device)
 
 
 def on_device(value: Any, device: torch.device) -> Any:
+    """``value`` with its tensors on ``device``: a tensor, or a dataclass with tensors in it."""
     if isinstance(value, Tensor):
         return value.to(device)
     if not is_dataclass(value) or isinstance(value, type) or getattr(value, "stays_on_cpu", False):
@@ -41,7 +43,7 @@ def on_device(value: Any, device: torch.device) -> Any:
 
 @dataclass(frozen=True)
 class SortedSentences:
-    """Tasks in the order in which they are encoded: each one's longest sentence first."""
+    """Tasks as they are encoded: the longest sentence of each task first."""
 
     tasks: tuple[tuple[Sentence, ...], ...]
     lengths: np.ndarray  # (G, B)
@@ -51,37 +53,38 @@ class SortedSentences:
 
 
 class Batcher(ABC):
-    """Turns sentences into batches for one vocabulary, that of an encoder."""
+    """Turns sentences into batches for the vocabulary of one encoder."""
 
     def __call__(
         self, tasks: Sequence[Sequence[Sentence]], labels: Sequence[LabelSet] | None = None
     ) -> Batch:
-        """``tasks``: as many sentences in each; ``labels``: each task's, if tags are wanted."""
+        """A batch on the CPU. Every task has the same number of sentences; ``labels``, one label set per
+        task, adds the tags."""
         orders = [sorted(range(len(task)), key=lambda i: -len(task[i])) for task in tasks]
-        chosen = tuple(
+        ordered = tuple(
             tuple(task[i] for i in order) for task, order in zip(tasks, orders, strict=True)
         )
-        lengths = np.array([[len(s) for s in task] for task in chosen])
+        lengths = np.array([[len(s) for s in task] for task in ordered])
         mask = np.arange(lengths.max()) < lengths[..., None]
         tags = None
         if labels is not None:
-            numbers = np.zeros(mask.shape, dtype=np.int64)
-            numbers[mask] = [
-                number
-                for task, known in zip(chosen, labels, strict=True)
+            tag_ids = np.zeros(mask.shape, dtype=np.int64)
+            tag_ids[mask] = [
+                tag_id
+                for task, label_set in zip(ordered, labels, strict=True)
                 for s in task
-                for number in known.tag_ids(s)
+                for tag_id in label_set.tag_ids(s)
             ]
-            tags = torch.from_numpy(numbers)
-        return self._read(SortedSentences(chosen, lengths, mask, tags, tuple(map(tuple, orders))))
+            tags = torch.from_numpy(tag_ids)
+        order = tuple(map(tuple, orders))
+        return self._make_batch(SortedSentences(ordered, lengths, mask, tags, order))
 
     @abstractmethod
-    def _read(self, arranged: SortedSentences) -> Batch:
-        """The batch of sentences that are in order."""
+    def _make_batch(self, sentences: SortedSentences) -> Batch: ...
 
     @abstractmethod
     def restrict(
         self, sentences: Iterable[Sentence], words: Iterable[str] = ()
     ) -> tuple[Tensor, Batcher] | None:
-        """The rows of the encoder's table that ``sentences`` and ``words`` read, in order, and a
-        batcher for a table of these rows alone; None if they are all."""
+        """The rows of the encoder's table that ``sentences`` and ``words`` use, in ascending order,
+        and a batcher for a table of these rows only; None if they use all rows."""

@@ -1,13 +1,13 @@
-"""What a word looks like: capitals, digits, length. Word vectors of lower-cased text do not say."""
+"""The shape of a word: capitals, digits, length, which vectors of lower-cased words do not hold."""
 
 from __future__ import annotations
 
-LONG = 8  # letters
+LONG = 8  # characters
 SHAPE_FEATURES = 9
 
 
 def word_shape(word: str) -> tuple[bool, ...]:
-    """``SHAPE_FEATURES`` yes-or-no answers."""
+    """``SHAPE_FEATURES`` binary features."""
     return (
         word[:1].isupper(),
         len(word) > 1 and word.isupper(),

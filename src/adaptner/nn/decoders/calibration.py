@@ -1,4 +1,4 @@
-"""From what a model thinks of its own mention to how often it is right."""
+"""Calibration of a tagger's scores: from its log odds to the frequency with which it is right."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 
 from pydantic import BaseModel, ConfigDict
 
-_LEAST = -14.0  # the logarithm of a millionth
+_MIN_LOG_PROBABILITY = -14.0  # about a millionth
 
 
 class Calibration(BaseModel):
-    """p = σ(intercept + slope · log-odds) (Platt 1999). As it is made, it changes nothing."""
+    """p = σ(intercept + slope · log odds) (Platt 1999); the defaults change nothing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,6 +22,6 @@ class Calibration(BaseModel):
 
 
 def log_odds(log_probability: float) -> float:
-    """log p / (1 - p), for p a millionth away from 0 and from 1 at least."""
-    kept = min(max(log_probability, _LEAST), -math.exp(_LEAST))
-    return kept - math.log(-math.expm1(kept))
+    """log p / (1 - p), with p limited to about a millionth from 0 and from 1."""
+    limited = min(max(log_probability, _MIN_LOG_PROBABILITY), -math.exp(_MIN_LOG_PROBABILITY))
+    return limited - math.log(-math.expm1(limited))

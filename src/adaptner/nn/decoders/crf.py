@@ -1,4 +1,8 @@
-"""Linear-chain CRF over BIO or BIOES tags: loss, best path, marginals; what cannot be is barred."""
+"""Linear-chain CRF over BIO or BIOES tags: loss, best path, marginals.
+
+We do not use a library: none runs several tasks with their own parameters at once, forbids what the tag
+scheme forbids, and can be differentiated twice.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,19 @@ from adaptner.nn.rnn.parameters import fan_in_parameter, uniform_parameter
 from adaptner.types import OUTSIDE, LabelSet
 
 FORBIDDEN = -1e4  # finite, so that masked arithmetic stays free of NaN
-# Up to so many tags the tree of matrix products beats the recursion on probabilities, and that on
-# logarithms (on one thread, 30 sentences: at 5 tags 9 ms against 11, at 9 tags 42 against 12).
+# Largest numbers of tags for which the tree of matrix products is faster than the recursion on
+# probabilities, and than that on logarithms (one thread, 30 sentences: with 5 tags 9 ms instead of 11,
+# with 9 tags 42 ms instead of 12).
 _TREE_UP_TO, _TREE_ELSE_UP_TO = 5, 9
-_CALM = 60.0  # nats between a token's best and worst tag, up to which probabilities serve
+_MAX_SCORE_RANGE = (
+    60.0  # nats between a token's best and worst tag; above, probabilities may underflow
+)
 
 
 class TagConstraints:
-    """What the tag schemes of G tasks forbid; a task with fewer tags than another has no use for
-    the surplus ones, which nothing leads to."""
+    """Penalties for what the tag schemes of G tasks forbid.
+
+    A task with fewer tags than another one is padded with surplus tags, which are forbidden."""
 
     def __init__(self, label_sets: Sequence[LabelSet]) -> None:
         most = max(len(labels.tags) for labels in label_sets)
@@ -42,35 +50,35 @@ class TagConstraints:
             self.moves[task, :, count:] = FORBIDDEN
             self.starts[task, count:] = FORBIDDEN
             self.surplus[task, count:] = FORBIDDEN
-            moves, starts, ends = _limits_of(labels)
+            moves, starts, ends = _constraints_of(labels)
             self.moves[task, :count, :count] = moves
             self.starts[task, :count] = starts
             self.ends[task, :count] = ends
 
 
-@lru_cache(maxsize=256)  # made anew at every step of learning, for the same few label sets
-def _limits_of(labels: LabelSet) -> tuple[Tensor, Tensor, Tensor]:
-    """Moves, starts and ends of one label set: only B-x and I-x lead to I-x and E-x, and in BIOES
-    they lead nowhere else, nor end a sentence. To be copied, never changed."""
+@lru_cache(maxsize=256)  # needed at every training step, for the same few label sets
+def _constraints_of(labels: LabelSet) -> tuple[Tensor, Tensor, Tensor]:
+    """Penalties of moves, starts and ends: only B-x and I-x lead to I-x and E-x, and in BIOES they lead
+    nowhere else and do not end a sentence. Callers must not change the tensors."""
 
     def move(before: str, after: str) -> float:
         is_open = before[0] in "BI"
         if after[0] in "IE":
-            wrong = not is_open or before[2:] != after[2:]
+            forbidden = not is_open or before[2:] != after[2:]
         else:
-            wrong = is_open and labels.scheme == "bioes"
-        return FORBIDDEN if wrong else 0.0
+            forbidden = is_open and labels.scheme == "bioes"
+        return FORBIDDEN if forbidden else 0.0
 
     tags = labels.tags
     return (
         torch.tensor([[move(a, b) for b in tags] for a in tags]),
-        torch.tensor([move(OUTSIDE, b) for b in tags]),  # at both ends it is as next to O
+        torch.tensor([move(OUTSIDE, b) for b in tags]),  # the ends of a sentence act like O
         torch.tensor([move(a, OUTSIDE) for a in tags]),
     )
 
 
 class CRF(nn.Module):
-    """φ: a linear layer to tag scores and the scores of moving from tag to tag."""
+    """A linear layer to tag scores, and transition scores."""
 
     kind: ClassVar[Literal["crf"]] = "crf"
 
@@ -90,21 +98,21 @@ class CRF(nn.Module):
         return CRF(self.weight.shape[2], labels, generator)
 
     def forward(
-        self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
+        self, states: Tensor, tags: Tensor, mask: Tensor, constraints: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
-        emissions, moves, start, end = self._scores(states, limits or self.constraints)
+        emissions, moves, start, end = self._scores(states, constraints or self.constraints)
         partition = log_partition(emissions, moves, start, end, mask)
         return partition - path_score(emissions, moves, start, end, tags, mask)
 
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
+        """Best tags (G, B, L); undefined in the padding."""
         return self.decode_scores(self.tag_scores(states), mask)
 
     @torch.no_grad()
     def decode_scores(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """``decode``, of what ``tag_scores`` gives."""
+        """The best tags, given the result of ``tag_scores``."""
         return viterbi(scores, *self._moves(scores, self.constraints), mask)
 
     @torch.no_grad()
@@ -118,8 +126,8 @@ class CRF(nn.Module):
 
     @torch.no_grad()
     def path_confidence(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of the path ``tags`` is, (3, G, B, L), of what ``tag_scores`` gives: see
-        ``nn/decoders/span_confidence.py``."""
+        """The confidence of each token of the path ``tags``, (3, G, B, L), given the result of
+        ``tag_scores``: see ``nn/decoders/span_confidence.py``."""
         scores, moves, start, end, mask, tags = ready_for_double(
             scores, *self._moves(scores, self.constraints), mask, tags
         )
@@ -128,12 +136,12 @@ class CRF(nn.Module):
         return span_confidence(tag_marginals(before, ahead), following, tags, mask, self.labels)
 
     def log_marginals(self, states: Tensor, mask: Tensor) -> Tensor:
-        """log P(tag at token | sentence), (G, B, L, T), to be differentiated by states and φ."""
+        """log P(tag at token | sentence), (G, B, L, T), differentiable."""
         return log_marginals(*self._scores(states, self.constraints), mask)
 
     def tag_scores(self, states: Tensor) -> Tensor:
-        """Of every tag at every token, (G, B, L, T), moves aside."""
-        if len(self.weight) > len(states):  # several decoders over the same states: one product
+        """Scores (G, B, L, T) of the tags, without transitions."""
+        if len(self.weight) > len(states):  # several decoders over the same states
             flat = states.flatten(1, 2)[0] @ self.weight.flatten(0, 1).T
             flat = flat.view(len(flat), *self.bias.shape).transpose(0, 1) + self.bias[:, None]
         else:
@@ -142,24 +150,29 @@ class CRF(nn.Module):
             )
         return flat.view(len(flat), *states.shape[1:3], -1)
 
-    def _moves(self, scores: Tensor, limits: TagConstraints) -> tuple[Tensor, Tensor, Tensor]:
-        moves = self.transition + limits.moves.to(scores)
-        return moves, self.start + limits.starts.to(scores), self.end + limits.ends.to(scores)
+    def _moves(self, scores: Tensor, constraints: TagConstraints) -> tuple[Tensor, Tensor, Tensor]:
+        """Scores of moves, starts and ends, with the penalties."""
+        return (
+            self.transition + constraints.moves.to(scores),
+            self.start + constraints.starts.to(scores),
+            self.end + constraints.ends.to(scores),
+        )
 
     def _scores(
-        self, states: Tensor, limits: TagConstraints
+        self, states: Tensor, constraints: TagConstraints
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         scores = self.tag_scores(states)
-        return scores, *self._moves(scores, limits)
+        return scores, *self._moves(scores, constraints)
 
 
 def path_score(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, tags: Tensor, mask: Tensor
 ) -> Tensor:
-    kept = mask.to(emissions.dtype)
+    """The score of the path ``tags``, (G, B)."""
+    inside = mask.to(emissions.dtype)
     task = torch.arange(len(tags), device=tags.device)[:, None]
-    emitted = (emissions.gather(3, tags[..., None])[..., 0] * kept).sum(2)
-    moved = moves[task[..., None], tags[..., :-1], tags[..., 1:]] * kept[..., 1:]
+    emitted = (emissions.gather(3, tags[..., None])[..., 0] * inside).sum(2)
+    moved = moves[task[..., None], tags[..., :-1], tags[..., 1:]] * inside[..., 1:]
     final = tags.gather(2, mask.sum(2, keepdim=True) - 1)[..., 0]
     return emitted + moved.sum(2) + start[task, tags[..., 0]] + end[task, final]
 
@@ -167,10 +180,16 @@ def path_score(
 def log_partition(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> Tensor:
+    """The log-sum-exp of the scores of all paths, (G, B), by the method that is fastest for the number of
+    tags."""
     tags = emissions.shape[3]
     values = emissions.detach()
     precise = values.device.type != "mps"  # which has no double precision
-    if tags > _TREE_UP_TO and precise and float((values.amax(-1) - values.amin(-1)).max()) < _CALM:
+    if (
+        tags > _TREE_UP_TO
+        and precise
+        and float((values.amax(-1) - values.amin(-1)).max()) < _MAX_SCORE_RANGE
+    ):
         return _scaled_recursion(emissions, moves, start, end, mask)
     alpha = start[:, None] + emissions[:, :, 0]  # (G, B, T)
     if tags > _TREE_ELSE_UP_TO:
@@ -186,10 +205,11 @@ def log_partition(
 def _scaled_recursion(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> Tensor:
-    """The forward recursion on probabilities, normalised at every step: a matrix product where the
-    recursion on logarithms has a log-sum-exp over every pair of tags, at a fifth of its cost with 40
-    tags. In double precision, and for calm scores only: a mention that falls behind by 700 nats over
-    its tokens would be lost."""
+    """The forward recursion on probabilities, normalised at every step.
+
+    It is a matrix product where the recursion on logarithms is a log-sum-exp over all pairs of tags, at
+    a fifth of the cost with 40 tags. In double precision, and only for scores of a limited range: a
+    mention that falls behind by 700 nats over its tokens would underflow."""
     values = emissions.double()
     top = values.detach().amax(-1, keepdim=True)
     emitted, moved = (values - top).exp(), moves.double().exp()
@@ -208,11 +228,11 @@ def _scaled_recursion(
 
 
 def _product(emissions: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
-    """Product of all step matrices in the (log-sum-exp, +) semiring by pairing neighbours: log2(L)
-    levels of one vectorised operation each instead of L steps of Python. Masked steps are the unit.
+    """The product (from, to, G, B) of all step matrices in the (log-sum-exp, +) semiring.
 
-    The tag dimensions stand first, so that the inner loops run over tokens, of which there are many,
-    and not over tags, of which there are three."""
+    Neighbours are multiplied pairwise: log2(L) vectorised operations instead of L steps of Python. The
+    matrix of a masked step is the unit. The tag dimensions come first, so that the inner loops run
+    over the many tokens and not over the few tags."""
     tags = moves.shape[-1]
     unit = emissions.new_full((tags, tags), FORBIDDEN)
     unit.fill_diagonal_(0)
@@ -228,6 +248,7 @@ def _product(emissions: Tensor, moves: Tensor, mask: Tensor) -> Tensor:
 
 def viterbi(emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
     tasks, batch, length, tags = emissions.shape
+    """The best path (G, B, L)."""
     best = start[:, None] + emissions[:, :, 0]
     stay = torch.arange(tags, device=emissions.device).expand(tasks, batch, tags)
     came_from = []

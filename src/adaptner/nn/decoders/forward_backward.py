@@ -1,7 +1,7 @@
-"""Token marginals of a CRF as a function that learning can go through.
+"""Differentiable token marginals of a CRF.
 
-``CRF.marginals`` are the same numbers as a gradient: quicker, but constants. Here they come from both
-recursions, in logarithms, so that what is all but impossible still has a slope.
+``CRF.marginals`` is faster but not differentiable. The recursions run on logarithms, so that even very
+improbable tags have a gradient.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 def log_marginals(
     emissions: Tensor, moves: Tensor, start: Tensor, end: Tensor, mask: Tensor
 ) -> Tensor:
-    """(G, B, L, T); beyond a sentence's end they mean nothing."""
+    """log P(tag at token), (G, B, L, T); undefined in the padding."""
     length = emissions.shape[2]
     forward = [start[:, None] + emissions[:, :, 0]]
     for t in range(1, length):

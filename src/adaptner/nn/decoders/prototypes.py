@@ -1,7 +1,7 @@
-"""Prototypical token classifier (WPZ; Fritzler et al. 2019): nearest class mean, a bias for O.
+"""Prototypical token classifier (WPZ; Fritzler et al. 2019): nearest class mean, and a bias for O.
 
-Words outside any entity have nothing in common, so O has no mean: a learned number stands where the
-other classes have their negative squared distance.
+Words outside mentions have nothing in common, so O has no mean. Its score is a learned number; that of
+every other class is the negative squared distance to its mean.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from adaptner.nn.decoders.crf import FORBIDDEN, TagConstraints
 from adaptner.nn.decoders.token_tags import TokenwiseDecoder
 from adaptner.types import LabelSet
 
-OUTSIDE = 0  # the number of O in every label set
+OUTSIDE = 0  # the tag id of O in every label set
 
 
 class PrototypeDecoder(TokenwiseDecoder):
-    """φ: ``outside`` is learned, ``means`` are set from labelled sentences (``remember``)."""
+    """``outside`` is trained; ``set_means`` sets the class means, computed from labelled sentences."""
 
     kind: ClassVar[Literal["prototypes"]] = "prototypes"
     means: Tensor
@@ -36,7 +36,7 @@ class PrototypeDecoder(TokenwiseDecoder):
         self.means, self.seen = means.detach(), seen
 
     def forward(
-        self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
+        self, states: Tensor, tags: Tensor, mask: Tensor, constraints: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
         return token_losses(self.tag_scores(states), tags, mask, self.seen)
@@ -46,22 +46,22 @@ class PrototypeDecoder(TokenwiseDecoder):
 
 
 def class_sums(states: Tensor, tags: Tensor, mask: Tensor, classes: int) -> tuple[Tensor, Tensor]:
-    """Sums (G, T, H) of the states of each class's tokens, and how many (G, T) there are."""
+    """Sums (G, T, H) of the token states of each class, and the numbers (G, T) of these tokens."""
     member = torch.nn.functional.one_hot(tags, classes) * mask[..., None]  # (G, B, L, T)
     flat = member.flatten(1, 2).to(states.dtype)
     return flat.mT @ states.flatten(1, 2), flat.sum(1)
 
 
 def class_means(sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Means of the classes, and which were seen at all; O has none."""
+    """Means of the classes, and a mask of the classes that have one; O has none."""
     seen = counts > 0
     seen[:, OUTSIDE] = False
     return sums / counts.clamp(min=1)[..., None], seen
 
 
 def prototype_scores(states: Tensor, means: Tensor, seen: Tensor, outside: Tensor) -> Tensor:
-    """(G, B, L, T): minus the squared distance to each class's mean, ``outside`` for O; a class that
-    was not seen cannot be chosen."""
+    """Scores (G, B, L, T): the negative squared distance to each class mean, and ``outside`` for O.
+    Classes without a mean are forbidden."""
     flat = states.flatten(1, 2)
     squares = flat.square().sum(-1, keepdim=True) + means.square().sum(-1)[:, None]
     distances = squares - 2 * flat @ means.mT
@@ -71,7 +71,7 @@ def prototype_scores(states: Tensor, means: Tensor, seen: Tensor, outside: Tenso
 
 
 def token_losses(scores: Tensor, tags: Tensor, mask: Tensor, seen: Tensor) -> Tensor:
-    """(G, B): cross-entropy summed over the tokens whose class can be chosen at all."""
+    """(G, B): cross-entropy summed over the tokens whose class is not forbidden."""
     possible = seen.expand(len(tags), -1).gather(1, tags.flatten(1)).view_as(tags)
     counted = mask & (possible | (tags == OUTSIDE))
     losses = scores.logsumexp(-1) - scores.gather(-1, tags[..., None])[..., 0]

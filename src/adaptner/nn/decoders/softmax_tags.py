@@ -1,5 +1,4 @@
-"""A fully connected layer over the states, and a softmax over each token's tags (HGDA's appendix: what
-HGDA* has in place of a CRF)."""
+"""A linear layer and a softmax over the tags of each token (HGDA's appendix: the decoder of HGDA*)."""
 
 from __future__ import annotations
 
@@ -16,8 +15,6 @@ from adaptner.types import LabelSet
 
 
 class SoftmaxDecoder(TokenwiseDecoder):
-    """φ: a linear layer to tag scores."""
-
     kind: ClassVar[Literal["softmax"]] = "softmax"
 
     def __init__(self, width: int, labels: LabelSet, generator: Generator) -> None:
@@ -28,14 +25,14 @@ class SoftmaxDecoder(TokenwiseDecoder):
         self.bias = fan_in_parameter((1, tags), width, generator)
 
     def forward(
-        self, states: Tensor, tags: Tensor, mask: Tensor, limits: TagConstraints | None = None
+        self, states: Tensor, tags: Tensor, mask: Tensor, constraints: TagConstraints | None = None
     ) -> Tensor:
         """Negative log-likelihood of each sentence, summed over its tokens: (G, B)."""
         scores = self.tag_scores(states)
-        if limits is not None:  # a task with fewer tags than another has no use for the surplus
-            scores = scores + limits.surplus[:, None, None].to(scores)
-        chosen = F.log_softmax(scores, -1).gather(3, tags[..., None])[..., 0]
-        return -(chosen * mask).sum(2)
+        if constraints is not None:  # forbids the tags that a task lacks and another one has
+            scores = scores + constraints.surplus[:, None, None].to(scores)
+        log_probabilities = F.log_softmax(scores, -1).gather(3, tags[..., None])[..., 0]
+        return -(log_probabilities * mask).sum(2)
 
     def tag_scores(self, states: Tensor) -> Tensor:
         flat = torch.baddbmm(self.bias[:, None], states.flatten(1, 2), self.weight.mT)

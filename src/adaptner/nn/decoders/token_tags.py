@@ -1,4 +1,4 @@
-"""What decoders share that tag every token on its own, by scores of its tags."""
+"""Base class of decoders that tag every token independently."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from adaptner.types import LabelSet
 
 
 class TokenwiseDecoder(nn.Module, ABC):
-    """Any path can come out, and is read as conlleval does."""
+    """Any tag path can result; mentions are read from it as conlleval does."""
 
     labels: LabelSet
 
     @abstractmethod
     def tag_scores(self, states: Tensor) -> Tensor:
-        """Of every tag at every token, (G, B, L, T)."""
+        """Scores (G, B, L, T)."""
 
     @torch.no_grad()
     def decode(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Best tags (G, B, L); what stands beyond a sentence's end means nothing."""
+        """Best tags (G, B, L); undefined in the padding."""
         return self.decode_scores(self.tag_scores(states), mask)
 
     @torch.no_grad()
@@ -37,8 +37,8 @@ class TokenwiseDecoder(nn.Module, ABC):
 
     @torch.no_grad()
     def path_confidence(self, scores: Tensor, mask: Tensor, tags: Tensor) -> Tensor:
-        """How sure each token of ``tags`` is (``nn/decoders/span_confidence.py``), of what ``tag_scores`` gives: the
-        tag of one tells nothing of the next one's."""
+        """The confidence of each token of the path ``tags``, given the result of ``tag_scores``, as in
+        ``nn/decoders/span_confidence.py``; tags of neighbours are independent."""
         scores, mask, tags = ready_for_double(scores, mask, tags)
-        every = scores.softmax(-1).double()
-        return span_confidence(every, every[:, :, 1:], tags, mask, self.labels)
+        marginals = scores.softmax(-1).double()
+        return span_confidence(marginals, marginals[:, :, 1:], tags, mask, self.labels)

@@ -1,4 +1,4 @@
-"""The seam between θ and all that reads its states: what an encoder is."""
+"""The interface of all encoders."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from adaptner.nn.encoders.word_cache import WordCache
 
 
 class Encoder(nn.Module, ABC):
-    """θ. Knows nothing of labels: a batch in, (G, B, L, width) out, as a pure function of parameters
-    with a leading task dimension. Zero beyond a sentence's end."""
+    """Maps a batch to states (G, B, L, width), zero in the padding, independently of any labels.
 
-    # Whether a batch of tasks is best run at once. Otherwise learning takes task after task and
-    # adds the gradients up, so that one task's adapted parameters are in memory at a time.
+    The states are a pure function of parameters with a leading task dimension."""
+
+    # Whether all tasks of a batch are run at once. Otherwise training runs one task after another and
+    # accumulates the gradients, so that the adapted parameters of one task are in memory at a time.
     side_by_side: ClassVar[bool] = True
     kind: ClassVar[Literal["recurrent", "transformer"]]
-    config: Any  # each one's own
+    config: Any  # of the encoder's own type
     width: int
 
     @property
@@ -30,20 +31,21 @@ class Encoder(nn.Module, ABC):
     @property
     @abstractmethod
     def table(self) -> str | None:
-        """The name of the one parameter (1, rows, width) of which a batch reads few rows, if it is
-        trained (see ``nn/encoders/active_vocabulary.py``)."""
+        """The name of the embedding table (1, rows, width), of which a batch uses few rows; None if it is
+        not trained (see ``nn/encoders/active_vocabulary.py``)."""
 
     @abstractmethod
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
-        """``noise`` switches dropout on."""
+        """The states; with dropout if ``noise`` is given."""
 
     def linear_scores(
         self, batch: Batch, weight: Tensor, memory: WordCache | None = None
     ) -> Tensor:
-        """What a linear layer (G, T, width) makes of the states, (G, B, L, T): for tagging, where an
-        encoder may know a shorter way than over its states, and what it has made of words before."""
+        """``states @ weight``, (G, B, L, T), for a ``weight`` (G, T, width), without gradients.
+
+        Subclasses may have a faster way than through the states, and may cache words in ``memory``."""
         return self(batch) @ weight[:, None].mT
 
     def rates(self) -> dict[nn.Parameter, float]:
-        """Parameters that learn at so many times the rate of the others."""
+        """Factors on the learning rate, for parameters where it is not 1."""
         return {}

@@ -1,4 +1,4 @@
-"""Character CNN: filters of one or more widths over a word's characters, maximum over places."""
+"""Character CNN: filters over the characters of a word, and the maximum over positions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class CharCNN(nn.Module):
-    """A convolution over embedded symbols is a sum of table look-ups, one table per place in the
-    filter: send the alphabet through the filter once instead of every character of every word."""
+    """Computes the convolution as a sum of table look-ups, one table per position in the filter.
+
+    The filter is applied once to the alphabet instead of to every character of every word."""
 
     def __init__(
         self, embedded: int, widths: tuple[int, ...], filters: int, generator: Generator
@@ -27,13 +28,13 @@ class CharCNN(nn.Module):
         self.width = filters * len(widths)
 
     def forward(self, alphabet: Tensor, chars: Tensor, packing: Packing) -> Tensor:
-        """(G, A, E) embedded alphabet, (G, W, C) characters (0 = padding), longest word first
-        -> (G, W, filters in all)."""
+        """States (G, W, width) of words. ``alphabet`` (G, A, E) is embedded, ``chars`` (G, W, C) are
+        character ids (0 is padding), longest word first."""
         tasks, letters = alphabet.shape[:2]
-        # Padding adds nothing to a window: its row is zero whatever the parameters are.
+        # The row of the padding is zero, whatever the parameters are.
         alphabet = torch.cat([torch.zeros_like(alphabet[:, :1]), alphabet[:, 1:]], 1)
         slots = packing.places[:, 0]
-        found = []
+        maxima = []
         for weight, bias in zip(self.weights, self.biases, strict=True):
             width, filters = weight.shape[1], weight.shape[3]
             tables = (alphabet[:, None] @ weight).reshape(-1, filters)  # (G x width x A, filters)
@@ -50,14 +51,14 @@ class CharCNN(nn.Module):
                 values = here if values is None else values + here
             assert values is not None
             best = values.gather(1, _largest(values.detach(), packing))
-            found.append(best + bias[:, None])
-        return torch.cat(found, -1)
+            maxima.append(best + bias[:, None])
+        return torch.cat(maxima, -1)
 
 
 def _largest(values: Tensor, packing: Packing) -> Tensor:
-    """(G, W, filters): the slot of a word's characters where each filter is largest.
+    """(G, W, filters): the slot at which each filter is largest in a word.
 
-    Only real characters are looked at: words are much shorter, on average, than the longest one."""
+    Padding is skipped: most words are much shorter than the longest one."""
     lengths = packing.lengths
     first = packing.sizes[0]
     best = values[:, :first].clone()

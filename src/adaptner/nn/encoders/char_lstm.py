@@ -1,4 +1,4 @@
-"""Character LSTM: the last states of both directions over a word's characters."""
+"""Character LSTM: the last states of both directions over the characters of a word."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class CharLSTM(nn.Module):
         self.width = width
 
     def forward(self, alphabet: Tensor, chars: Tensor, packing: Packing) -> Tensor:
-        """(G, A, E) embedded alphabet, (G, W, C) characters, longest word first -> (G, W, width)."""
+        """States (G, W, width) of words. ``alphabet`` (G, A, E) is embedded, ``chars`` (G, W, C) are
+        character ids, longest word first."""
         states = self.lstm(alphabet, chars, packing)
         task = torch.arange(len(states), device=states.device)[:, None]
         return torch.cat([states[task, d, packing.last] for d in (0, 1)], -1)

@@ -1,4 +1,4 @@
-"""The word-vector layer of an encoder: frozen rows of a table, or a tuned copy of it."""
+"""The word-vector layer of an encoder, frozen or trained."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from adaptner.vectors.word_vectors import WordVectors
 
 
 class FrozenEmbeddings(nn.Module):
-    """Looks rows up in the (memory-mapped or packed) table; a word without a row is the mean of its
-    pieces, or zero if it has none. No parameters, so an inner loop never copies it."""
+    """Looks up rows in a table of word vectors, which stays in the CPU's memory (mapped or packed).
+
+    A word without a row is the mean of its n-grams, or zero without n-grams. The layer has no parameters,
+    so an inner loop never copies it."""
 
     def __init__(self, vectors: WordVectors) -> None:
         super().__init__()
@@ -23,38 +25,38 @@ class FrozenEmbeddings(nn.Module):
         self.width = vectors.width
 
     def __deepcopy__(self, memo: object) -> FrozenEmbeddings:
-        return self  # nothing in it ever changes
+        return self  # it never changes
 
     def forward(self, rows: Tensor, pieces: NgramRows | None = None) -> Tensor:
-        """(G, W) -> (G, W, width)"""
-        numbers = rows.cpu().numpy()
-        known = numbers < self._unknown
-        found = np.zeros((*numbers.shape, self.width), dtype=np.float32)
-        found[known] = self._table[numbers[known]]
-        looked_up = torch.from_numpy(found)
+        """Vectors (G, W, width) of ``rows`` (G, W)."""
+        row_numbers = rows.cpu().numpy()
+        known = row_numbers < self._unknown
+        table_rows = np.zeros((*row_numbers.shape, self.width), dtype=np.float32)
+        table_rows[known] = self._table[row_numbers[known]]
+        vectors = torch.from_numpy(table_rows)
         if pieces is not None:
-            looked_up.view(-1, self.width)[pieces.places] = self._made_up(pieces)
-        return looked_up.to(rows.device)
+            vectors.view(-1, self.width)[pieces.places] = self._ngram_means(pieces)
+        return vectors.to(rows.device)
 
-    def _made_up(self, pieces: NgramRows) -> Tensor:
-        """(words, width). Each n-gram is unpacked once, however many words share it, so that memory
+    def _ngram_means(self, pieces: NgramRows) -> Tensor:
+        """Vectors (words, width) of words without a row. Each n-gram is unpacked once, so that memory
         is bounded by the table of n-grams."""
-        assert self._grams is not None  # pieces are its rows
+        assert self._grams is not None  # the table that ``pieces`` refers to
         distinct, each = np.unique(pieces.rows.numpy(), return_inverse=True)
         unpacked = torch.from_numpy(self._grams.table[distinct])
         return F.embedding_bag(torch.from_numpy(each), unpacked, pieces.starts, mode="mean")
 
 
 class TrainableEmbeddings(nn.Module):
-    """A trainable copy with one more row for unknown words, which starts at zero.
+    """A trainable copy of a table, with an additional row for unknown words that starts at zero.
 
-    n-grams are dropped: fixed ones would not follow the table as it moves away from them, so unknown
-    words share the one row, as with vectors that never had any."""
+    It has no n-grams: fixed n-gram vectors would no longer match the trained table, so all unknown
+    words share one row."""
 
     def __init__(self, vectors: WordVectors) -> None:
         super().__init__()
         blank = np.zeros((1, vectors.width), dtype=np.float32)
-        table = np.asarray(vectors.table)  # unpacked, if it is packed
+        table = np.asarray(vectors.table)  # unpacks a packed table
         self.table = nn.Parameter(torch.from_numpy(np.concatenate([table, blank]))[None])
         self.width = vectors.width
 

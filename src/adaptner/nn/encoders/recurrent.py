@@ -1,6 +1,6 @@
-"""The recurrent sentence encoder: word vectors, character CNN and LSTM, BiLSTM or BiGRU.
+"""The recurrent encoder: word vectors, character CNN and LSTM, then a BiLSTM or BiGRU.
 
-HGDA's own is the default: 200 + 50 + 50 numbers a word in, 128 x 2 out.
+The default is HGDA's: an input of 200 + 50 + 50 numbers per word, and states of 2 x 128.
 """
 
 from __future__ import annotations
@@ -37,58 +37,62 @@ from adaptner.nn.rnn.layers import make_recurrent_layer
 from adaptner.nn.rnn.parameters import dropout, uniform_parameter
 from adaptner.registry import load
 
-# STM+ELMo's own, named and not imported: only encoders that read a language model load it
+# A part of STM+ELMo, loaded by name because `nn` does not import methods
 _LANGUAGE_MODEL = "adaptner.methods.stm_elmo.bidirectional_lm"
 
 
 class EncoderConfig(BaseModel):
-    """θ's shape. Sizes are HGDA's appendix; what it leaves open (character embeddings of 30, one
-    filter width of 3, 25 units a direction in the character LSTM) is NCRF++'s public default."""
+    """Sizes of the encoder, as in HGDA's appendix.
+
+    What the appendix leaves open is NCRF++'s default: character embeddings of 30, one filter width of
+    3, and 25 units per direction in the character LSTM."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["recurrent"] = "recurrent"
     word_width: int = Field(
-        200, ge=1, description="width of random word vectors, if none are given"
+        200, ge=1, description="width of the random word vectors, if none are given"
     )
     tune_words: bool = Field(
-        False, description="train the word vectors (always so for random ones)"
+        False, description="train the word vectors (random ones are always trained)"
     )
     char_embedding: int = Field(30, ge=1)
     char_cnn_widths: tuple[PositiveInt, ...] = Field((3,), min_length=1)
-    char_cnn_filters: int = Field(50, ge=0, description="per width; 0 leaves the CNN out")
+    char_cnn_filters: int = Field(50, ge=0, description="filters per width; 0: no CNN")
     char_lstm: int = Field(
-        50, ge=0, multiple_of=2, description="both directions together; 0 leaves it out"
+        50, ge=0, multiple_of=2, description="units of both directions together; 0: no LSTM"
     )
     recurrent: str = Field(
-        "lstm", pattern=r"^(lstm|gru|cells-[1-9]\d*)$", description="lstm, gru, or typed cells-N"
+        "lstm",
+        pattern=r"^(lstm|gru|cells-[1-9]\d*)$",
+        description="lstm, gru, or cells-N (compositional LSTM)",
     )
-    hidden: int = Field(128, ge=1, description="per direction")
+    hidden: int = Field(128, ge=1, description="units per direction")
     dropout: float = Field(0.2, ge=0, lt=1)
     lexical_features: bool = Field(
-        False, description="φ reads the word, its neighbours and its shape beside the states"
+        False, description="the decoder also reads the word, its neighbours and its shape"
     )
     state_length: float = Field(
-        OLD_STATE_LENGTH, gt=0, description="of the states that a wide φ reads"
+        OLD_STATE_LENGTH, gt=0, description="length of the states beside lexical features"
     )
     language_model_width: int = Field(
-        0, ge=0, description="per direction, of a language model whose states are read as well"
+        0, ge=0, description="units per direction of a language model that is read too; 0: none"
     )
 
     @model_serializer(mode="wrap")
-    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what most encoders do not have: an earlier version reads them as before, and jobs
-        keep their keys."""
-        told: dict[str, Any] = dump(self)
+    def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out fields that most encoders do not use, so that the keys of stored jobs stay valid
+        and older versions can load the manifest."""
+        fields: dict[str, Any] = dump(self)
         if not self.language_model_width:
-            told.pop("language_model_width", None)
+            fields.pop("language_model_width", None)
         if self.state_length == OLD_STATE_LENGTH:
-            told.pop("state_length", None)
-        return told
+            fields.pop("state_length", None)
+        return fields
 
 
 class RecurrentEncoder(Encoder):
-    """Its width is 2 x hidden, or more if it is wide."""
+    """Its width is 2 x hidden, plus that of the lexical features if it has them."""
 
     kind: ClassVar[Literal["recurrent"]] = "recurrent"
 
@@ -99,7 +103,9 @@ class RecurrentEncoder(Encoder):
         self.words = layer(batcher.vectors)
         inputs = self.words.width
         self.chars = self.char_cnn = self.char_lstm = None
-        if config.char_cnn_filters or config.char_lstm:  # a parameter nobody reads has no gradient
+        if (
+            config.char_cnn_filters or config.char_lstm
+        ):  # an unused parameter would have no gradient
             self.chars = uniform_parameter(
                 (1, len(batcher.alphabet) + 2, config.char_embedding), 0.3, generator
             )
@@ -129,8 +135,8 @@ class RecurrentEncoder(Encoder):
         return "words.table" if isinstance(self.words, TrainableEmbeddings) else None
 
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
-        """Dropout on the input is drawn per distinct word: the word is hidden in the same places
-        throughout the batch, and is still encoded only once."""
+        """Dropout on the input is drawn once per distinct word, so that each word is still encoded only
+        once; all its occurrences in the batch share it."""
         assert isinstance(batch, WordBatch)
         words, states = self._packed(batch, noise)
         unpacked = dropout(batch.packing.unpack(states), self.config.dropout, noise)
@@ -145,26 +151,25 @@ class RecurrentEncoder(Encoder):
         if not self.config.lexical_features:
             return super().linear_scores(batch, weight)
         length = self.config.state_length
-        usable = batch.known is not None and len(batch.rows) == 1 and self.language_model is None
-        if memory is None or not usable:
+        cacheable = batch.word_index is not None and len(batch.rows) == 1
+        if memory is None or not cacheable or self.language_model is not None:
             words, states = self._packed(batch, None)
-            said = word_scores(words, batch.shapes, weight)
-            return lexical_scores(states, said, batch, weight, length)
+            by_word = word_scores(words, batch.shapes, weight)
+            return lexical_scores(states, by_word, batch, weight, length)
 
-        def fresh(places: np.ndarray) -> tuple[Tensor, ...]:
-            own = batch.select_words(places)
-            words, symbols = self._symbols(own, None)
-            return self.recurrent.project_symbols(symbols)[0], word_scores(
-                words, own.shapes, weight
-            )[0]
+        def compute(places: np.ndarray) -> tuple[Tensor, ...]:
+            selected = batch.select_words(places)
+            words, symbols = self._symbols(selected, None)
+            gates = self.recurrent.project_symbols(symbols)[0]
+            return gates, word_scores(words, selected.shapes, weight)[0]
 
-        assert batch.numbers is not None
-        # a step of an optimiser, and all else that writes into a parameter, raises its version
-        state = tuple((p.data_ptr(), p._version) for p in (weight, *self.parameters()))
-        gates, said = memory.rows((batch.known, state), batch.numbers[0], fresh)
+        assert batch.word_ids is not None
+        # a parameter's version increases with every write, for example by an optimiser
+        versions = tuple((p.data_ptr(), p._version) for p in (weight, *self.parameters()))
+        gates, by_word = memory.rows((batch.word_index, versions), batch.word_ids[0], compute)
         inputs = self.recurrent.place_symbols(gates[None], batch.index, batch.packing)
         states = self.recurrent.scan(inputs, batch.packing)
-        return lexical_scores(states, said[None], batch, weight, length)
+        return lexical_scores(states, by_word[None], batch, weight, length)
 
     def _packed(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
         """The vectors of the distinct words, and the recurrent states (G, 2, N, H)."""
@@ -175,7 +180,7 @@ class RecurrentEncoder(Encoder):
         return words, self.recurrent(symbols, index, batch.packing)
 
     def _symbols(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
-        """The vectors of the distinct words, and all that the recurrent layer reads of them."""
+        """The vectors of the distinct words, and the input of the recurrent layer for each of them."""
         words = self.words(batch.rows, batch.pieces).to(self.recurrent.input_weight.dtype)
         parts = [words]
         if self.char_cnn is not None:
@@ -187,8 +192,8 @@ class RecurrentEncoder(Encoder):
     def _in_context(
         self, symbols: Tensor, batch: WordBatch, noise: Generator | None
     ) -> tuple[Tensor, Tensor]:
-        """Every token is a symbol of its own: what the language model says of a word differs from
-        place to place. The model has learnt before and stays as it is."""
+        """Each token becomes a separate symbol, because the states of the language model depend on the
+        context. The language model is not trained."""
         assert self.language_model is not None
         assert self.mix is not None
         with torch.no_grad():
@@ -196,5 +201,7 @@ class RecurrentEncoder(Encoder):
         context = dropout(self.mix(layers), self.config.dropout, noise).flatten(1, 2)
         places = batch.index.flatten(1)[..., None].expand(-1, -1, symbols.shape[-1])
         tokens = torch.cat([symbols.gather(1, places), context], -1)
-        own = torch.arange(tokens.shape[1], device=tokens.device).view(1, *batch.index.shape[1:])
-        return tokens, own.expand_as(batch.index)
+        token_ids = torch.arange(tokens.shape[1], device=tokens.device).view(
+            1, *batch.index.shape[1:]
+        )
+        return tokens, token_ids.expand_as(batch.index)

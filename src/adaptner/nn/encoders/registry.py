@@ -1,4 +1,4 @@
-"""The encoders there are, by configuration: θ is one of them."""
+"""Makes encoders from their configuration."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
-KIND = "kind="  # pydantic puts the tags among the fields of its complaints: whoever shows them skips it
+KIND = "kind="  # marks the tags that pydantic puts into the locations of its errors
 
 
-def _kind(given: Any) -> str:
-    found = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
-    return f"{KIND}{found or 'recurrent'}"  # what settings and manifests without one mean
+def _kind(settings: Any) -> str:
+    kind = settings.get("kind") if isinstance(settings, dict) else getattr(settings, "kind", None)
+    return f"{KIND}{kind or 'recurrent'}"  # older settings and manifests have no kind
 
 
 AnyEncoderConfig = Annotated[
@@ -36,7 +36,7 @@ AnyEncoderConfig = Annotated[
 def restored_encoder(
     config: EncoderConfig | TransformerConfig, batcher: Batcher, generator: Generator
 ) -> Encoder:
-    """As it was made, for the parameters of a saved model to be put into."""
+    """An encoder into which the parameters of a saved model can be loaded."""
     if isinstance(config, TransformerConfig):
         assert isinstance(batcher, SubwordBatcher)
         return TransformerEncoder(config, batcher, generator)
@@ -51,8 +51,10 @@ def new_encoder(
     seed: int,
     generator: Generator,
 ) -> tuple[Encoder, Batcher]:
-    """A recurrent one reads ``vectors`` or, without, tuned random ones over the sentences' words; a
-    pretrained one has its own."""
+    """An untrained encoder and its batcher.
+
+    A recurrent encoder reads ``vectors`` or, without them, trains random vectors for the words of the
+    sentences. A transformer has its own vocabulary."""
     if isinstance(config, TransformerConfig):
         subwords = config.batcher()
         return TransformerEncoder(config, subwords, generator), subwords

@@ -1,8 +1,7 @@
-"""What a tagger has made of the words it met first, kept from batch to batch.
+"""Caches what depends on a word alone, so that frequent words are computed once.
 
-Most of a text is a few thousand words, over and over; what a word alone decides (its vector, its
-spelling, what of them reaches the gates of a recurrent layer and the scores of tags) need be computed
-once, as long as no parameter changes.
+Most of a text consists of a few thousand words. The gates of the recurrent layer and the tag scores that
+a word contributes do not depend on its context, and stay valid as long as no parameter changes.
 """
 
 from __future__ import annotations
@@ -14,56 +13,60 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# Words that are kept; a BiLSTM's gates take some six kilobytes of each.
+# The gates of a BiLSTM take about six kilobytes per word.
 MAX_WORDS = 6000
 
-ComputeWords = Callable[[np.ndarray], tuple[Tensor, ...]]  # places of words to tables, a row a word
+ComputeWords = Callable[
+    [np.ndarray], tuple[Tensor, ...]
+]  # positions of words to tables with a row each
 
 
-class _Kept:
-    def __init__(self, known: object) -> None:
-        self.known = known
+class _Tables:
+    def __init__(self, key: object) -> None:
+        self.key = key
         self.filled = np.zeros(MAX_WORDS, dtype=bool)
         self.tables: tuple[Tensor, ...] = ()
         self._adding = Lock()
 
-    def add(self, numbers: np.ndarray, values: Sequence[Tensor]) -> None:
+    def add(self, word_ids: np.ndarray, values: Sequence[Tensor]) -> None:
         with self._adding:
             if not self.tables:
                 self.tables = tuple(v.new_zeros(MAX_WORDS, v.shape[1]) for v in values)
             for table, part in zip(self.tables, values, strict=True):
-                table.index_copy_(0, _indices(numbers, table), part)
-            self.filled[numbers] = True
+                table.index_copy_(0, _indices(word_ids, table), part)
+            self.filled[word_ids] = True
 
 
 class WordCache:
-    """May be asked from several threads: a word is said to be kept after it is."""
+    """Thread-safe: a word is marked as cached only after its rows are written."""
 
     def __init__(self) -> None:
-        self._kept = _Kept(None)
+        self._tables = _Tables(None)
 
-    def rows(self, known: object, numbers: np.ndarray, fresh: ComputeWords) -> tuple[Tensor, ...]:
-        """What ``fresh`` gives for the words ``numbers`` (W,): it is asked for those only that are not
-        kept. Words are numbered as they are met, so that the first numbers are the frequent ones.
-        All is forgotten when ``known`` is another: who gave the numbers, and with which parameters."""
-        kept = self._kept
-        if kept.known != known:
-            kept = self._kept = _Kept(known)
-        able = numbers < MAX_WORDS
-        have = able & kept.filled[np.where(able, numbers, 0)]
-        missing = np.flatnonzero(~have)
-        if len(missing) == len(numbers):
-            values = found = fresh(missing)
+    def rows(self, key: object, word_ids: np.ndarray, compute: ComputeWords) -> tuple[Tensor, ...]:
+        """The result of ``compute`` for ``word_ids`` (W,), which is called only for missing words.
+
+        Only ids below ``MAX_WORDS`` are cached: ids are given in the order in which words are first
+        met, so these are the frequent words. A new ``key`` (word index and parameters) empties the
+        cache."""
+        tables = self._tables
+        if tables.key != key:
+            tables = self._tables = _Tables(key)
+        cacheable = word_ids < MAX_WORDS
+        cached = cacheable & tables.filled[np.where(cacheable, word_ids, 0)]
+        missing = np.flatnonzero(~cached)
+        if len(missing) == len(word_ids):
+            computed = rows = compute(missing)
         else:
-            there = _indices(numbers * have, kept.tables[0])
-            found = tuple(table.index_select(0, there) for table in kept.tables)
-            values = fresh(missing) if len(missing) else ()
-            places = _indices(missing, found[0])
-            for whole, part in zip(found, values, strict=False):
+            selected = _indices(word_ids * cached, tables.tables[0])
+            rows = tuple(table.index_select(0, selected) for table in tables.tables)
+            computed = compute(missing) if len(missing) else ()
+            places = _indices(missing, rows[0])
+            for whole, part in zip(rows, computed, strict=False):
                 whole.index_copy_(0, places, part)
-        if len(new := np.flatnonzero(able[missing])):
-            kept.add(numbers[missing][new], [part[_indices(new, part)] for part in values])
-        return found
+        if len(new := np.flatnonzero(cacheable[missing])):
+            tables.add(word_ids[missing][new], [part[_indices(new, part)] for part in computed])
+        return rows
 
 
 def _indices(numbers: np.ndarray, table: Tensor) -> Tensor:

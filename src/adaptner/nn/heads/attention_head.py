@@ -1,4 +1,4 @@
-"""The domain discriminator of MetaNER: attention over the token states, then a small network."""
+"""The domain discriminator of MetaNER: attention over token states, then a hidden layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class AttentionDomainClassifier(nn.Module):
-    """γ. The paper says "MLP" and no more: one hidden layer as wide as the states, tanh."""
+    """The paper says only "MLP"; this is one hidden layer, as wide as the states, with tanh."""
 
     def __init__(self, width: int, classes: int, generator: Generator, reversal: bool) -> None:
         super().__init__()
@@ -24,11 +24,11 @@ class AttentionDomainClassifier(nn.Module):
         self.reversal = reversal
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """Eq. 13, averaged over each task's sentences: (G,). ``classes`` (G,), one a task."""
+        """Eq. 13, averaged over the sentences of each task: (G,). ``classes`` (G,), one per task."""
         return domain_classification_loss(self.scores(states, mask), classes)
 
     def scores(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Of each class for each sentence, (G, B, classes)."""
+        """Scores of the classes for each sentence, (G, B, classes)."""
         if self.reversal:
             states = reverse_gradient(states)
         pooled = self.pooled(states, mask)
@@ -36,7 +36,7 @@ class AttentionDomainClassifier(nn.Module):
         return torch.baddbmm(self.bias[:, None], hidden, self.weight.mT)
 
     def pooled(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Eqs 9 and 10: c = Σ ω h with ω = softmax(tanh(h P + p)) over a sentence's tokens."""
+        """Eqs 9 and 10: c = Σ a h with a = softmax(tanh(h P + p)) over the tokens of a sentence."""
         energy = torch.einsum("gblh,gh->gbl", states, self.attention_weight)
         energy = (energy + self.attention_bias[:, :, None]).tanh()
         share = energy.masked_fill(~mask, -torch.inf).softmax(-1)

@@ -1,4 +1,4 @@
-"""The domain classifier of HGDA 3.3: one linear layer over the masked mean of the token states."""
+"""The domain classifier of HGDA 3.3: a linear layer over the mean token state of a sentence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class DomainClassifier(nn.Module):
         super().__init__()
         self.weight = fan_in_parameter((1, classes, width), width, generator)
         self.bias = fan_in_parameter((1, classes), width, generator)
-        self.reversal = reversal  # the ruling's measured option; HGDA itself adds the loss
+        self.reversal = reversal  # HGDA itself adds the loss without reversal
 
     def forward(self, states: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """Mean cross-entropy over each task's sentences, (G,). ``classes`` (G,): a task's sentences
-        all come from one domain."""
+        """Mean cross-entropy over the sentences of each task, (G,). ``classes`` (G,), one per task,
+        since all sentences of a task come from one domain."""
         if self.reversal:
             states = reverse_gradient(states)
         mean = sentence_means(states, mask)  # (G, B, width)
@@ -32,8 +32,8 @@ class DomainClassifier(nn.Module):
 
 
 def domain_classification_loss(scores: Tensor, classes: Tensor) -> Tensor:
-    """Mean cross-entropy of (G, B, classes) scores where all sentences of a task are of one class."""
-    chosen = F.log_softmax(scores, -1)[
+    """Mean cross-entropy (G,) of scores (G, B, classes); the sentences of a task are of one class."""
+    log_probabilities = F.log_softmax(scores, -1)[
         torch.arange(len(classes), device=classes.device), :, classes
     ]
-    return -chosen.mean(1)
+    return -log_probabilities.mean(1)

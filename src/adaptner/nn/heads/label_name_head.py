@@ -1,6 +1,6 @@
-"""ω that learns names from weak labels: which names a token's thing has, and where it begins.
+"""Auxiliary head for label names: which names apply to the mention at a token, and where it begins.
 
-What it has learnt is kept with a base (``nn/heads/label_probes.py``): φ of a label of that name starts there.
+A base stores the trained head as ``LabelProbes``; the decoder for a label of such a name starts from it.
 """
 
 from __future__ import annotations
@@ -16,34 +16,36 @@ from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.rnn.parameters import fan_in_parameter
 
 BORDER_OUTSIDE, BORDER_BEGIN, BORDER_INSIDE = range(3)
-_RARE = -6.0  # log odds of a name before anything is learnt
+_INITIAL_LOG_ODDS = -6.0  # of every name
 
 
 @dataclass(frozen=True)
 class WeakLabels:
-    """Of N tokens: where a thing begins (1), goes on (2), or is none (0); and for pairs of a token
-    and a name how sure it is that the one is called by the other. All other pairs are 0."""
+    """Labels of N tokens: borders of mentions, and P pairs of a token and a name with the probability
+    that the name applies to the token; it is 0 for all other pairs."""
 
-    borders: Tensor  # (N,)
-    tokens: Tensor  # (P,) of a pair
+    borders: Tensor  # (N,) BORDER_OUTSIDE, BORDER_BEGIN or BORDER_INSIDE
+    tokens: Tensor  # (P,)
     names: Tensor  # (P,)
-    shares: Tensor  # (P,)
+    shares: Tensor  # (P,) the probabilities
 
 
 class LabelNameHead(nn.Module):
-    """Linear over states, so that what it knows can become a row of a linear φ."""
+    """Linear in the states, so that its weights can initialise a linear decoder."""
 
     def __init__(self, width: int, names: int, generator: Generator) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(names, width))
-        self.bias = nn.Parameter(torch.full((names,), _RARE))
+        self.bias = nn.Parameter(torch.full((names,), _INITIAL_LOG_ODDS))
         self.border_weight = fan_in_parameter((3, width), width, generator)
         self.border_bias = fan_in_parameter((3,), width, generator)
 
     def forward(self, states: Tensor, labels: WeakLabels, noise: Generator) -> Tensor:
-        """Cross-entropy of borders, mean over tokens, and of names, summed over names. ``states``
-        (N, width). Of the tokens outside, as many as there are inside stand for all: a name costs
-        as much as a token, and most tokens have none."""
+        """Mean cross-entropy of the borders plus that of the names, summed over names.
+
+        ``states`` (N, width). Names are scored for all tokens inside mentions and for a random sample
+        of equal size of the tokens outside, weighted to stand for all of them: most tokens are
+        outside, and scoring all names at each would cost too much."""
         borders = F.cross_entropy(
             F.linear(states, self.border_weight, self.border_bias), labels.borders
         )
@@ -51,21 +53,22 @@ class LabelNameHead(nn.Module):
         count, others = int(inside.sum()), int((~inside).sum())
         if not count:
             return borders
-        kept = min(count, others)
-        chosen = torch.randperm(others, generator=noise, device=noise.device)[:kept].to(
+        sampled = min(count, others)
+        drawn = torch.randperm(others, generator=noise, device=noise.device)[:sampled].to(
             states.device
         )
-        rows = torch.cat([inside.nonzero()[:, 0], (~inside).nonzero()[:, 0][chosen]])
-        place = torch.full((len(states),), -1, device=states.device)
-        place[rows] = torch.arange(len(rows), device=states.device)
+        rows = torch.cat([inside.nonzero()[:, 0], (~inside).nonzero()[:, 0][drawn]])
+        row_of_token = torch.full((len(states),), -1, device=states.device)
+        row_of_token[rows] = torch.arange(len(rows), device=states.device)
         scores = F.linear(states[rows], self.weight, self.bias)
-        wanted = torch.zeros_like(scores)
-        wanted[place[labels.tokens], labels.names] = labels.shares
-        costs = F.binary_cross_entropy_with_logits(scores, wanted, reduction="none").sum(1)
-        stands_for = costs.new_ones(len(rows))
-        stands_for[count:] = others / max(kept, 1)
-        return borders + (costs * stands_for).sum() / stands_for.sum()
+        targets = torch.zeros_like(scores)
+        targets[row_of_token[labels.tokens], labels.names] = labels.shares
+        losses = F.binary_cross_entropy_with_logits(scores, targets, reduction="none").sum(1)
+        weights = losses.new_ones(len(rows))
+        weights[count:] = others / max(sampled, 1)
+        return borders + (losses * weights).sum() / weights.sum()
 
     def label_probes(self, names: Sequence[str]) -> LabelProbes:
-        told = (self.weight, self.bias, self.border_weight, self.border_bias)
-        return LabelProbes(tuple(names), *(t.detach().half().float() for t in told))
+        """The trained weights, rounded to half precision as they are saved."""
+        tensors = (self.weight, self.bias, self.border_weight, self.border_bias)
+        return LabelProbes(tuple(names), *(t.detach().cpu().half().float() for t in tensors))

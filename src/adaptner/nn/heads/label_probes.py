@@ -1,7 +1,7 @@
-"""What names mean among θ's states: for each name, the direction in which θ says it of a token.
+"""Linear probes for label names: for each name, a direction in the encoder's state space.
 
-Beside ``vectors/label_directions.py``, which asks the word alone, this asks the word where it stands. Learnt from raw
-text (``nn/heads/label_name_head.py``), and kept with a base in a file of its own.
+``vectors/label_directions.py`` judges a word without its context; these probes judge a token in context.
+They are trained on raw text (``nn/heads/label_name_head.py``) and saved with a base in a separate file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _NAMES = "names"
 
 @dataclass(frozen=True, eq=False)
 class LabelProbes:
-    """The log odds of name i, for a state s as a linear φ reads it, are weight[i] · s + bias[i]; those
-    of borders likewise, of a token that is outside, begins a thing or goes on with it."""
+    """The log odds that name i applies to a token with state s are weight[i] · s + bias[i].
+
+    The scores of the borders (outside, begin, inside) are computed in the same way. All tensors are
+    on the CPU."""
 
     names: tuple[str, ...]
     weight: Tensor  # (names, states)
@@ -38,9 +40,9 @@ class LabelProbes:
         return longest_known_suffix(label, self._rows)  # type: ignore[attr-defined]
 
     def content(self) -> bytes:
-        """As a safetensors file, in half precision."""
-        told = (self.weight, self.bias, self.border_weight, self.border_bias)
-        tensors = dict(zip(_TENSORS, (t.half().contiguous() for t in told), strict=True))
+        """The bytes of a safetensors file, in half precision."""
+        values = (self.weight, self.bias, self.border_weight, self.border_bias)
+        tensors = dict(zip(_TENSORS, (t.half().contiguous() for t in values), strict=True))
         words = torch.frombuffer(bytearray(json.dumps(self.names).encode()), dtype=torch.uint8)
         return save({**tensors, _NAMES: words})
 

@@ -1,4 +1,4 @@
-"""A sentence as one vector."""
+"""One vector per sentence."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from torch import Tensor
 
 
 def sentence_means(states: Tensor, mask: Tensor) -> Tensor:
-    """The mean of each sentence's token states: (..., L, width) and (..., L) to (..., width)."""
+    """The mean token state (..., width) of each sentence; ``states`` (..., L, width)."""
     return (states * mask[..., None]).sum(-2) / mask.sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Identity forwards, -scale times the gradient backwards (Ganin and Lempitsky 2015)."""
+"""Gradient reversal: the identity whose gradient is multiplied by -scale (Ganin and Lempitsky 2015)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Word vectors moved a little on their way into an encoder: adversarial and virtual adversarial
-training (Miyato et al. 2017, 2018)."""
+"""Adversarial and virtual adversarial training (Miyato et al. 2017, 2018): losses with small offsets added
+to the word vectors that an encoder reads."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from torch import Generator, Tensor, nn
 from adaptner.nn.losses.distillation import kl_divergence
 from adaptner.nn.rnn.parameters import standard_normal
 
-ForwardPass = Callable[[], Tensor]  # runs the encoder on a batch of its own
-
-
-Move = Callable[[Tensor], Tensor]  # what is added to an output, made from it
+ForwardPass = Callable[[], Tensor]  # runs the encoder on a fixed batch
+Offset = Callable[[Tensor], Tensor]  # the offset for a layer's output
 
 
 @contextmanager
-def with_offset(layer: nn.Module, move: Move) -> Iterator[None]:
-    """Within, ``move`` of what ``layer`` gives is added to it, whenever it is called."""
+def with_offset(layer: nn.Module, offset: Offset) -> Iterator[None]:
+    """Within this context, ``layer`` returns ``output + offset(output)``."""
 
-    def add(module: nn.Module, given: Any, found: Tensor) -> Tensor:
-        return found + move(found)
+    def add(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+        return output + offset(output)
 
     handle = layer.register_forward_hook(add)
     try:
@@ -34,7 +32,7 @@ def with_offset(layer: nn.Module, move: Move) -> Iterator[None]:
 
 
 def word_layer(encoder: nn.Module) -> nn.Module:
-    """Where words enter as vectors: ``words`` of a recurrent encoder, the embeddings of a
+    """The layer that turns words into vectors: ``words`` of a recurrent encoder, ``embeddings`` of a
     transformer's network."""
     layer = getattr(encoder, "words", None)
     if layer is None:
@@ -51,59 +49,57 @@ def virtual_adversary(
     generator: Generator,
     probe: float = 1e-2,
 ) -> Tensor:
-    """KL(p(x) || p(x + r)) for the r that changes p most: one step of power iteration from noise.
+    """KL(p(x) || p(x + r)) for the r that changes p most, by one step of power iteration from noise.
 
-    Each word vector moves by ``radius`` times the mean length of the batch's word vectors; ``probe``
-    is the same of the noise."""
+    The offset of each word vector has ``radius`` times the mean length of the word vectors of the batch;
+    the initial noise has ``probe`` times that length."""
     plain = log_marginals().detach()
 
-    def noise(found: Tensor) -> Tensor:
-        drawn = standard_normal(found, generator)
-        return probe * _length(found) * _unit(drawn)
+    def noise(output: Tensor) -> Tensor:
+        return probe * _mean_length(output) * _unit(standard_normal(output, generator))
 
-    worst = _Worst(noise)
-    with torch.enable_grad(), with_offset(layer, worst.progress):
+    worst = _WorstOffset(noise)
+    with torch.enable_grad(), with_offset(layer, worst.record):
         change = kl_divergence(plain, log_marginals(), mask)
-    with with_offset(layer, worst.climb(change, radius)):
+    with with_offset(layer, worst.ascend(change, radius)):
         return kl_divergence(plain, log_marginals(), mask)
 
 
 def worst_offset(layer: nn.Module, loss: ForwardPass, radius: float) -> tuple[Tensor, Tensor]:
-    """``loss`` as it is, and where every word vector has moved by ``radius`` (times their mean length)
-    up its gradient (Goodfellow et al. 2015; DATNet)."""
-    worst = _Worst(torch.zeros_like)
-    with with_offset(layer, worst.progress):
+    """``loss``, and ``loss`` after moving every word vector up its gradient by ``radius`` times their
+    mean length (Goodfellow et al. 2015; DATNet)."""
+    worst = _WorstOffset(torch.zeros_like)
+    with with_offset(layer, worst.record):
         value = loss()
-    with with_offset(layer, worst.climb(value, radius)):
+    with with_offset(layer, worst.ascend(value, radius)):
         return value, loss()
 
 
-class _Worst:
-    """Where a loss grows fastest. A layer may be called several times for a batch: each call has a
-    move of its own, in the order of the calls."""
+class _WorstOffset:
+    """Finds the offsets along which a loss grows fastest, one for each call of the layer in a batch."""
 
-    def __init__(self, start: Move) -> None:
+    def __init__(self, start: Offset) -> None:
         self._start = start
-        self._moves: list[Tensor] = []
+        self._offsets: list[Tensor] = []
         self._lengths: list[Tensor] = []
 
-    def progress(self, found: Tensor) -> Tensor:
-        self._moves.append(self._start(found).requires_grad_())
-        self._lengths.append(_length(found))
-        return self._moves[-1]
+    def record(self, output: Tensor) -> Tensor:
+        self._offsets.append(self._start(output).requires_grad_())
+        self._lengths.append(_mean_length(output))
+        return self._offsets[-1]
 
-    def climb(self, loss: Tensor, radius: float) -> Move:
-        slopes = torch.autograd.grad(loss, self._moves, retain_graph=True)
-        moves = iter(
-            [radius * n * _unit(slope) for n, slope in zip(self._lengths, slopes, strict=True)]
+    def ascend(self, loss: Tensor, radius: float) -> Offset:
+        gradients = torch.autograd.grad(loss, self._offsets, retain_graph=True)
+        offsets = iter(
+            [radius * n * _unit(g) for n, g in zip(self._lengths, gradients, strict=True)]
         )
-        return lambda found: next(moves)
+        return lambda output: next(offsets)
 
 
 def _unit(values: Tensor) -> Tensor:
-    """Each last dimension at length 1; zeros stay."""
+    """Vectors of length 1 along the last dimension; zeros stay zero."""
     return values / values.norm(dim=-1, keepdim=True).clamp(min=1e-12)
 
 
-def _length(values: Tensor) -> Tensor:
+def _mean_length(values: Tensor) -> Tensor:
     return values.detach().norm(dim=-1).mean()

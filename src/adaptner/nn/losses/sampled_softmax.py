@@ -1,12 +1,12 @@
-"""ω of a forward and a backward language model: softmax over a word and sampled others (Jia2019, 3.3).
+"""Loss of a bidirectional language model with a sampled softmax (Jia2019, 3.3).
 
-The forward state of a word guesses the next one, the backward state the one before (eq. 5). Z is a sum
-over the word itself and a set of negative samples (eq. 6), so a step costs the same whatever the size
-of the vocabulary. One set of negatives serves a whole batch, as in Jean et al. 2014, whom the paper
-cites: the scores are then one matrix product.
+The forward state of a word predicts the next word, the backward state the previous one (eq. 5). The
+normaliser sums over the word itself and a set of negative samples (eq. 6), so the cost of a step does not
+depend on the size of the vocabulary. One set of negatives serves the whole batch, as in Jean et al. 2014
+(cited by the paper), so that the scores are one matrix product.
 
-A step reads few rows of the table. They are taken out by ``rows`` beforehand and differentiated
-alone, so no gradient has the size of the vocabulary.
+A step uses few rows of the word table. ``EmbeddingRows`` copies them and is differentiated instead, so no
+gradient has the size of the vocabulary.
 """
 
 from __future__ import annotations
@@ -20,14 +20,11 @@ from torch import Generator, Tensor, nn
 
 from adaptner.nn.rnn.parameters import uniform_parameter
 
-UNKNOWN, EDGE = (
-    0,
-    1,
-)  # in every vocabulary: a rare word, and what stands before and after a sentence
+UNKNOWN, EDGE = 0, 1  # in every vocabulary: rare words, and the positions around a sentence
 
 
 class OutputWordTable(nn.Module):
-    """w_x and, as the last number of a row, b_x of every word x (eq. 5): one table, both directions."""
+    """A row w_x and, as its last number, b_x for every word x (eq. 5), shared by both directions."""
 
     def __init__(self, words: int, width: int, generator: Generator) -> None:
         super().__init__()
@@ -37,23 +34,23 @@ class OutputWordTable(nn.Module):
 
 
 class NegativeSampler:
-    """Draws words by their frequency, with replacement, many at a time."""
+    """Draws words by their frequency, with replacement."""
 
     def __init__(self, counts: Tensor) -> None:
-        # on the CPU: MPS has no double precision, and the words drawn are few
-        self._up_to = counts.cpu().double().cumsum(0)
+        # on the CPU: MPS has no double precision, and few words are drawn
+        self._cumulative = counts.cpu().double().cumsum(0)
 
     def draw(self, count: int, generator: Generator) -> Tensor:
-        """The *set* of the words drawn, in order: eq. 6 sums over a set."""
-        total = self._up_to[-1]
+        """The distinct words among ``count`` draws, in ascending order (eq. 6 sums over a set)."""
+        total = self._cumulative[-1]
         places = torch.rand(count, generator=generator, dtype=torch.double) * total
-        # right: a word that never occurs has an empty stretch, which no place falls into
-        drawn = torch.searchsorted(self._up_to, places, right=True)
-        return drawn.clamp_(max=len(self._up_to) - 1).unique()
+        # right: a word that never occurs has an empty interval, which is never drawn
+        drawn = torch.searchsorted(self._cumulative, places, right=True)
+        return drawn.clamp_(max=len(self._cumulative) - 1).unique()
 
 
 def neighbour_words(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """(B, L) words -> what stands after and before each one; beyond the ends stands the edge."""
+    """The words after and before each of ``words`` (B, L); ``EDGE`` beyond the ends of a sentence."""
     edge = torch.full_like(words[:, :1], EDGE)
     after = torch.cat([words[:, 1:], edge], 1)
     ends = mask & ~torch.cat([mask[:, 1:], torch.zeros_like(mask[:, :1])], 1)
@@ -61,44 +58,41 @@ def neighbour_words(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def sampled_softmax_losses(
-    states: Tensor, rows: Tensor, wanted: Tensor, negatives: Tensor
+    states: Tensor, rows: Tensor, targets: Tensor, negatives: Tensor
 ) -> Tensor:
     """-log p of eqs 5 and 6 for each of N states (N, H).
 
-    ``rows`` (R, H + 1) of the word table; ``wanted`` (N,) and ``negatives`` (K,), distinct, say which
-    of them."""
+    ``rows`` (R, H + 1) are rows of the word table; ``targets`` (N,) and the distinct ``negatives`` (K,)
+    are indices into them."""
     weight, bias = rows[:, :-1], rows[:, -1]
-    own = (states * weight[wanted]).sum(-1) + bias[wanted]
+    target_scores = (states * weight[targets]).sum(-1) + bias[targets]
     others = torch.addmm(bias[negatives], states, weight[negatives].T)
-    # The word itself is in the set once, even where it was drawn as well.
-    others = others.masked_fill(wanted[:, None] == negatives, -torch.inf)
-    return torch.logsumexp(torch.cat([own[:, None], others], 1), 1) - own
+    # A target that was also drawn counts once.
+    others = others.masked_fill(targets[:, None] == negatives, -torch.inf)
+    scores = torch.cat([target_scores[:, None], others], 1)
+    return torch.logsumexp(scores, 1) - target_scores
 
 
 def language_model_loss(
     states: Tensor, words: Tensor, mask: Tensor, rows: Tensor, known: Tensor, negatives: Tensor
 ) -> Tensor:
-    """Eq. 8 of one batch: both directions, summed over tokens, halved, averaged over sentences.
+    """Eq. 8 for one batch: mean over the directions, summed over tokens, averaged over sentences.
 
-    ``states`` (B, L, 2H), forwards first; ``words`` (B, L) and ``negatives`` in the vocabulary;
-    ``rows`` are those of the words ``known``, which is sorted and holds all that are read here."""
+    ``states`` (B, L, 2H), forward states first; ``words`` (B, L) and ``negatives`` are word ids; ``rows``
+    are the table rows of the sorted word ids ``known``, which include all words and negatives."""
     half = states.shape[-1] // 2
     sampled = torch.searchsorted(known, negatives)
     losses = states.new_zeros(())
-    for wanted, direction in zip(neighbour_words(words, mask), (0, 1), strict=True):
-        own = states[..., direction * half : (direction + 1) * half][mask]
-        losses = (
-            losses
-            + sampled_softmax_losses(
-                own, rows, torch.searchsorted(known, wanted[mask]), sampled
-            ).sum()
-        )
+    for direction, neighbours in enumerate(neighbour_words(words, mask)):
+        directed = states[..., direction * half : (direction + 1) * half][mask]
+        targets = torch.searchsorted(known, neighbours[mask])
+        losses = losses + sampled_softmax_losses(directed, rows, targets, sampled).sum()
     return losses / (2 * len(words))
 
 
 @dataclass(frozen=True)
 class LanguageModelInput:
-    """What a language model's turn reads: the batch's words in the vocabulary, and its negatives."""
+    """Input of a language-model step: the word ids of a batch, and negative samples."""
 
     words: Tensor  # (B, L)
     negatives: Tensor  # (K,) distinct
@@ -106,7 +100,7 @@ class LanguageModelInput:
 
 @dataclass(frozen=True)
 class EmbeddingRows:
-    """Rows taken out of a table for one step, so that the gradient has their size only."""
+    """A copy of some rows of a table, whose gradient has the size of these rows only."""
 
     parameter: nn.Parameter
     rows: Tensor
@@ -114,14 +108,14 @@ class EmbeddingRows:
 
     @classmethod
     def of(cls, parameter: nn.Parameter, rows: Tensor) -> EmbeddingRows:
-        table = parameter.detach().flatten(0, -2)  # a word table has a task dimension of one
+        table = parameter.detach().flatten(0, -2)  # drops a task dimension of 1
         return cls(parameter, rows, table[rows].requires_grad_())
 
 
-def embedded_words(readings: Sequence[LanguageModelInput | None]) -> Tensor:
-    """In order, with the edge of sentences, which every text has."""
+def embedded_words(inputs: Sequence[LanguageModelInput | None]) -> Tensor:
+    """The word ids in ``inputs`` and ``EDGE``, distinct and in ascending order."""
     parts = [torch.tensor([EDGE])]
-    for reading in readings:
-        if reading is not None:
-            parts += [reading.words.flatten(), reading.negatives]
+    for given in inputs:
+        if given is not None:
+            parts += [given.words.flatten(), given.negatives]
     return torch.cat(parts).unique()

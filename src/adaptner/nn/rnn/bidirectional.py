@@ -1,4 +1,4 @@
-"""Two-directional recurrent layers over the distinct symbols of each task: BiLSTM and BiGRU."""
+"""Bidirectional LSTM and GRU over the distinct symbols (words or characters) of each task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptner.nn.rnn.parameters import fan_in_parameter
 
 
 class BidirectionalLayer(nn.Module, ABC):
-    """Weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
+    """Holds the weights of both directions: W_ih (G, 2, gates x H, D), W_hh (G, 2, gates x H, H), b."""
 
     gates: int
 
@@ -27,17 +27,16 @@ class BidirectionalLayer(nn.Module, ABC):
         self.width = 2 * hidden
 
     def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """States (G, 2, N, H) of both directions."""
+        """States (G, 2, N, H) of both directions. ``symbols`` (G, S, D) are the distinct symbols, and
+        ``index`` (G, B, L) says which of them stands where."""
         return self.scan(self.gate_inputs(symbols, index, packing), packing)
 
     @abstractmethod
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
-        """The states, from what ``gate_inputs`` gives."""
+        """The states (G, 2, N, H) for the result of ``gate_inputs``."""
 
     def gate_inputs(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """W_ih x + b at every slot, (2G, N, gates x H), each distinct symbol projected once.
-
-        ``symbols`` (G, S, D); ``index`` (G, B, L) says which symbol stands where."""
+        """W_ih x + b at every slot, (2G, N, gates x H); each distinct symbol is projected once."""
         return self.place_symbols(self.project_symbols(symbols), index, packing)
 
     def project_symbols(self, symbols: Tensor) -> Tensor:
@@ -48,13 +47,14 @@ class BidirectionalLayer(nn.Module, ABC):
         return torch.baddbmm(bias, symbols, weight.transpose(1, 2))
 
     def place_symbols(self, projected: Tensor, index: Tensor, packing: Packing) -> Tensor:
+        """The rows of ``projected`` (G, S, 2 x gates x H) at every slot, (2G, N, gates x H)."""
         tasks, directions, rows, _ = self.input_weight.shape
         count = projected.shape[1]
         here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
         task = torch.arange(tasks, device=here.device)[:, None, None] * count
         flat = 2 * (task + here) + torch.arange(directions, device=here.device)[:, None]
-        chosen = projected.view(-1, rows).index_select(0, flat.flatten())
-        return chosen.view(tasks * directions, -1, rows)
+        slots = projected.view(-1, rows).index_select(0, flat.flatten())
+        return slots.view(tasks * directions, -1, rows)
 
 
 class BiLSTM(BidirectionalLayer):
@@ -65,16 +65,17 @@ class BiLSTM(BidirectionalLayer):
         return states.view(-1, 2, *states.shape[1:])
 
     def next_layer(self, states: Tensor, packing: Packing) -> Tensor:
-        """The states (G, 2, N, H) of a layer that reads those of the one below, (G, 2, N, D), each
-        direction its own: forwards, nothing of what comes later is seen."""
+        """The states (G, 2, N, H) of this layer over the states (G, 2, N, D) of the layer below.
+
+        Each direction reads only its own direction, so forward states never depend on later tokens."""
         weight, bias = self.input_weight.flatten(0, 1), self.bias.flatten(0, 1)[:, None]
         inputs = torch.baddbmm(bias, states.flatten(0, 1), weight.transpose(1, 2))
-        found = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
-        return found.view(-1, 2, *found.shape[1:])
+        upper = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
+        return upper.view(-1, 2, *upper.shape[1:])
 
 
 class BiGRU(BidirectionalLayer):
-    """Gates r, z, n in PyTorch's order, with a bias of its own inside the reset, as there."""
+    """Gates r, z, n as in PyTorch, with a second bias inside the reset gate."""
 
     gates = 3
 

@@ -1,4 +1,4 @@
-"""The gradient of a hand-written function when it will itself be differentiated."""
+"""Gradients of hand-written autograd functions that can be differentiated again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from torch import Tensor
 def differentiable_gradients(
     plain: Tensor, inputs: Sequence[Tensor], needed: Sequence[bool], grad: Tensor
 ) -> tuple[Tensor | None, ...]:
-    """Gradients through ``plain``, the function's value by ordinary operations on its ``inputs``,
-    which autograd can follow again; None for each input that is not ``needed`` (frozen)."""
-    wanted = [t for t, n in zip(inputs, needed, strict=True) if n]
-    # materialized: an input may play no part (recurrent weights in sequences of one step)
-    found = iter(
-        torch.autograd.grad(plain, wanted, grad, create_graph=True, materialize_grads=True)
+    """Differentiable gradients with respect to ``inputs``; None for each input that is not ``needed``.
+
+    ``plain`` is the value of the function, computed from ``inputs`` by ordinary operations."""
+    trained = [t for t, n in zip(inputs, needed, strict=True) if n]
+    # materialized: recurrent weights have no part in sequences of one step
+    gradients = iter(
+        torch.autograd.grad(plain, trained, grad, create_graph=True, materialize_grads=True)
     )
-    return tuple(next(found) if n else None for n in needed)
+    return tuple(next(gradients) if n else None for n in needed)

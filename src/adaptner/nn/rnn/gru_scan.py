@@ -1,7 +1,7 @@
 """Both directions of a GRU over packed sequences of several tasks, as one differentiable function.
 
-Why not ``nn.GRU``: see ``lstm_scan``. Gates stand in PyTorch's order r, z, n, and the reset acts
-after the recurrent product, as there:
+``lstm_scan`` says why this is not ``nn.GRU``. As in PyTorch, the gates are in the order r, z, n, and the
+reset acts after the recurrent product:
 
     n = tanh(W_in x + b_in + r * past),  past = W_hn h + b_hn,  h' = n + z * (h - n)
 """
@@ -33,7 +33,7 @@ class _Scan(torch.autograd.Function):
     def forward(
         ctx: Any, gate_inputs: Tensor, recurrent: Tensor, recurrent_bias: Tensor, packing: Packing
     ) -> Tensor:
-        # tanh x = 2 σ(2x) - 1, several times faster than tanh: n's inputs are doubled.
+        # tanh x = 2 σ(2x) - 1 is several times faster than tanh: the inputs of n are doubled.
         hidden = recurrent.shape[-1]
         bias = recurrent_bias[:, None]
         past_bias = bias[..., 2 * hidden :]
@@ -51,7 +51,7 @@ class _Scan(torch.autograd.Function):
                 past.copy_(past_bias.expand_as(past))
             else:
                 before = before[:, : state.shape[1]]
-                # not baddbmm_: into a slice that goes through the tasks one by one
+                # baddbmm_ into a slice would process the tasks one by one
                 product = torch.bmm(before, transposed)
                 both.add_(product[..., : 2 * hidden])
                 torch.add(product[..., 2 * hidden :], past_bias, out=past)
@@ -80,11 +80,11 @@ class _Scan(torch.autograd.Function):
         r, z, n = gates.split(hidden, -1)
         first = packing.sizes[0]
         earlier = states.index_select(1, packing.previous)
-        # Given a state's gradient, those of all gates are multiples of it, and the factors do not
-        # depend on the recursion: they are computed once, for all steps, and turned into the
-        # gradients in place. ``grad_past`` is that of W_hh h + b_hh, where n's part lies inside the
-        # reset; ``by_new`` belongs to n's part outside it.
-        # x - x * y instead of x * (1 - y) needs no temporary: fresh memory costs more than sums.
+        # The gradients of all gates are multiples of the gradient of the state. The factors do not
+        # depend on the recursion, so they are computed for all steps at once and become the gradients
+        # in place. ``grad_past`` is the gradient of W_hh h + b_hh, whose part n lies inside the reset;
+        # ``by_new`` is for the part of n outside the reset.
+        # x - x * y needs no temporary tensor, unlike x * (1 - y); new memory costs more than a sum.
         by_new = torch.addcmul(n.new_ones(()), n, n, value=-1)
         by_new.addcmul_(by_new, z, value=-1)
         grad_past = torch.empty_like(gates)
@@ -111,8 +111,8 @@ class _Scan(torch.autograd.Function):
 def plain_gru_scan(
     gate_inputs: Tensor, recurrent: Tensor, recurrent_bias: Tensor, packing: Packing
 ) -> Tensor:
-    """The same states step by step in ordinary operations: the test's oracle and the path that can
-    be differentiated any number of times."""
+    """The states of ``gru_scan`` by ordinary operations, which can be differentiated any number of
+    times."""
     transposed = recurrent.transpose(1, 2)
     bias = recurrent_bias[:, None]
     states: list[Tensor] = []

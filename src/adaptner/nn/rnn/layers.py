@@ -1,4 +1,4 @@
-"""Recurrent layers by the name that a configuration gives them."""
+"""Recurrent layers by their name in a configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LAYERS = Registry(
     lambda: {
         "lstm": "adaptner.nn.rnn.bidirectional:BiLSTM",
         "gru": "adaptner.nn.rnn.bidirectional:BiGRU",
-        # a method's own layer, which a saved model of that method names
+        # loaded only for models that name it: `nn` does not import methods
         "cells": "adaptner.methods.multi_cell.compositional_lstm:CompositionalLSTM",
     },
 )
@@ -22,7 +22,7 @@ LAYERS = Registry(
 def make_recurrent_layer(
     kind: str, inputs: int, hidden: int, generator: Generator
 ) -> BidirectionalLayer:
-    """``lstm``, ``gru``, or ``cells-N`` for a compositional LSTM of N typed cells."""
+    """The layer called ``kind``: ``lstm``, ``gru``, or ``cells-N``, a compositional LSTM of N cells."""
     name, _, number = kind.partition("-")
     sizes = (inputs, hidden, int(number)) if number else (inputs, hidden)
     layer: BidirectionalLayer = LAYERS.get(name)(*sizes, generator)

@@ -1,10 +1,9 @@
 """Both directions of an LSTM over packed sequences of several tasks, as one differentiable function.
 
-Why not ``nn.LSTM``: (1) its input projection runs over every token, ours over every *distinct*
-symbol of a task (words here, characters in the character LSTM), since a gate's input depends on
-nothing else; (2) directions and tasks, each with its own weights, share a step's kernel calls;
-(3) hardly a step touches padding. ``benchmarks/meta_step.py`` measures what that is worth.
-Gates stand in PyTorch's order i, f, g, o.
+It replaces ``nn.LSTM`` because (1) the input projection runs once for every *distinct* symbol of a task
+(word or character) instead of once for every token; (2) all directions and tasks, each with its own
+weights, share the kernel calls of a step; (3) padding is hardly computed. ``benchmarks/meta_step.py``
+measures the gain. The gates are in PyTorch's order i, f, g, o.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from adaptner.nn.rnn.packing import Packing
 def lstm_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
     """Hidden states (D, N, H) of D independent scans (tasks x directions).
 
-    ``gate_inputs`` (D, N, 4H): W_ih x + b at each slot, used up where nobody asks for a gradient;
+    ``gate_inputs`` (D, N, 4H): W_ih x + b at each slot, overwritten if no gradient is needed;
     ``recurrent`` (D, 4H, H): W_hh.
     """
     return _Scan.apply(gate_inputs, recurrent, packing)
@@ -30,8 +29,8 @@ def lstm_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tenso
 class _Scan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
-        # tanh x = 2 σ(2x) - 1, so with g's inputs doubled one sigmoid serves all four gates; it is
-        # also several times faster than tanh.
+        # tanh x = 2 σ(2x) - 1: with the inputs of g doubled, one sigmoid computes all four gates, and
+        # it is several times faster than tanh.
         hidden = recurrent.shape[-1]
         candidate = slice(2 * hidden, 3 * hidden)
         gates = gate_inputs.clone() if any(ctx.needs_input_grad) else gate_inputs
@@ -47,7 +46,7 @@ class _Scan(torch.autograd.Function):
         for gate, i, f, g, o, cell, squash, state in steps:
             if state_before is not None:
                 size = gate.shape[1]
-                # not baddbmm_: into a slice that goes through the tasks one by one
+                # baddbmm_ into a slice would process the tasks one by one
                 gate.add_(torch.bmm(state_before[:, :size], transposed))
             gate.sigmoid_()
             g.mul_(2).sub_(1)
@@ -109,8 +108,8 @@ class _Scan(torch.autograd.Function):
 
 
 def plain_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tensor:
-    """The same states step by step in ordinary operations: the test's oracle and the path that can
-    be differentiated any number of times."""
+    """The states of ``lstm_scan`` by ordinary operations, which can be differentiated any number of
+    times."""
     hidden = recurrent.shape[-1]
     transposed = recurrent.transpose(1, 2)
     states: list[Tensor] = []
@@ -120,7 +119,7 @@ def plain_scan(gate_inputs: Tensor, recurrent: Tensor, packing: Packing) -> Tens
         if states:
             gate = gate + torch.bmm(states[-1][:, :size], transposed)
         i, f, g, o = gate.split(hidden, -1)
-        fresh = i.sigmoid() * g.tanh()
-        cell = fresh if cell is None else f.sigmoid() * cell[:, :size] + fresh
+        new = i.sigmoid() * g.tanh()
+        cell = new if cell is None else f.sigmoid() * cell[:, :size] + new
         states.append(o.sigmoid() * cell.tanh())
     return torch.cat(states, 1)

@@ -1,8 +1,8 @@
-"""Where each token of a batch stands once padding is squeezed out, in time-major order.
+"""The positions of tokens in a batch without padding, in time-major order.
 
-Sequences of a task are sorted by length, longest first, so at step t only the first ``sizes[t]``
-rows (of any task) are still running. A slot is one (step, row) pair that runs in some task; where it
-lies beyond the end of this task's own sequence it computes a value nobody reads.
+The sequences of a task are sorted by length, longest first, so step t computes only the first
+``sizes[t]`` rows. A slot is a (step, row) pair that is computed because the row of at least one task is
+that long; in a task whose row is shorter, its value is ignored.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packing:
-    sizes: tuple[int, ...]  # rows alive at each step; N = sum of sizes slots
-    places: Tensor  # (G, 2, N) place of a slot in the flattened (B, L) grid, forwards and backwards
-    previous: Tensor  # (N - B,) the slot one step before each later slot
-    last: Tensor  # (G, B) slot of each sequence's final step
+    sizes: tuple[int, ...]  # rows computed at each step; their sum is N, the number of slots
+    places: Tensor  # (G, 2, N) position of a slot in the flattened (B, L) grid, in both directions
+    previous: Tensor  # (N - B,) the slot before each slot of a later step
+    last: Tensor  # (G, B) slot of each sequence's last step
     lengths: Tensor  # (G, B)
     shape: tuple[int, int, int]  # G, B, L
 
     @classmethod
     def of(cls, lengths: Tensor, width: int) -> Packing:
-        """``lengths`` (G, B), each task's in decreasing order; ``width`` L of the padded grid."""
+        """``lengths`` (G, B), descending in each task; ``width`` is L of the padded grid."""
         device = lengths.device
         longest = lengths.max(0).values
         steps, rows = torch.nonzero(
@@ -33,8 +33,8 @@ class Packing:
         sizes = torch.bincount(steps)
         offsets = torch.cumsum(sizes, 0) - sizes
         later = steps > 0
-        own = lengths[:, rows]  # (G, N)
-        backwards = torch.where(steps < own, own - 1 - steps, steps)
+        length = lengths[:, rows]  # (G, N)
+        backwards = torch.where(steps < length, length - 1 - steps, steps)
         tasks, batch = lengths.shape
         return cls(
             sizes=tuple(sizes.tolist()),
@@ -46,7 +46,7 @@ class Packing:
         )
 
     def unpack(self, packed: Tensor) -> Tensor:
-        """(G, 2, N, H) states of both directions -> (G, B, L, 2H)."""
+        """States (G, B, L, 2H), zero in the padding, from packed states (G, 2, N, H)."""
         tasks, batch, width = self.shape
         hidden = packed.shape[-1]
         device = self.places.device

@@ -1,4 +1,4 @@
-"""Fresh parameters from a generator that the caller passes in, and dropout from another."""
+"""Initial parameters, dropout and noise, from generators that the caller passes in."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def uniform_parameter(shape: tuple[int, ...], bound: float, generator: Generator
 
 
 def fan_in_parameter(shape: tuple[int, ...], fan: int, generator: Generator) -> nn.Parameter:
-    """PyTorch's own default for linear and recurrent layers: uniform within 1/sqrt(fan)."""
+    """Uniform within 1 / sqrt(fan), PyTorch's default for linear and recurrent layers."""
     return uniform_parameter(shape, 1 / math.sqrt(fan), generator)
 
 
 def dropout(values: Tensor, rate: float, noise: Generator | None) -> Tensor:
-    """Inverted dropout; ``noise`` None means evaluation. There is no training mode to forget."""
+    """Inverted dropout with ``noise``; without it, ``values`` unchanged (evaluation)."""
     if noise is None or rate == 0:
         return values
     drawn = torch.rand(values.shape, generator=noise, dtype=values.dtype, device=noise.device)
@@ -26,6 +26,6 @@ def dropout(values: Tensor, rate: float, noise: Generator | None) -> Tensor:
 
 
 def standard_normal(values: Tensor, noise: Generator) -> Tensor:
-    """Gaussian noise of the shape of ``values``, drawn where ``noise`` is."""
+    """Standard normal noise of the shape of ``values`` and on its device."""
     drawn = torch.randn(values.shape, generator=noise, dtype=values.dtype, device=noise.device)
     return drawn.to(values.device)

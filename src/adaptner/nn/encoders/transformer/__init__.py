@@ -1,1 +1,1 @@
-"""A pretrained transformer as the encoder: network, sub-word batches, LoRA, packed attention."""
+"""Pretrained transformers as encoders: network, sub-word batches, LoRA, packed attention."""

@@ -1,4 +1,4 @@
-"""A pretrained transformer as θ: any encoder of Hugging Face's ``transformers``, by name or folder."""
+"""Any pretrained transformer of Hugging Face's ``transformers`` as the encoder."""
 
 from __future__ import annotations
 
@@ -26,35 +26,41 @@ from adaptner.nn.encoders.transformer.subwords import Alignment, SubwordBatch, S
 from adaptner.nn.encoders.transformer.window_attention import pack_windows
 from adaptner.nn.rnn.parameters import dropout
 
-# Where windows are padded, they are run with those at least so long: padding costs as much as text.
+# Padded windows are run together if none is shorter than this share of the longest: padding costs time.
 MIN_LENGTH_RATIO = 0.75
-# Their positions begin behind the number of the padding.
+# Families whose positions begin after the id of the padding
 _LATE_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 _LAYER = re.compile(r"\.(?:layers?|h|blocks?)\.(\d+)\.")
-_RUNNING = RLock()  # a network's parameters are exchanged while it runs: one thread at a time
+_RUNNING = RLock()  # parameters are swapped during a run, so one thread at a time
 
 
 class TransformerConfig(BaseModel):
-    """θ is pretrained. Length and dropout are HGDA's appendix (for HGDA*)."""
+    """Length and dropout are those of HGDA* in HGDA's appendix."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["transformer"] = "transformer"
-    name: str = Field("minilm", min_length=1, description="a folder, a Hugging Face name, minilm")
-    subwords: Alignment = Field("first", description="a word's state: its first sub-word's or mean")
-    max_length: int = Field(256, ge=16, description="sub-words read at once; longer: windows")
-    overlap: int = Field(64, ge=0, description="sub-words that two windows share")
-    dropout: float = Field(0.2, ge=0, lt=1, description="on the states")
+    name: str = Field("minilm", min_length=1, description="minilm, a folder or a Hugging Face name")
+    subwords: Alignment = Field("first", description="state of a word: first sub-word or mean")
+    max_length: int = Field(256, ge=16, description="sub-words per window")
+    overlap: int = Field(64, ge=0, description="sub-words shared by two windows")
+    dropout: float = Field(0.2, ge=0, lt=1, description="dropout on the states")
     network_dropout: bool = Field(True, description="the network's own, inside, while it learns")
-    checkpointing: bool = Field(False, description="less memory in learning, for a second forward")
-    frozen_layers: int = Field(0, ge=0, description="lowest layers that learn nothing, words too")
-    layer_decay: float = Field(1.0, gt=0, le=1, description="a layer's rate over the next one's")
-    lora: int = Field(0, ge=0, description="rank of low-rank updates; 0: the network itself learns")
+    checkpointing: bool = Field(False, description="less training memory for a second forward pass")
+    frozen_layers: int = Field(
+        0, ge=0, description="lowest layers that are not trained, with embeddings"
+    )
+    layer_decay: float = Field(
+        1.0, gt=0, le=1, description="rate of a layer over that of the next higher one"
+    )
+    lora: int = Field(0, ge=0, description="rank of low-rank updates; 0: train all weights")
     lora_alpha: int = Field(16, ge=1, description="the updates are scaled by alpha / rank")
-    lora_targets: tuple[str, ...] = Field((), description="layers; none: peft's own choice")
+    lora_targets: tuple[str, ...] = Field(
+        (), description="layers that LoRA updates; none: the default of peft"
+    )
 
     def batcher(self, pretrained: PretrainedTransformer | None = None) -> SubwordBatcher:
-        """``pretrained``: where it is, if not where ``name`` says."""
+        """A batcher for ``pretrained``, by default the transformer called ``name``."""
         found = pretrained or find_pretrained(self.name)
         return SubwordBatcher(found, self.subwords, self.max_length, self.overlap)
 
@@ -74,26 +80,28 @@ class TransformerEncoder(Encoder):
         network: nn.Module = batcher.pretrained.network()
         if getattr(network, "pooler", None) is not None:
             network.pooler = None  # type: ignore[assignment]
-        own: Any = network.config
-        _check_length(own, config)
+        settings: Any = network.config
+        _check_length(settings, config)
         words = network.get_input_embeddings()  # type: ignore[operator]
         if type(words) is not nn.Embedding:
-            raise EncoderUnusable(file=config.name, reason="its word embeddings are no plain table")
+            raise EncoderUnusable(
+                file=config.name, reason="its word embeddings are not a plain table"
+            )
         place = next(name for name, module in network.named_modules() if module is words)
         self._words = f"{place}.weight"
-        self.width: int = own.hidden_size
-        self._layers: int = own.num_hidden_layers
+        self.width: int = settings.hidden_size
+        self._layers: int = settings.num_hidden_layers
         self._packed = batcher.pretrained.packed
-        self._first_position: int = _first_position(own)
+        self._first_position: int = _first_position(settings)
         replace_dropout(network)
         network.eval()
         if config.lora:
             add_lora(network, config.lora, config.lora_alpha, config.lora_targets, generator)
         learned = [name for name, p in network.named_parameters() if p.requires_grad]
         if config.frozen_layers:
-            learned = self._above(config.frozen_layers, learned)
-        told = {"window_lengths": [2]} if self._packed else {}
-        stack_parameters(network, _read(network, words, learned, told))
+            learned = self._above_frozen(config.frozen_layers, learned)
+        inputs = {"window_lengths": [2]} if self._packed else {}
+        stack_parameters(network, _used_parameters(network, words, learned, inputs))
         self.network = network
         if config.layer_decay < 1 and not any(_LAYER.search(f".{name}") for name in learned):
             reason = "the layers of this network have no numbers (it may share them)"
@@ -104,12 +112,13 @@ class TransformerEncoder(Encoder):
         learned = self._words in dict(self.network.named_parameters())
         return f"network.{self._words}" if learned else None
 
-    def _above(self, frozen: int, learned: Sequence[str]) -> list[str]:
-        """Of ``learned``, what is not below so many layers: what comes before the layers is."""
+    def _above_frozen(self, frozen: int, learned: Sequence[str]) -> list[str]:
+        """The names in ``learned`` that belong neither to the embeddings nor to the ``frozen`` lowest
+        layers."""
         number = {name: int(n[1]) for name in learned if (n := _LAYER.search(f".{name}"))}
         if not number or frozen >= self._layers:
             reason = (
-                f"the network has {self._layers} layers, and one at least must learn"
+                f"the network has {self._layers} layers, and at least one must be trained"
                 if number
                 else "the layers of this network have no numbers (it may share them)"
             )
@@ -118,19 +127,18 @@ class TransformerEncoder(Encoder):
         return [name for name in learned[first:] if number.get(name, frozen) >= frozen]
 
     def rates(self) -> dict[nn.Parameter, float]:
-        """The top layer at the full rate, each lower one at ``layer_decay`` of the one above it, what
-        comes before the layers at the lowest."""
+        """1 for the top layer, times ``layer_decay`` for each layer below, lowest for the embeddings."""
         if self.config.layer_decay == 1:
             return {}
-        found: dict[nn.Parameter, float] = {}
-        below = self._layers  # layers from here to the top
+        factors: dict[nn.Parameter, float] = {}
+        above = self._layers  # number of layers above
         for name, p in self.network.named_parameters():
             if layer := _LAYER.search(f".{name}"):
-                below = self._layers - 1 - int(layer[1])
-            elif below < self._layers:
-                below = 0  # behind the layers
-            found[p] = self.config.layer_decay**below
-        return found
+                above = self._layers - 1 - int(layer[1])
+            elif above < self._layers:
+                above = 0  # after the layers
+            factors[p] = self.config.layer_decay**above
+        return factors
 
     def forward(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         assert isinstance(batch, SubwordBatch)
@@ -138,7 +146,7 @@ class TransformerEncoder(Encoder):
         tasks = len(batch.rows)
         states = torch.stack(
             [
-                # squeezing costs nothing in the backward pass, selecting a copy of θ
+                # indexing would copy the parameters in the backward pass, squeezing does not
                 self._task({n: p.squeeze(0) if tasks == 1 else p[g] for n, p in parameters.items()},
                            batch, g, noise)
                 for g in range(tasks)
@@ -149,10 +157,10 @@ class TransformerEncoder(Encoder):
     def _task(
         self, parameters: Mapping[str, Tensor], batch: SubwordBatch, g: int, noise: Generator | None
     ) -> Tensor:
-        """(B, L, width)"""
+        """States (B, L, width) of task ``g``."""
         hidden, owners = [], []
-        together = pack_windows if self._packed else group_by_length
-        for first, end in together(batch.lengths[g]):
+        group = pack_windows if self._packed else group_by_length
+        for first, end in group(batch.lengths[g]):
             lengths = batch.lengths[g][first:end]
             longest = lengths[0]
             steps = torch.arange(longest, device=batch.rows.device)
@@ -160,11 +168,11 @@ class TransformerEncoder(Encoder):
             rows, owner = (part[g, first:end, :longest] for part in (batch.rows, batch.owner))
             if self._packed:
                 places = steps.expand(len(lengths), -1)[real][None]
-                given = {"position_ids": places + self._first_position, "window_lengths": lengths}
+                inputs = {"position_ids": places + self._first_position, "window_lengths": lengths}
                 rows, owner = rows[real][None], owner[real]
             else:
-                given = {"attention_mask": real.long()}
-            hidden.append(self._run(parameters, rows, given, noise).flatten(0, 1))
+                inputs = {"attention_mask": real.long()}
+            hidden.append(self._run(parameters, rows, inputs, noise).flatten(0, 1))
             owners.append(owner.flatten())
         _, sentences, length = batch.mask.shape
         blank = hidden[0].new_zeros(sentences * length + 1, self.width)
@@ -176,10 +184,11 @@ class TransformerEncoder(Encoder):
         self,
         parameters: Mapping[str, Tensor],
         rows: Tensor,
-        given: Mapping[str, Any],
+        inputs: Mapping[str, Any],
         noise: Generator | None,
     ) -> Tensor:
-        """(N, S, width) of the sub-words ``rows`` (N, S); ``given``: what the network is told of them."""
+        """States (N, S, width) of the sub-words ``rows`` (N, S); ``inputs`` are further arguments of the
+        network."""
         seed = None
         if noise is not None and self.config.network_dropout:
             seed = int(torch.randint(2**62, (), generator=noise, device=noise.device))
@@ -189,30 +198,30 @@ class TransformerEncoder(Encoder):
             if table is None:
                 table = self.network.get_buffer(self._words)
             with _RUNNING, _dropout_inside(self.network, seed):
-                told = {"inputs_embeds": F.embedding(rows, table), **given}
-                found = functional_call(self.network, dict(parameters), (), told)
-            return found.last_hidden_state
+                embedded = {"inputs_embeds": F.embedding(rows, table), **inputs}
+                output = functional_call(self.network, dict(parameters), (), embedded)
+            return output.last_hidden_state
 
         if self.config.checkpointing and torch.is_grad_enabled():
-            # of whole windows, not of layers: what is run again must exchange the parameters again
+            # whole windows, not layers, because the second run must swap the parameters again
             return checkpoint(run, use_reentrant=False, preserve_rng_state=False)
         return run()
 
 
-def _first_position(own: Any) -> int:
-    return (own.pad_token_id or 0) + 1 if own.model_type in _LATE_POSITIONS else 0
+def _first_position(settings: Any) -> int:
+    return (settings.pad_token_id or 0) + 1 if settings.model_type in _LATE_POSITIONS else 0
 
 
-def _check_length(own: Any, config: TransformerConfig) -> None:
-    most = getattr(own, "max_position_embeddings", None) or -1
-    most -= _first_position(own)
+def _check_length(settings: Any, config: TransformerConfig) -> None:
+    most = getattr(settings, "max_position_embeddings", None) or -1
+    most -= _first_position(settings)
     if 0 < most < config.max_length:
-        reason = f"it reads {most} sub-words at once, and max_length is {config.max_length}"
+        reason = f"it reads at most {most} sub-words, but max_length is {config.max_length}"
         raise EncoderUnusable(file=config.name, reason=reason)
 
 
 def group_by_length(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """From where to where windows, longest first, are run together."""
+    """(first, end) of the windows that are run together; ``lengths`` are descending."""
     first = 0
     for place in range(1, len(lengths) + 1):
         if place == len(lengths) or lengths[place] < MIN_LENGTH_RATIO * lengths[first]:
@@ -222,7 +231,8 @@ def group_by_length(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def _dropout_inside(network: nn.Module, seed: int | None) -> Iterator[None]:
-    """The library's dropout draws from PyTorch's global generator, which is left as it was."""
+    """Enable dropout in the network with ``seed``. It uses PyTorch's global generators, whose state is
+    restored; on MPS it is not."""
     if seed is None:
         yield
         return
@@ -236,14 +246,14 @@ def _dropout_inside(network: nn.Module, seed: int | None) -> Iterator[None]:
             network.eval()
 
 
-def _read(
-    network: nn.Module, words: nn.Embedding, learned: Sequence[str], told: Mapping[str, Any]
+def _used_parameters(
+    network: nn.Module, words: nn.Embedding, learned: Sequence[str], inputs: Mapping[str, Any]
 ) -> set[str]:
-    """Those of ``learned`` that the states depend on: a parameter nobody reads has no gradient.
-    ``told``: what the network wants to know of two sub-words."""
+    """The names in ``learned`` that the states depend on; the others would have no gradient. ``inputs`` are
+    further arguments of the network for two sub-words."""
     parameters = dict(network.named_parameters())
     embedded = words(torch.tensor([[0, 1]], device=words.weight.device))
-    states = network(inputs_embeds=embedded, **told).last_hidden_state
-    wanted = [parameters[name] for name in learned]
-    found = torch.autograd.grad(states.square().sum(), wanted, allow_unused=True)
-    return {name for name, g in zip(learned, found, strict=True) if g is not None}
+    states = network(inputs_embeds=embedded, **inputs).last_hidden_state
+    trained = [parameters[name] for name in learned]
+    gradients = torch.autograd.grad(states.square().sum(), trained, allow_unused=True)
+    return {name for name, g in zip(learned, gradients, strict=True) if g is not None}

@@ -1,4 +1,4 @@
-"""Dropout inside a pretrained network in a third of the library's time (docs/results/transformers.md)."""
+"""Dropout for pretrained networks, three times as fast as PyTorch's (docs/results/transformers.md)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 
 def dropout_factors(shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor:
-    """0 with probability ``rate``, 1 / (1 - rate) else, from PyTorch's global generator.
+    """Values 0 with probability ``rate``, otherwise 1 / (1 - rate), of the type and on the device of ``like``.
 
-    Sixteen random bits a value, which make the probability exact to 1 / 131,072; PyTorch draws 64."""
+    They come from PyTorch's global generator: 16 random bits per value (PyTorch draws 64), which make the
+    probability exact to 1 / 131,072."""
     count = math.prod(shape)
     words = torch.empty(-(-count // 4), dtype=torch.int64, device=like.device)
     words.random_(-(2**63), None)
@@ -22,7 +23,7 @@ def dropout_factors(shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor
 class FastDropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
-        self.p = p  # under the name that the library reads
+        self.p = p  # the name that `transformers` reads
 
     def forward(self, values: Tensor) -> Tensor:
         if not self.training or self.p == 0:
@@ -31,7 +32,7 @@ class FastDropout(nn.Module):
 
 
 def replace_dropout(network: nn.Module) -> None:
-    """In place."""
+    """Replace every ``nn.Dropout`` of the network, in place."""
     for module in list(network.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout and child.p < 1:

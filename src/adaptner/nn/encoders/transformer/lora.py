@@ -1,4 +1,4 @@
-"""Low-rank updates of a frozen network (LoRA, Hu et al. 2022), by the library ``peft``."""
+"""Low-rank updates of a frozen network (LoRA, Hu et al. 2022), with the library ``peft``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptner.errors import BadConfiguration, ExtraMissing
 def add_lora(
     network: nn.Module, rank: int, alpha: int, targets: Sequence[str], generator: Generator
 ) -> None:
-    """In place: from now on only the updates ask for a gradient. They start at zero."""
+    """Add low-rank updates to the network, in place; only they require gradients. They start at zero."""
     if find_spec("peft") is None:
         raise ExtraMissing(what="encoder.lora", package="peft", extra="lora")
     from peft import LoraConfig, inject_adapter_in_model

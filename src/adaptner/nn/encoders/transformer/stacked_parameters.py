@@ -1,4 +1,4 @@
-"""Somebody else's network as a pure function of parameters with a leading task dimension."""
+"""Turns any network into a pure function of parameters with a leading task dimension."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from torch import nn
 
 
 def stack_parameters(network: nn.Module, learned: Collection[str]) -> None:
-    """In place: ``learned`` parameters have shape (1, ...) from now on, for ``functional_call`` with
-    one task's slices of them; all others are buffers, which no optimiser or inner loop sees."""
+    """Give the parameters named in ``learned`` a leading dimension of 1, in place, and turn all others
+    into buffers, which optimisers and inner loops ignore. The network is then run by
+    ``functional_call`` with the parameters of one task."""
     for prefix, module in network.named_modules():
         for name, p in list(module._parameters.items()):
             if p is None:
