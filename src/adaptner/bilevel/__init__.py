@@ -1,4 +1,4 @@
-"""The one engine of all bilevel methods: inner loop, outer gradient, task weighting, one step."""
+"""Bilevel optimisation for all methods that use it: inner loop, outer gradient, task weights, step."""
 
 from adaptner.bilevel.domain_split import DomainBatch, DomainSplit, DomainSplitStep
 from adaptner.bilevel.gradient_accumulation import GradientAccumulator

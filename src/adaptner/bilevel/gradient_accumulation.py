@@ -1,5 +1,4 @@
-"""The weighted sum of the tasks' gradients (HGDA Algorithm 1, lines 10 to 12), however many tasks are
-run at a time."""
+"""The weighted sum of task gradients (HGDA Algorithm 1, lines 10 to 12) when tasks run in several parts."""
 
 from __future__ import annotations
 
@@ -14,29 +13,29 @@ from adaptner.nn.model import Losses, TaggingModel
 
 
 class GradientAccumulator:
-    """Adds up in the model's ``.grad``, so that a large θ's gradients are in memory once.
+    """Accumulates task gradients in ``.grad``, so that only one copy of the encoder's gradients is in memory.
 
-    A weight is a task's share of a sum over the batch, so those of earlier tasks all fall by one
-    factor as another comes: what was added up is scaled by it."""
+    A weight is a task's share of a sum over the batch. Another part of the batch therefore reduces the
+    weights of all earlier tasks by one factor, by which the accumulated gradients are scaled."""
 
     def __init__(self, model: TaggingModel, weighting: TaskWeighting) -> None:
         self._model, self._weighting = model, weighting
         self._sum: Step | None = None
 
     def add(self, domains: Sequence[int], part: Step, rows: Tensor | None = None) -> None:
-        """``part``: some tasks, weighted among themselves."""
-        before, losses, every = 0, part.losses, part.weights
+        """Add the gradients of ``part``, whose weights are shares among its own tasks."""
+        before, losses, shares = 0, part.losses, part.weights
         if self._sum is not None:
             before = len(self._sum.losses.total)
             losses = _joined(self._sum.losses, part.losses)
-            every = self._weighting(losses)
-            self._model.scale_gradients({g: float(w[:before].sum()) for g, w in every.items()})
-        self._sum = Step(losses, {}, every)
-        weights: Weights = {g: w[before:] for g, w in every.items()}
+            shares = self._weighting(losses)
+            self._model.scale_gradients({g: float(w[:before].sum()) for g, w in shares.items()})
+        self._sum = Step(losses, {}, shares)
+        weights: Weights = {g: w[before:] for g, w in shares.items()}
         self._model.add_gradients(domains, part.gradients, weights, rows)
 
     def step(self) -> Step:
-        """All tasks together; their gradients are in the model."""
+        """Losses and weights of all tasks; their gradients are in the model."""
         assert self._sum is not None
         return self._sum
 

@@ -1,4 +1,4 @@
-"""The inner loop: a few plain gradient steps on each task's support set (HGDA Algorithm 2)."""
+"""The inner loop: a few gradient steps on the support set of each task (HGDA Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ LossFunction = Callable[[Parameters], Losses]
 def group_gradients(
     losses: Losses, parameters: Parameters, *, apart: bool = False, keep_graph: bool = False
 ) -> Parameters:
-    """Each group by its own loss: θ by the total, φ by labelling, ω by classification
-    (Algorithm 2, lines 6 to 8; Algorithm 1, lines 10 to 12), every task at once.
+    """The gradient of each group by its own loss: encoder by the total, decoder by the labelling loss, head
+    by the classification loss (Algorithm 2, lines 6 to 8; Algorithm 1, lines 10 to 12), for all tasks.
 
-    ``apart``: ``parameters`` are what an inner loop started from, so that φ reaches the
-    classification loss too and must not be taken from the total. ``keep_graph``: the gradients
-    will be differentiated in turn."""
+    ``apart``: compute the decoder's gradient from the labelling loss alone. This is needed if
+    ``parameters`` are the start of an inner loop, since the classification loss then depends on the
+    decoder. ``keep_graph``: the gradients will be differentiated."""
     groups: dict[ParameterGroup, list[str]] = {"encoder": [], "decoder": [], "head": []}
     for name in parameters:
         groups[group_of(name)].append(name)
-    wanted: list[tuple[Tensor, list[str]]]
+    passes: list[tuple[Tensor, list[str]]]
     if losses.aux is None:
-        wanted = [(losses.label, [*parameters])]
+        passes = [(losses.label, [*parameters])]
     elif apart:
-        wanted = [
+        passes = [
             (losses.aux, groups["head"]),
             (losses.label, groups["decoder"]),
             (losses.total, groups["encoder"]),
         ]
     else:
-        # φ is not in the classification loss, so ∇φ total = ∇φ label: one pass serves both.
-        wanted = [
+        # The classification loss does not depend on the decoder, so one pass computes both gradients.
+        passes = [
             (losses.aux, groups["head"]),
             (losses.total, groups["encoder"] + groups["decoder"]),
         ]
-    found: Parameters = {}
-    for position, (loss, names) in enumerate(wanted):
-        gradients = torch.autograd.grad(
+    gradients: Parameters = {}
+    for position, (loss, names) in enumerate(passes):
+        computed = torch.autograd.grad(
             loss.sum(),
             [parameters[n] for n in names],
             create_graph=keep_graph,
-            retain_graph=keep_graph or position + 1 < len(wanted),
+            retain_graph=keep_graph or position + 1 < len(passes),
         )
-        found.update(zip(names, gradients, strict=True))
-    return found
+        gradients.update(zip(names, computed, strict=True))
+    return gradients
 
 
 @dataclass(frozen=True)
 class InnerLoop:
-    """``steps`` of plain gradient descent at ``rate``, from the shared start."""
+    """``steps`` of gradient descent at ``rate``, from the same start for all tasks."""
 
     steps: int
     rate: float
@@ -67,8 +67,10 @@ class InnerLoop:
         through: bool = False,
         proximal: float = 0.0,
     ) -> Parameters:
-        """θ_i, φ_i, ω_i for every task. ``through`` keeps the graph back to ``start``; ``proximal``
-        adds (proximal / 2) |θ' - θ|², the inner problem of the implicit gradient."""
+        """The adapted parameters of every task.
+
+        ``through`` keeps the graph back to ``start``. ``proximal`` adds (proximal / 2) |θ' - θ|², as the
+        inner problem of the implicit gradient requires."""
         current = start
         for _ in range(self.steps):
             if not through:

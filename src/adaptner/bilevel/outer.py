@@ -1,8 +1,8 @@
-"""The gradient of the query losses by the parameters the inner loop started from.
+"""The gradient of the query losses with respect to the start of the inner loop.
 
-``first``: taken at the adapted parameters (Nichol et al. 2018). ``second``: exact, through the inner
-steps. ``implicit``: from the inner problem's fixed point (Rajeswaran et al. 2019). All treat the
-tasks of a batch side by side.
+``first``: the gradient at the adapted parameters (Nichol et al. 2018). ``second``: the exact gradient,
+through the inner steps. ``implicit``: from the fixed point of the inner problem (Rajeswaran et al. 2019).
+All compute the tasks of a batch at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class OuterGradient(Protocol):
     def __call__(
         self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
-        """Query losses and, per task, their gradient by ``start``; both detached."""
+        """Query losses and, for each task, their gradient with respect to ``start``; both detached."""
         ...
 
 
@@ -48,15 +48,15 @@ class SecondOrder:
 
 @dataclass(frozen=True)
 class Implicit:
-    """Inner problem: min over θ' of L_support(θ') + (strength / 2) |θ' - θ|². At its solution the
-    outer gradient is (I + H / strength)^-1 ∇L_query(θ'), H the Hessian of the support loss, solved
-    by conjugate gradient with Hessian-vector products: no path through the inner steps is kept.
+    """The inner problem is min over θ' of L_support(θ') + (strength / 2) |θ' - θ|².
 
-    H is that of the total loss of eq. 1, which is what all groups descend on when λ = 1."""
+    At its solution, the outer gradient is (I + H / strength)^-1 ∇L_query(θ'), where H is the Hessian of
+    the support loss. Conjugate gradients with Hessian-vector products compute it without a graph
+    through the inner steps. H is that of the total loss of eq. 1, which all groups descend on if λ = 1."""
 
     strength: float = 1.0
     iterations: int = 5
-    tolerance: float = 1e-10  # of the squared residual, relative to the right-hand side
+    tolerance: float = 1e-10  # of the squared residual relative to the right-hand side
 
     def __call__(
         self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
@@ -74,19 +74,20 @@ class Implicit:
                 for v, c in zip(vectors, curved, strict=True)
             ]
 
-        found: Parameters = {}
+        gradients: Parameters = {}
         by_group = {"encoder": losses.total, "decoder": losses.label, "head": losses.aux}
         for group, loss in by_group.items():
-            mine = [i for i, n in enumerate(names) if group_of(n) == group]
-            if loss is None or not mine:
+            members = [i for i, n in enumerate(names) if group_of(n) == group]
+            if loss is None or not members:
                 continue
-            given = torch.autograd.grad(loss.sum(), points, retain_graph=True, allow_unused=True)
+            partial = torch.autograd.grad(loss.sum(), points, retain_graph=True, allow_unused=True)
             target = [
-                torch.zeros_like(p) if g is None else g for g, p in zip(given, points, strict=True)
+                torch.zeros_like(p) if g is None else g
+                for g, p in zip(partial, points, strict=True)
             ]
             solved = conjugate_gradient(product, target, self.iterations, self.tolerance)
-            found.update({names[i]: solved[i] for i in mine})
-        return losses.detached(), found
+            gradients.update({names[i]: solved[i] for i in members})
+        return losses.detached(), gradients
 
 
 def conjugate_gradient(
@@ -95,8 +96,8 @@ def conjugate_gradient(
     iterations: int,
     tolerance: float,
 ) -> list[Tensor]:
-    """Solve ``product(x) = target`` for each task (the leading dimension) on its own; a task that
-    has converged stands still."""
+    """Solve ``product(x) = target`` for each task (the leading dimension); a converged task no longer
+    changes."""
     solution = [torch.zeros_like(t) for t in target]
     residual = [t.clone() for t in target]
     direction = [t.clone() for t in target]

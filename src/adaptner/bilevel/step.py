@@ -1,4 +1,4 @@
-"""One outer iteration over a batch of tasks (HGDA Algorithm 1, lines 3 to 12, less the update)."""
+"""One outer iteration over a batch of tasks (HGDA Algorithm 1, lines 3 to 12, without the update)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adaptner.nn.model import Losses, Parameters
 
 @dataclass(frozen=True)
 class Step:
-    """Query losses (G,), each task's gradients (stacked), and the weight Γ of each task per group."""
+    """Query losses (G,), the stacked gradients of the tasks, and the weight Γ of each task by group."""
 
     losses: Losses
     gradients: Parameters

@@ -1,4 +1,4 @@
-"""How much each task of a batch counts in the outer update (HGDA eq. 2)."""
+"""Weights of the tasks of a batch in the outer update (HGDA eq. 2)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TaskWeighting = Callable[[Losses], Weights]
 
 
 def equal_weights(losses: Losses) -> Weights:
-    """1/m for every task and group."""
+    """Weight 1/m for every task and group."""
     equal = torch.full_like(losses.total.detach(), 1 / len(losses.total))
     return {"encoder": equal, "decoder": equal, "head": equal}
 
 
 def hardness_weights(losses: Losses) -> Weights:
-    """Eq. 2: a task's share of the batch's query loss; θ by the total, φ by labelling, ω by
-    classification. Constants to differentiation."""
+    """Eq. 2: each task's share of the query loss of the batch: the total loss for the encoder, the
+    labelling loss for the decoder, the classification loss for the head. Not differentiated."""
     aux = losses.label if losses.aux is None else losses.aux
     return {"encoder": _share(losses.total), "decoder": _share(losses.label), "head": _share(aux)}
 

@@ -1,7 +1,7 @@
-"""θ, φ and ω in one module: a shared encoder, one or more decoders, an auxiliary head.
+"""The tagging model: a shared encoder, one or more decoders and an optional auxiliary head.
 
-For learning, a batch of tasks is a pure function of a flat dictionary of stacked parameters, one
-slice per task; the first part of a name is the group its gradient belongs to.
+For training, the losses of a batch of tasks are a pure function of a flat dictionary of stacked
+parameters, one slice per task. The first part of a parameter's name is its group.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from adaptner.nn.heads.attention_head import AttentionDomainClassifier
 from adaptner.nn.heads.domain_head import DomainClassifier
 from adaptner.types import LabelSet
 
-ParameterGroup = Literal["encoder", "decoder", "head"]  # θ, φ, ω
+ParameterGroup = Literal["encoder", "decoder", "head"]
 Parameters = dict[str, Tensor]
-TagDecoder = CRF | SoftmaxDecoder  # φ is learned, a row a tag
+TagDecoder = CRF | SoftmaxDecoder  # with a trained row of weights for each tag
 TAG_DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder]] = {"crf": CRF, "softmax": SoftmaxDecoder}
 Decoder = TagDecoder | PrototypeDecoder
 DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder] | type[PrototypeDecoder]] = {
@@ -38,8 +38,8 @@ DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder] | type[PrototypeDecoder]] =
 
 
 class ModelShape(BaseModel):
-    """What stands around θ. ``shared``: one φ, over all labels, serves every domain (homogeneous
-    setting); otherwise each domain has its own."""
+    """Decoder and auxiliary head of a model. ``shared``: one decoder over the labels of all domains
+    (homogeneous setting) instead of one per domain."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ class ModelShape(BaseModel):
 
 @dataclass(frozen=True)
 class Losses:
-    """What each task costs, (G,): ``total`` = label + λ aux (HGDA eq. 1); ``aux`` None without ω."""
+    """Losses (G,) of each task: total = label + λ aux (HGDA eq. 1); ``aux`` is None without a head."""
 
     label: Tensor
     aux: Tensor | None
@@ -63,8 +63,10 @@ class Losses:
 
 
 class TaggingModel(nn.Module):
-    """``domains`` maps each domain to its labels; ``classes`` of the head are the domains unless
-    their number is given."""
+    """A model on the device of its encoder.
+
+    ``domains`` maps each domain to its labels. ``classes`` is the number of classes of the head, by
+    default the number of domains."""
 
     def __init__(
         self,
@@ -80,8 +82,8 @@ class TaggingModel(nn.Module):
         self.domains = tuple(domains)
         label_sets = list(domains.values())
         if shape.shared:
-            every = [label for labels in label_sets for label in labels.labels]
-            label_sets = [label_sets[0].with_labels(every)]
+            all_labels = [label for labels in label_sets for label in labels.labels]
+            label_sets = [label_sets[0].with_labels(all_labels)]
         make = DECODERS[shape.decoder]
         self.decoder = nn.ModuleList(make(encoder.width, s, generator) for s in label_sets)
         self.head: DomainClassifier | AttentionDomainClassifier | None = None
@@ -106,18 +108,19 @@ class TaggingModel(nn.Module):
         return 0 if self.shape.shared else domain
 
     def stack_tasks(self, domains: Sequence[int], rows: Tensor | None = None) -> Parameters:
-        """The parameters of one task per entry of ``domains``: θ and ω repeated without a copy, each
-        task's own φ, padded to the largest label set among them. ``rows``: of the encoder's table
-        only these (see ``nn/encoders/active_vocabulary.py``)."""
+        """The parameters of one task for each entry of ``domains``.
+
+        Encoder and head are expanded without a copy; each task's decoder is padded to the largest label
+        set. ``rows`` restricts the embedding table (see ``nn/encoders/active_vocabulary.py``)."""
         stacked = {}
         for name, p in self.named_parameters():
             if group_of(name) == "decoder":
                 continue
             values = p.detach() if rows is None or name != self._table else p.detach()[:, rows]
             stacked[name] = values.expand(len(domains), *values.shape[1:])
-        own = [dict(self.decoder_of(d).named_parameters()) for d in domains]
-        for name in own[0]:
-            parts = [parameters[name].detach() for parameters in own]
+        decoders = [dict(self.decoder_of(d).named_parameters()) for d in domains]
+        for name in decoders[0]:
+            parts = [parameters[name].detach() for parameters in decoders]
             shape = [max(sizes) for sizes in zip(*(p.shape for p in parts), strict=True)]
             stacked[f"decoder.{name}"] = torch.cat([_padded(p, shape) for p in parts])
         return stacked
@@ -129,21 +132,21 @@ class TaggingModel(nn.Module):
         weights: Mapping[ParameterGroup, Tensor],
         rows: Tensor | None = None,
     ) -> None:
-        """Add the weighted sum of the tasks' gradients (stacked as above) to ``.grad``.
+        """Add the weighted sum of the stacked gradients to ``.grad``.
 
-        A decoder whose domain is absent keeps ``.grad`` None, so the optimiser leaves it alone."""
-        mine = dict(self.named_parameters())
+        A decoder whose domain is absent keeps ``.grad`` None, so the optimiser does not change it."""
+        own = dict(self.named_parameters())
         for name, gradient in gradients.items():
             group = group_of(name)
             if group != "decoder":
                 weighted = torch.tensordot(weights[group], gradient, 1)[None]
                 if rows is not None and name == self._table:
-                    weighted = torch.zeros_like(mine[name]).index_copy(1, rows, weighted)
-                _accumulate(mine[name], weighted)
+                    weighted = torch.zeros_like(own[name]).index_copy(1, rows, weighted)
+                _accumulate(own[name], weighted)
                 continue
             for task, domain in enumerate(domains):
                 number = self._number(domain)
-                target = mine[f"decoder.{number}.{name.removeprefix('decoder.')}"]
+                target = own[f"decoder.{number}.{name.removeprefix('decoder.')}"]
                 inner = tuple(slice(0, size) for size in target.shape[1:])
                 _accumulate(target, weights[group][task] * gradient[task][inner][None])
 
@@ -156,7 +159,7 @@ class TaggingModel(nn.Module):
     def states(
         self, parameters: Parameters, batch: Batch, noise: Generator | None = None
     ) -> Tensor:
-        """θ alone, as a pure function of ``parameters``."""
+        """The encoder's states as a pure function of ``parameters``."""
         return functional_call(self.encoder, parameter_part(parameters, "encoder"), (batch, noise))
 
     def losses(
@@ -170,22 +173,23 @@ class TaggingModel(nn.Module):
         per_token: bool = False,
         noise: Generator | None = None,
     ) -> Losses:
-        """HGDA eq. 1 for every task, as a pure function of ``parameters``. ``classes``: what the
-        head is to say of each task, if not its domain."""
+        """HGDA eq. 1 for every task, as a pure function of ``parameters``.
+
+        ``classes`` are the correct classes of the tasks for the head, by default their domains."""
         assert batch.tags is not None
         states = self.states(parameters, batch, noise)
-        limits = TagConstraints([self.labels_of(d) for d in domains])
+        constraints = TagConstraints([self.labels_of(d) for d in domains])
         negative = functional_call(
             self.decoder_of(domains[0]),
             parameter_part(parameters, "decoder"),
-            (states, batch.tags, batch.mask, limits),
+            (states, batch.tags, batch.mask, constraints),
         )
         label = negative.sum(1) / batch.mask.sum((1, 2)) if per_token else negative.mean(1)
         if self.head is None:
             return Losses(label, None, label)
-        wanted = torch.tensor(list(domains if classes is None else classes), device=states.device)
+        targets = torch.tensor(list(classes or domains), device=states.device)
         aux = functional_call(
-            self.head, parameter_part(parameters, "head"), (states, batch.mask, wanted)
+            self.head, parameter_part(parameters, "head"), (states, batch.mask, targets)
         )
         return Losses(label, aux, label + aux_weight * aux)
 
@@ -197,13 +201,13 @@ def group_of(name: str) -> ParameterGroup:
 
 
 def parameter_part(parameters: Parameters, group: ParameterGroup) -> Parameters:
-    """The parameters of one group, under the names their module knows them by."""
+    """The parameters of one group, under the names that they have in their module."""
     return {n.partition(".")[2]: p for n, p in parameters.items() if group_of(n) == group}
 
 
 def _padded(values: Tensor, shape: Sequence[int]) -> Tensor:
-    missing = [(0, want - have) for have, want in zip(values.shape, shape, strict=True)]
-    return F.pad(values, [n for pair in reversed(missing) for n in pair])
+    padding = [(0, size - have) for have, size in zip(values.shape, shape, strict=True)]
+    return F.pad(values, [n for pair in reversed(padding) for n in pair])
 
 
 def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
@@ -213,7 +217,7 @@ def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
 def tag_scores(
     encoder: Encoder, decoder: Decoder, batch: Batch, memory: WordCache | None = None
 ) -> Tensor:
-    """``decoder.tag_scores(encoder(batch))``, by the encoder's own way where φ is linear."""
+    """``decoder.tag_scores(encoder(batch))``, by the faster way of the encoder if the decoder is linear."""
     if isinstance(decoder, PrototypeDecoder):
         return decoder.tag_scores(encoder(batch))
     return encoder.linear_scores(batch, decoder.weight, memory) + decoder.bias[:, None, None]

@@ -1,2 +1,1 @@
-"""What every training loop shares: budget, optimiser and schedule, checkpoint and resume, progress,
-and the folders models are kept in."""
+"""Training for all methods: budget, optimiser and schedule, step loop, checkpoints and metrics files."""

@@ -1,4 +1,4 @@
-"""What a method may spend: every method and baseline gets the same."""
+"""The training budget, which is the same for every method and baseline."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Budget:
 
 
 class Clock:
-    """Seconds since it was started, going on from where an interrupted run left off."""
+    """Seconds of training, including those of the interrupted run that is resumed (``already``)."""
 
     def __init__(self, already: float = 0.0) -> None:
-        self._begun = time.monotonic() - already
+        self._start = time.monotonic() - already
 
     def seconds(self) -> float:
-        return time.monotonic() - self._begun
+        return time.monotonic() - self._start
 
     def share_spent(self, budget: Budget, steps_done: int) -> float:
-        """How much of the budget is gone, 0 to 1: what a schedule goes by."""
+        """The share of the budget that is spent, 0 to 1, for the schedule of the learning rate."""
         by_steps = steps_done / budget.steps if budget.steps else 1.0
         by_time = self.seconds() / budget.seconds if budget.seconds else 0.0
         return min(1.0, max(by_steps, by_time))

@@ -1,7 +1,7 @@
-"""A training state in one safetensors file, replaced atomically; resuming from it is bit-equal.
+"""Checkpoints: a training state in one safetensors file, from which a run resumes with identical results.
 
-Tensors carry parameters, optimiser and noise state; the file's metadata carries the counters and the
-state of the task sampler's generator as JSON. No pickle.
+The tensors are parameters, optimiser state and the state of the noise generator. The metadata hold the
+counters and the state of the task sampler's generator as JSON, not as a pickle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHECKPOINT_FILE = "checkpoint.safetensors"
 
 @dataclass
 class TrainingState:
-    """All that a training loop changes as it goes."""
+    """Everything that a training loop changes."""
 
     model: nn.Module
     optimiser: Optimiser
@@ -37,7 +37,8 @@ class TrainingState:
 
 
 def save_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> None:
-    """``fingerprint`` names the configuration and data: a run resumes only under the same."""
+    """Write a checkpoint. ``fingerprint`` identifies configuration and data: a run resumes only if it is
+    the same."""
     tensors = {f"model.{n}": p.detach() for n, p in state.model.named_parameters()}
     tensors |= {f"optimiser.{n}": t for n, t in state.optimiser.state().items()}
     tensors["noise"] = state.noise.get_state()
@@ -67,13 +68,13 @@ def restore_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> 
             )
         if len(tensors["noise"]) != len(state.noise.get_state()):
             raise RunNotResumable(file=path, reason="the first run used another kind of device")
-        _put_back(state, facts, tensors)
+        _restore(state, facts, tensors)
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
         reason = f"the checkpoint is damaged ({type(error).__name__}: {error})"
         raise RunNotResumable(file=path, reason=reason) from error
 
 
-def _put_back(state: TrainingState, facts: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+def _restore(state: TrainingState, facts: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     with torch.no_grad():
         for name, p in state.model.named_parameters():
             p.copy_(tensors[f"model.{name}"])

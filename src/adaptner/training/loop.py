@@ -1,4 +1,4 @@
-"""The training loop every method shares: budget, schedule, divergence, records, checkpoints."""
+"""The training loop of all methods: budget, schedule, divergence, metrics files, checkpoints."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CONFIG, METRICS, HARDNESS = "config.json", "metrics.jsonl", "hardness.jsonl"
 
 @dataclass(frozen=True)
 class StepMetrics:
-    """What one iteration has to say: its loss, numbers for the metrics file, a remark for the bar
-    and, where it is to be recorded, the tasks with their hardness."""
+    """Results of an iteration: the loss, numbers for the metrics file, a remark for the progress bar and,
+    in iterations that record them, the tasks with their hardness."""
 
     loss: float
     metrics: dict[str, float] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class StepMetrics:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """Where a run lives and how it is watched. Without a folder nothing is written."""
+    """Folder, checkpoints and progress of a run. Without a folder nothing is written."""
 
     folder: Path | None = None
     fingerprint: str = ""
@@ -67,7 +67,7 @@ def run_training(
     records: list[MetricsFile] = []
     if run.folder is not None:
         run.folder.mkdir(parents=True, exist_ok=True)
-        if not run.resume:  # an older run's: the records it belongs to go here and now
+        if not run.resume:  # that of an older run, whose records are removed below
             (run.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
         with atomic_file(run.folder / CONFIG) as file:
             json.dump(run.settings, file, indent=1, ensure_ascii=False)
@@ -75,18 +75,18 @@ def run_training(
     saved = time.monotonic()
     while state.done < budget.steps and not _late(clock, budget):
         iteration = state.done + 1
-        report = iterate(iteration)
-        if not math.isfinite(report.loss):
-            _stop(state, run, records, str(report.loss))
+        step = iterate(iteration)
+        if not math.isfinite(step.loss):
+            _stop(state, run, records, str(step.loss))
         norm = state.optimiser.step(clock.share_spent(budget, state.done))
         if not math.isfinite(norm):
-            _stop(state, run, records, f"{report.loss} with a gradient of {norm}")
+            _stop(state, run, records, f"{step.loss} with a gradient of {norm}")
         state.done, state.seconds = iteration, clock.seconds()
         if records:
-            records[0].add(iteration=iteration, loss=report.loss, **report.metrics)
-            for task in report.tasks or ():
+            records[0].add(iteration=iteration, loss=step.loss, **step.metrics)
+            for task in step.tasks or ():
                 records[1].add(iteration=iteration, **task)
-        run.progress(iteration, budget.steps, report.remark)
+        run.progress(iteration, budget.steps, step.remark)
         if records and time.monotonic() - saved >= run.checkpoint_seconds:
             for record in records:
                 record.flush()
@@ -110,8 +110,8 @@ def _late(clock: Clock, budget: Budget) -> bool:
 def _stop(
     state: TrainingState, run: TrainingRun, records: list[MetricsFile], loss: str
 ) -> NoReturn:
-    """The parameters are still those before the bad iteration: if they are sound, keep them as the
-    last good ones, else leave the last checkpoint as it is."""
+    """Raise ``TrainingDiverged``. The parameters are those before the diverged iteration; they are saved if
+    they are finite, otherwise the last checkpoint is kept."""
     for record in records:
         record.close()
     kept = "nothing had been written"

@@ -1,4 +1,4 @@
-"""Optimisers, clipping and the linear schedule, by configuration."""
+"""Optimisers with gradient clipping and a linear schedule."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ class OptimiserConfig(BaseModel):
     rate: float = Field(1e-2, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1, description="SGD only")
     weight_decay: float = Field(1e-6, ge=0)
-    clip: float = Field(5.0, gt=0, description="largest norm of the whole gradient")
+    clip: float = Field(5.0, gt=0, description="maximum norm of the gradient")
     schedule: Literal["linear", "constant"] = "linear"
 
 
-# SparseAdam makes sparse tensors of rows that are sound already; PyTorch warns of unchecked ones
-# unless it is told so.
+# SparseAdam makes sparse tensors of valid rows; this stops PyTorch's warning that they are not checked.
 _UNCHECKED = torch.sparse.check_sparse_tensor_invariants(False)
 
 
 class Optimiser:
-    """Takes the step ``.grad`` asks for; parameters without a gradient are left entirely alone."""
+    """Updates parameters by their ``.grad``; parameters without a gradient do not change at all."""
 
     def __init__(
         self,
@@ -41,20 +40,22 @@ class Optimiser:
         sparse: Collection[nn.Parameter] = (),
         fused: bool = False,
     ) -> None:
-        """``scale``: parameters that learn at so many times the rate. ``sparse``: those of
-        ``parameters`` whose gradients are; of them only the rows in the gradient change, with no
-        momentum and no decay. ``fused``: PyTorch's kernel that goes through large parameters once."""
+        """``scale`` holds factors on the learning rate. ``sparse`` parameters have sparse gradients: only the
+        rows in the gradient change, without momentum and decay. ``fused`` selects PyTorch's fused
+        kernels, which are faster for large parameters."""
         self.config = config
         self.parameters = list(parameters)
         self._fused = fused
-        few = set(sparse)
+        sparse_set = set(sparse)
         self._torch = [
-            _made(
-                _grouped([p for p in self.parameters if p not in few], scale or {}), config, fused
+            _make_optimiser(
+                _grouped([p for p in self.parameters if p not in sparse_set], scale or {}),
+                config,
+                fused,
             )
         ]
-        if few:
-            rows = _grouped([p for p in self.parameters if p in few], scale or {})
+        if sparse_set:
+            rows = _grouped([p for p in self.parameters if p in sparse_set], scale or {})
             self._torch.append(
                 torch.optim.SGD(rows, config.rate)
                 if config.name == "sgd"
@@ -62,15 +63,15 @@ class Optimiser:
             )
 
     def step(self, share_spent: float) -> float:
-        """The norm of the gradient; where that is no number, no step is taken.
+        """Take a step and return the norm of the gradient; if the norm is not finite, take no step.
 
-        ``share_spent`` of the budget: the linear schedule falls from the full rate to zero."""
+        ``share_spent`` is that of the budget: the linear schedule falls from the full rate to zero."""
         left = 1.0 - share_spent if self.config.schedule == "linear" else 1.0
         for optimiser in self._torch:
             for group in optimiser.param_groups:
                 group["lr"] = self.config.rate * left * group["scale"]
         if self._fused:
-            _lay_out(self.parameters)
+            _match_strides(self.parameters)
         norm = clip_gradients(self.parameters, self.config.clip)
         for optimiser in self._torch:
             if math.isfinite(norm):
@@ -80,7 +81,7 @@ class Optimiser:
         return norm
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Momenta and moments as flat tensors, for a checkpoint."""
+        """Momenta and moments, for a checkpoint."""
         return {
             f"{number}.{key}": torch.as_tensor(value)
             for number, p in enumerate(self.parameters)
@@ -93,7 +94,7 @@ class Optimiser:
             number, key = name.split(".", 1)
             p = self.parameters[int(number)]
             owner = self._owner(p)
-            # SparseAdam counts in plain numbers, and reckons otherwise with others.
+            # SparseAdam counts steps as Python numbers; a tensor changes its results.
             plain = isinstance(owner, torch.optim.SparseAdam) and value.ndim == 0
             if not plain:  # step counts of kernels that are not fused stay on the CPU
                 place = p.device if value.ndim or self._fused else value.device
@@ -109,8 +110,8 @@ class Optimiser:
 
 
 def sparse_rows(parameter: nn.Parameter, rows: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """A gradient of some rows of a table, which may have a task dimension of one before them;
-    ``rows`` are distinct and in order."""
+    """The sparse gradient of a table, which may have a leading task dimension of 1. ``rows`` are distinct and
+    ascending."""
     places = torch.stack([torch.zeros_like(rows)] * (parameter.ndim - 2) + [rows])
     return torch.sparse_coo_tensor(
         places, values, parameter.shape, is_coalesced=True, check_invariants=False
@@ -118,8 +119,8 @@ def sparse_rows(parameter: nn.Parameter, rows: torch.Tensor, values: torch.Tenso
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> float:
-    """Scale the gradients, dense and sparse, so that their whole norm is at most ``most``; the norm
-    before that."""
+    """Scale the gradients, dense and sparse, so that their joint norm is at most ``most``; return the norm
+    before scaling."""
     gradients = [p.grad for p in parameters if p.grad is not None]
     if not any(g.is_sparse for g in gradients):
         return float(nn.utils.clip_grad_norm_(parameters, most))
@@ -131,9 +132,11 @@ def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> float:
     return float(norm)
 
 
-def _lay_out(parameters: Iterable[nn.Parameter]) -> None:
-    """On a CPU the fused kernels (PyTorch 2.13) take numbers as they lie in memory: without a word, a
-    gradient that is a transposed view, as φ's may be, would move the wrong numbers."""
+def _match_strides(parameters: Iterable[nn.Parameter]) -> None:
+    """Give gradients the strides of their parameters.
+
+    Fused kernels on the CPU (PyTorch 2.13) ignore strides, so a transposed gradient, as a decoder may
+    have, would silently update the wrong numbers."""
     for p in parameters:
         if p.grad is not None and not p.grad.is_sparse and p.grad.stride() != p.stride():
             p.grad = torch.empty_like(p).copy_(p.grad)
@@ -148,7 +151,7 @@ def _grouped(
     return [{"params": members, "scale": factor} for factor, members in groups.items()]
 
 
-def _made(
+def _make_optimiser(
     grouped: list[dict[str, Any]], config: OptimiserConfig, fused: bool
 ) -> torch.optim.Optimizer:
     decay, kernel = config.weight_decay, True if fused else None

@@ -1,4 +1,4 @@
-"""JSON Lines that a run appends to, and that survive being cut off in mid-line."""
+"""Metrics files: JSON Lines that a run appends to, readable even if the last line is incomplete."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from adaptner.files import atomic_file, translate_os_errors
 
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
-    """All whole records; a last line torn by a crash is not one."""
+    """The records of the file, without a last line that a crash cut off."""
     if not path.exists():
         return
-    with open(path, "rb") as file:  # as bytes: the tear may go through a letter
+    with open(path, "rb") as file:  # as bytes: a cut may go through a character
         for line in file:
             if line.endswith(b"\n"):
                 yield json.loads(line)
 
 
 class MetricsFile:
-    """Appends records; ``keep_until`` drops those after the iteration a run resumes from."""
+    """Appends records, after dropping those of iterations after ``keep_until`` (for a resumed run)."""
 
     def __init__(self, path: Path, keep_until: int = 0) -> None:
         kept = [r for r in read_metrics(path) if r["iteration"] <= keep_until]

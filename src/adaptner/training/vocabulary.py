@@ -1,4 +1,4 @@
-"""The joint vocabulary of several texts, and how often each word stands in each of them."""
+"""The joint vocabulary of several texts, with the frequency of each word in each text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from adaptner.types import Sentence
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """``counts`` (texts, words): unknown words and the edges of sentences are counted too."""
+    """``counts`` (texts, words) include unknown words and the edges of sentences."""
 
     number: dict[str, int]
     counts: Tensor
     sentences: tuple[int, ...]  # of each text
-    read: frozenset[str]  # every word of the texts, the rare ones too
+    read: frozenset[str]  # all words of the texts, including rare ones
 
     @classmethod
     def of(
         cls, texts: Sequence[Iterable[Sentence]], least: int = 2, most: int = 100_000
     ) -> Vocabulary:
-        """The ``most`` frequent words of all texts together that occur ``least`` times."""
+        """The ``most`` frequent words among those that occur ``least`` times in all texts together."""
         counted: list[Counter[str]] = []
         sentences = []
         for text in texts:
@@ -38,33 +38,35 @@ class Vocabulary:
                 number += 1
             counted.append(words)
             sentences.append(number)
-        every: Counter[str] = Counter()
+        total: Counter[str] = Counter()
         for words in counted:
-            every.update(words)
-        # by frequency, and alphabetically among equals: the same texts give the same numbers
-        kept = sorted((w for w, n in every.items() if n >= least), key=lambda w: (-every[w], w))
+            total.update(words)
+        # by frequency, then alphabetically, so that the same texts give the same ids
+        kept = sorted((w for w, n in total.items() if n >= least), key=lambda w: (-total[w], w))
         number_of = {word: place + 2 for place, word in enumerate(kept[:most])}
         counts = torch.zeros(len(texts), len(number_of) + 2)
-        for own, words, size in zip(counts, counted, sentences, strict=True):
+        for row, words, size in zip(counts, counted, sentences, strict=True):
             known = [(number_of[w], n) for w, n in words.items() if w in number_of]
             if known:
                 places, times = zip(*known, strict=True)
-                own[list(places)] = torch.tensor(times, dtype=own.dtype)
-            own[UNKNOWN] = words.total() - own.sum()
-            own[EDGE] = size
-        return cls(number_of, counts, tuple(sentences), frozenset(every))
+                row[list(places)] = torch.tensor(times, dtype=row.dtype)
+            row[UNKNOWN] = words.total() - row.sum()
+            row[EDGE] = size
+        return cls(number_of, counts, tuple(sentences), frozenset(total))
 
     def __len__(self) -> int:
         return self.counts.shape[1]
 
     def numbers(self, sentences: Sequence[Sentence], batch: Batch, task: int) -> Tensor:
-        """(B, L) of one task of ``batch``, which was made of ``sentences``."""
-        found = torch.zeros(batch.mask.shape[1:], dtype=torch.long)
-        found[batch.mask[task]] = torch.tensor(
+        """Word ids (B, L) of one task of ``batch``, which was made from ``sentences``, on its device."""
+        mask = batch.mask[task]
+        ids = torch.zeros(mask.shape, dtype=torch.long, device=mask.device)
+        ids[mask] = torch.tensor(
             [
                 self.number.get(word, UNKNOWN)
                 for place in batch.order[task]
                 for word in sentences[place].tokens
-            ]
+            ],
+            device=mask.device,
         )
-        return found
+        return ids
