@@ -23,7 +23,8 @@ def starting_decoder(
 ) -> TagDecoder:
     """A new decoder for ``labels``, of the base's kind."""
     make = TAG_DECODERS[base.model.shape.decoder]
-    decoder = make(base.model.encoder.width, labels, generator)
+    encoder = base.model.encoder
+    decoder = make(encoder.width, labels, generator).to(encoder.device)
     sources = [d for d in tag_decoders(base) if len(d.labels)]
     if start == "mean":
         set_to_mean(decoder, sources)

@@ -83,7 +83,7 @@ class FineTuning(AdaptationObjective):
         return [] if self.config.freeze_decoder else super().other_parameters()
 
     def loss(self) -> Tensor:
-        batch = self.batcher([self.batches.next()], [self.target.labels])
+        batch = self.batcher([self.batches.next()], [self.target.labels]).to(self.encoder.device)
         assert batch.tags is not None
         losses: Tensor = self.decoder(self.encoder(batch, self.generator), batch.tags, batch.mask)
         return losses.mean()

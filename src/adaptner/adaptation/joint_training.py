@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import count, cycle, islice
 from typing import Literal, Self
 
-import torch
 from pydantic import Field, model_validator
 from torch import Generator, Tensor, nn
 
@@ -141,6 +140,7 @@ class JointTraining(AdaptationObjective):
         # Tasks run side by side, so one with too few sentences repeats them.
         sentences = [list(islice(cycle(task.sentences), self.size)) for task in tasks]
         batch = self.batcher(sentences, [self.model.labels_of(d) for d in domains])
+        batch = batch.to(self.encoder.device)
         rows = rows_in_use(self.encoder, [batch])
         point = {n: p.requires_grad_() for n, p in self.model.stack_tasks(domains, rows).items()}
         losses = self.model.losses(
@@ -162,7 +162,7 @@ class JointTraining(AdaptationObjective):
         """Of the total loss for the encoder, of the label loss for the decoders, of the
         discriminator's own loss for the discriminator."""
         losses, domains, point, rows = self.losses()
-        ones = torch.ones(len(domains))
+        ones = losses.total.new_ones(len(domains))
         weights: dict[ParameterGroup, Tensor] = {"encoder": ones, "decoder": ones, "head": ones}
         self.model.add_gradients(domains, group_gradients(losses, point), weights, rows)
         return float(losses.total.detach().sum())

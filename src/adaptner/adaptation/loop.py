@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.target import TargetData
+from adaptner.compute import noise_generator
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.batch import Batcher
@@ -131,6 +132,7 @@ def run(objective: AdaptationObjective) -> Tagger:
     base, request = objective.base, objective.request
     budget = request.budget or Budget(objective.config.steps_for(objective.epoch_size()))
     vocabulary = restrict_vocabulary(objective)
+    objective.generator = noise_generator(objective.generator, objective.encoder.device)
     steps = 0
     for stage in objective.stages(budget):
         progress = _offset(objective.request.progress, steps, budget.steps)

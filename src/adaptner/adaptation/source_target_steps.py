@@ -105,7 +105,9 @@ class SourceTargetObjective(AdaptationObjective):
         labels = self.target.labels.with_labels(x for d in decoders for x in d.labels.labels)
 
         def encode_both() -> tuple[EncodedSide, EncodedSide]:
-            parts = encode_lists(self.encode, self.batcher, labels, lists, self.generator)
+            parts = encode_lists(
+                self.encode, self.batcher, labels, lists, self.encoder.device, self.generator
+            )
             source, target = (
                 EncodedSide(part, decoder, labels)
                 for part, decoder in zip(parts, decoders, strict=True)

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 import torch
 
-from adaptner.compute import CPU
 from adaptner.errors import TrainingDiverged
 from adaptner.files import atomic_file
 from adaptner.progress import ProgressCallback, no_progress
@@ -49,7 +48,7 @@ class TrainingRun:
     resume: bool = False
     checkpoint_seconds: float = 60.0
     progress: ProgressCallback = no_progress
-    device: torch.device = CPU  # where a method puts a model that it makes
+    device: torch.device | None = None  # of a new model; None: that of its start, or the CPU
 
 
 def run_training(

@@ -44,6 +44,7 @@ class CrossDomainObjective(AdaptationObjective):
         self.corpora = [*sources.values(), self.target.sentences]
         self.texts = self._texts()
         self.vocabulary = Vocabulary.of(self.texts, most=config.vocabulary)
+        self._sampling = self.generator  # stays on the CPU
         self._samplers = [NegativeSampler(counts) for counts in self.vocabulary.counts]
         model = add_target_domain(
             base, list(sources), self.target.labels, config.zero_shot, False, self.generator
@@ -61,12 +62,12 @@ class CrossDomainObjective(AdaptationObjective):
         if config.zero_shot and config.near_start:
             recurrent.place_near(self.target_domain, range(self.target_domain))
         if base.facts.get("iterations") or base.provenance.parent:  # the base's encoder is trained
-            recurrent.start_from(encoder.recurrent)
+            recurrent.to(encoder.device).start_from(encoder.recurrent)
         hidden = encoder.recurrent.width // 2
         words = (
             OutputWordTable(len(self.vocabulary), hidden, self.generator) if self.texts else None
         )
-        self.network = CrossDomainNetwork(model, recurrent, words)
+        self.network = CrossDomainNetwork(model, recurrent, words).to(model.encoder.device)
         self.encoder, self.decoder = encoder, model.decoder_of(self.target_domain)
 
     def stages(self, budget: Budget) -> Iterator[Budget]:
@@ -111,15 +112,15 @@ class CrossDomainObjective(AdaptationObjective):
         (tasks,). The update (line 17) is the loop's."""
         model = self.network.model
         labels = [model.labels_of(t.decoder) if t.task == NER else LabelSet(()) for t in tasks]
-        batch = self.batcher(sentences, labels)
+        batch = self.batcher(sentences, labels).to(model.encoder.device)
         inputs = [
             None
             if task.task == NER
             else LanguageModelInput(
                 self.vocabulary.numbers(sentences[place], batch, place),
-                self._samplers[self._text_number(task.domain)].draw(
-                    self.config.negatives, self.generator
-                ),
+                self._samplers[self._text_number(task.domain)]
+                .draw(self.config.negatives, self._sampling)
+                .to(batch.mask.device),
             )
             for place, task in enumerate(tasks)
         ]

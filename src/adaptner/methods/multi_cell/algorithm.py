@@ -114,6 +114,7 @@ class MultiCellObjective(SourceTargetObjective):
     ) -> None:
         super().__init__(base, request, config, sources)
         self.cells = TypedCells(config, self.encoder, base.labels, self.generator)
+        self.cells.to(self.encoder.device)
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         return self.cells.encode(batch, noise)
@@ -151,14 +152,18 @@ class UnsupervisedMultiCell(AdaptationObjective):
         assert isinstance(decoder, CRF)
         self.encoder, self.decoder = model.encoder, decoder
         self.cells = TypedCells(config, self.encoder, base.labels, self.generator)
+        self.cells.to(self.encoder.device)
         texts = [self.source_sentences, self.text]
         self.language_models = LanguageModels(texts, self.encoder.width, config, self.generator)
+        self.language_models.to(self.encoder.device)
         self.batches = [SentenceBatches(text, config.batch, self.rng) for text in texts]
 
     def loss(self) -> Tensor:
         lists = [batches.next() for batches in self.batches]
         labels = self.decoder.labels
-        parts = encode_lists(self.cells.encode, self.batcher, labels, lists, self.generator)
+        parts = encode_lists(
+            self.cells.encode, self.batcher, labels, lists, self.encoder.device, self.generator
+        )
         total = self.cells.loss(EncodedSide(parts[0], self.decoder, labels))
         if self.config.lm_weight:
             states = [self.cells.states(part) for part in parts]

@@ -46,7 +46,7 @@ class LanguageModels(nn.Module):
         for batch, sentences, sampler in zip(batches, lists, self._samplers, strict=True):
             inputs = LanguageModelInput(
                 self._word_numbers(batch, sentences),
-                sampler.draw(self._negatives, self._generator),
+                sampler.draw(self._negatives, self._generator).to(batch.mask.device),
             )
             rows = embedded_words([inputs])
             total = total + language_model_loss(

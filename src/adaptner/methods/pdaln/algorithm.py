@@ -63,6 +63,7 @@ class PDALNObjective(AdaptationObjective):
         assert isinstance(decoder, CRF)
         self.encoder, self.decoder = model.encoder, decoder
         self.projection = ContrastiveProjection(self.encoder.width, self.generator)
+        self.projection.to(self.encoder.device)
         self.source_batches, self.augmented_batches, self.annotated_batches, self.text_batches = (
             SentenceBatches(sentences, config.batch, self.rng)
             for sentences in (
@@ -97,7 +98,14 @@ class PDALNObjective(AdaptationObjective):
         lists = [own for own in sentences if own]
         if config.contrast_weight:
             lists.append([perturb(s, self.synonyms, self.rng) for own in lists for s in own])
-        parts = encode_lists(self.encoder, self.batcher, self.decoder.labels, lists, self.generator)
+        parts = encode_lists(
+            self.encoder,
+            self.batcher,
+            self.decoder.labels,
+            lists,
+            self.encoder.device,
+            self.generator,
+        )
         plain = parts[:-1] if config.contrast_weight else parts
         source, *target = plain
         total = crf_loss(source, self.decoder)

@@ -45,7 +45,13 @@ class FixedTeacher(SelfTraining):
 
     def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         with torch.no_grad():
-            (batch,) = encode_lists(self.encoder, self.batcher, self.decoder.labels, [sentences])
+            (batch,) = encode_lists(
+                self.encoder,
+                self.batcher,
+                self.decoder.labels,
+                [sentences],
+                self.encoder.device,
+            )
             teacher = self.decoder.log_marginals(batch.states, batch.mask).exp()
         log_marginals = self.student_decoder.log_marginals(student.states, student.mask)
         return distillation_loss(teacher, log_marginals, student.mask, self.config.confidence)
@@ -81,7 +87,7 @@ class VirtualAdversary(SelfTraining):
         self.generator = generator
 
     def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
-        batch = self.batcher([sentences])
+        batch = self.batcher([sentences]).to(self.student_encoder.device)
 
         def log_marginals() -> Tensor:
             return self.student_decoder.log_marginals(self.student_encoder(batch), batch.mask)

@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 from torch import nn
 
+from adaptner.compute import noise_generator
 from adaptner.corpora.sentence_stream import SentenceStream, endless_batches
 from adaptner.methods.stm_elmo.bidirectional_lm import BidirectionalLM
 from adaptner.nn.batching.batch import Batcher
@@ -55,17 +56,20 @@ def learn_language_model(
     sampler = NegativeSampler(vocabulary.counts[0])
     generator = torch.Generator().manual_seed(seed)
     words = OutputWordTable(len(vocabulary), model.width // 2, generator)
-    learner = nn.ModuleDict({"model": model, "words": words})
+    device = next(model.parameters()).device
+    learner = nn.ModuleDict({"model": model, "words": words}).to(device)
     table = words.table
     optimiser = Optimiser(learner.parameters(), config.lm_optimiser, sparse=[table], fused=True)
-    state = TrainingState(learner, optimiser, random.Random(seed), generator)
+    noise = noise_generator(generator, device)
+    state = TrainingState(learner, optimiser, random.Random(seed), noise)
     batches = endless_batches(text, config.lm_batch, random.Random(f"{seed} text"))
 
     def iterate(iteration: int) -> StepMetrics:
         sentences = next(batches)
-        batch = batcher([sentences])
+        batch = batcher([sentences]).to(device)
         inputs = LanguageModelInput(
-            vocabulary.numbers(sentences, batch, 0), sampler.draw(config.negatives, state.noise)
+            vocabulary.numbers(sentences, batch, 0),
+            sampler.draw(config.negatives, generator).to(device),
         )
         rows = embedded_words([inputs])
         output = EmbeddingRows.of(table, rows)

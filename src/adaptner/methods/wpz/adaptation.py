@@ -50,6 +50,7 @@ class PrototypeEpisodes(AdaptationObjective):
         base_decoder = base.model.decoder_of(0)
         assert isinstance(base_decoder, PrototypeDecoder)
         self.decoder = PrototypeDecoder(self.encoder.width, self.target.labels, self.generator)
+        self.decoder.to(self.encoder.device)
         self.decoder.outside = copy.deepcopy(base_decoder.outside)
         self.batches = SentenceBatches(self.target.sentences, max(2, config.batch), self.rng)
 
@@ -61,7 +62,7 @@ class PrototypeEpisodes(AdaptationObjective):
         sentences = self.batches.next()
         half = len(sentences) // 2
         support, query = (
-            self.batcher([part], [self.target.labels])
+            self.batcher([part], [self.target.labels]).to(self.encoder.device)
             for part in (sentences[:half], sentences[half:])
         )
         return episode_loss(
@@ -85,6 +86,7 @@ class PrototypeEpisodes(AdaptationObjective):
         counts = sums.new_zeros(1, classes)
         for start in range(0, len(sentences), ENCODING_BATCH):
             batch = self.batcher([sentences[start : start + ENCODING_BATCH]], [labels])
+            batch = batch.to(self.encoder.device)
             assert batch.tags is not None
             batch_sums, batch_counts = class_sums(
                 self.encoder(batch), batch.tags, batch.mask, classes

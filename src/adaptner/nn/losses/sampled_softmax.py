@@ -41,7 +41,8 @@ class NegativeSampler:
         self._cumulative = counts.cpu().double().cumsum(0)
 
     def draw(self, count: int, generator: Generator) -> Tensor:
-        """The distinct words among ``count`` draws, in ascending order (eq. 6 sums over a set)."""
+        """The distinct words among ``count`` draws by a CPU generator, in ascending order (eq. 6 sums over
+        a set)."""
         total = self._cumulative[-1]
         places = torch.rand(count, generator=generator, dtype=torch.double) * total
         # right: a word that never occurs has an empty interval, which is never drawn
@@ -114,8 +115,6 @@ class EmbeddingRows:
 
 def embedded_words(inputs: Sequence[LanguageModelInput | None]) -> Tensor:
     """The word ids in ``inputs`` and ``EDGE``, distinct and in ascending order."""
-    parts = [torch.tensor([EDGE])]
-    for given in inputs:
-        if given is not None:
-            parts += [given.words.flatten(), given.negatives]
-    return torch.cat(parts).unique()
+    parts = [part for i in inputs if i is not None for part in (i.words.flatten(), i.negatives)]
+    edge = torch.tensor([EDGE], device=parts[0].device if parts else None)
+    return torch.cat([edge, *parts]).unique()
