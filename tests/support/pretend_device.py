@@ -76,7 +76,7 @@ class _PretendMode(TorchDispatchMode):
 
 
 class _TensorsWithNumbers(TorchFunctionMode):
-    """Fills what ``torch.tensor(numbers, device=...)`` makes: on ``meta`` PyTorch leaves them out."""
+    """Fills what ``torch.tensor`` and ``new_tensor`` make: on ``meta`` PyTorch leaves the numbers out."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -85,6 +85,8 @@ class _TensorsWithNumbers(TorchFunctionMode):
         if func is torch.tensor and kwargs.get("device") == PRETEND:
             del kwargs["device"]
             return func(*args, **kwargs).to(PRETEND)
+        if func is Tensor.new_tensor and isinstance(args[0], PretendTensor):
+            return torch.tensor(args[1], dtype=kwargs.get("dtype", args[0].dtype)).to(PRETEND)
         return func(*args, **kwargs)
 
 

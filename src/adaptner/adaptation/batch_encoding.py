@@ -48,10 +48,11 @@ def encode_lists(
     batcher: Batcher,
     labels: LabelSet,
     lists: Sequence[Sequence[Sentence]],
+    device: torch.device,
     noise: Generator | None = None,
 ) -> list[EncodedBatch]:
     """An encoded batch for each list, none of which may be empty."""
-    batch = batcher([[s for sentences in lists for s in sentences]], [labels])
+    batch = batcher([[s for sentences in lists for s in sentences]], [labels]).to(device)
     assert batch.tags is not None
     original = torch.tensor(batch.order[0]).argsort()  # undoes the batcher's sorting
     states, mask, tags = (

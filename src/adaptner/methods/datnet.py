@@ -58,6 +58,7 @@ class DATNetObjective(SourceTargetObjective):
     ) -> None:
         super().__init__(base, request, config, sources)
         self.head = AttentionDomainClassifier(self.encoder.width, 2, self.generator, reversal=True)
+        self.head.to(self.encoder.device)
 
     def other_parameters(self) -> list[nn.Parameter]:
         return [*super().other_parameters(), *self.head.parameters()]

@@ -52,6 +52,7 @@ class InDomain(SupervisedMethod):
             encoder, batcher = new_encoder(
                 encoder.config, given.support, _vectors(base, encoder), given.seed, generator
             )
+            encoder.to(base.model.encoder.device)
         shape = ModelShape(decoder=base.model.shape.decoder)
         model = TaggingModel(encoder, {"target": base.labels}, generator, shape)
         new = Base(model, batcher, self.name, base.config, base.facts, base.folder)
@@ -67,5 +68,5 @@ def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:
     if isinstance(encoder.words, FrozenEmbeddings):
         return vectors
     # In a loaded base, trained vectors are in the encoder only.
-    table = encoder.words.table.detach()[0, :-1].numpy()
+    table = encoder.words.table.detach()[0, :-1].cpu().numpy()
     return WordVectors(vectors.words, table)

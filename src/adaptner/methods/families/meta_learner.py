@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.bilevel import OUTER, WEIGHTING, GradientAccumulator, InnerLoop, Step, bilevel_step
+from adaptner.bilevel import (
+    OUTER_GRADIENTS,
+    TASK_WEIGHTINGS,
+    GradientAccumulator,
+    InnerLoop,
+    Step,
+    bilevel_step,
+)
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import Sampling, Task, TaskSource
 from adaptner.methods.base import Capabilities, MethodConfig
@@ -82,7 +89,7 @@ class MetaLearner(SourcePretrainedMethod):
         config, model, sources = self.config, context.model, context.sources
         tasks = TaskSource([d.corpora for d in sources], config.k, config.sampling)
         inner = InnerLoop(config.inner_steps, config.inner_rate or config.scaled_rate())
-        outer, weighting = OUTER[config.outer](), WEIGHTING[config.weighting]
+        outer, weighting = OUTER_GRADIENTS[config.outer](), TASK_WEIGHTINGS[config.weighting]
 
         def iterate(iteration: int) -> StepMetrics:
             batch = [tasks.sample(context.state.rng) for _ in range(config.tasks)]  # lines 3 to 5

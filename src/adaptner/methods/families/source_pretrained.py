@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from adaptner.compute import noise_generator
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import BadConfiguration, TooFewDomains
 from adaptner.methods.base import Method, MethodConfig
@@ -91,7 +92,9 @@ class FitContext:
         """A batch for each (sentences of the tasks, domains of the tasks), and the rows of a trained
         word table that they read, for ``model.stacked`` and ``model.add_gradients``."""
         batches = [
-            self.batcher(tasks, [self.model.labels_of(d) for d in domains])
+            self.batcher(tasks, [self.model.labels_of(d) for d in domains]).to(
+                self.model.encoder.device
+            )
             for tasks, domains in groups
         ]
         rows = rows_in_use(self.model.encoder, batches)
@@ -152,11 +155,14 @@ class SourcePretrainedMethod(Method):
             raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
+        if run is not None and run.device is not None:
+            model.to(run.device)
         sentences = (s for d in sources for s in d.sentences)
         vocabulary = ActiveVocabulary(model.encoder, batcher, sentences)
         rates = self.rates(model, start is not None)
         optimiser = Optimiser(model.parameters(), config.outer_optimiser(), rates)
-        state = TrainingState(model, optimiser, random.Random(seed), generator)
+        noise = noise_generator(generator, model.encoder.device)
+        state = TrainingState(model, optimiser, random.Random(seed), noise)
         if self.trains_base:
             context = FitContext(model, vocabulary.batcher, sources, state, start is not None)
             iterate = self.iteration(context)

@@ -67,7 +67,7 @@ def decoder_prior(
                 weight[i, of_states] += config.border_weight * difference
                 shift = probes.border_bias[border] - probes.border_bias[BORDER_OUTSIDE]
                 bias[i] += config.border_weight * shift
-    decoder.to(next(encoder.parameters()).device)
+    decoder.to(encoder.device)
     for label, match in matches.items():
         match.copy_to(decoder, label)
     return decoder

@@ -30,7 +30,7 @@ class EncodedSentences:
     ) -> EncodedSentences:
         """A sentence without an entity gets ``empty_sentence_weight``: a few sentences with a rare
         entity type are nearly all O, which would outweigh the prior from the label's name."""
-        batch = base.batcher([sentences], [labels])
+        batch = base.batcher([sentences], [labels]).to(base.model.encoder.device)
         assert batch.tags is not None
         with torch.no_grad():
             states = base.model.encoder(batch)

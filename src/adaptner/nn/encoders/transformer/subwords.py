@@ -145,15 +145,15 @@ class SubwordBatcher(Batcher):
         parts = np.ones(sentences.mask.shape, dtype=np.float32)
         by_task: list[list[tuple[list[int], list[int]]]] = []  # sub-words and owners of each window
         for task_parts, task in zip(parts, sentences.tasks, strict=True):
-            overlapping_windows = []
+            windows = []
             for place, sentence in enumerate(task):
                 pieces = self.pieces(sentence.tokens)
                 if self.alignment == "mean":
                     task_parts[place, : len(pieces)] = [len(p) for p in pieces]
                 sizes = [len(p) for p in pieces]
                 for window in overlapping_windows(sizes, self._room, self.overlap) if sizes else ():
-                    overlapping_windows.append(self._window(pieces, window, place * length, nobody))
-            by_task.append(sorted(overlapping_windows, key=lambda pair: -len(pair[0])))
+                    windows.append(self._window(pieces, window, place * length, nobody))
+            by_task.append(sorted(windows, key=lambda pair: -len(pair[0])))
         most = max(map(len, by_task))
         widest = max(len(subwords) for task in by_task for subwords, _ in task)
         rows = np.full((tasks, most, widest), self._renumbered([self._padding])[0])
