@@ -32,8 +32,9 @@ def no_progress(done: int, total: int, remark: str = "") -> None:
 
 @contextmanager
 def progress_bar(title: str, quiet: bool = False) -> Iterator[ProgressCallback]:
-    """A bar on standard error; silent when quiet."""
-    if quiet:
+    """A bar on standard error, if that is a terminal and ``quiet`` is false."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
         yield no_progress
         return
     columns = (
@@ -45,7 +46,7 @@ def progress_bar(title: str, quiet: bool = False) -> Iterator[ProgressCallback]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=console, transient=True) as bars:
         task = bars.add_task(title, total=None, remark="")
 
         def progress(done: int, total: int, remark: str = "") -> None:

@@ -30,6 +30,7 @@ CALLS = [
     *((verb,) for verbs in VERBS.values() for verb in verbs if verb not in GROUPS),
     *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),
 ]
+LONGEST_HELP = {"tag": 40, "check": 40, "suggest": 40, "adapt": 130}  # lines at 80 columns
 PROGRAM = Path(sys.executable).parent / "adaptner"
 
 
@@ -55,11 +56,13 @@ def test_help_lists_the_verbs_in_three_groups(call: Call) -> None:
         assert [name for name in listed if name in verbs] == list(verbs)
 
 
-@pytest.mark.parametrize("verb", CALLS, ids=" ".join)
-def test_help_has_an_example_of_the_verb(call: Call, verb: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("verb", [v for v in CALLS if v != ("adapt",)], ids=" ".join)
+def test_help_has_one_to_three_examples_of_the_verb(call: Call, verb: tuple[str, ...]) -> None:
     answer = call(*verb, "--help")
     assert (answer.code, answer.err) == (0, "")
-    assert f"\n  adaptner {' '.join(verb)}" in answer.out
+    call_of_verb = ["adaptner", *verb]
+    lines = [line.split() for line in answer.out.splitlines() if line.startswith("  ")]
+    assert 1 <= sum(line[: len(call_of_verb)] == call_of_verb for line in lines) <= 3
 
 
 @pytest.mark.parametrize("verb", CALLS, ids=" ".join)
@@ -67,6 +70,20 @@ def test_help_shows_every_word_of_the_docstring(call: Call, verb: tuple[str, ...
     documented = _command(verb).callback.__doc__.replace("Example:", "Example")
     shown = call(*verb, "--help").out
     assert [word for word in documented.split() if word not in shown] == []
+
+
+@pytest.mark.parametrize("verb", [v for v in CALLS if v != ("adapt",)], ids=" ".join)
+def test_every_option_is_explained_and_names_its_kind_of_value(verb: tuple[str, ...]) -> None:
+    for parameter in _command(verb).params:
+        if parameter.name != "help":
+            assert parameter.help, parameter.name
+            assert getattr(parameter, "is_flag", False) or parameter.metavar, parameter.name
+
+
+@pytest.mark.parametrize("verb", LONGEST_HELP)
+def test_help_fits_a_screen(call: Call, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(call(verb, "--help").out.splitlines()) <= LONGEST_HELP[verb]
 
 
 def test_without_a_verb_the_help_is_shown(call: Call) -> None:

@@ -129,8 +129,9 @@ def _name(parameter: Any) -> Text:
     metavar = _metavar(parameter)
     if parameter.param_type_name == "argument":
         return Text(metavar, style="bold cyan")
-    on_by_default = parameter.secondary_opts and parameter.default
-    names = parameter.secondary_opts if on_by_default else parameter.opts
+    names = parameter.opts
+    if parameter.secondary_opts:  # --estimate/--no-estimate
+        names = [name.replace("--", "--[no-]", 1) for name in names]
     text = Text(", ".join(sorted(names, key=len)), style="bold cyan")
     return text.append(f" {metavar}", style="yellow") if metavar else text
 
@@ -148,6 +149,8 @@ def _description(parameter: Any) -> str:
     default = parameter.default
     if isinstance(parameter.show_default, str):
         parts.append(f"[default: {parameter.show_default}]")
+    elif getattr(parameter, "secondary_opts", None):
+        parts.append(f"[default: {'on' if default else 'off'}]")
     elif parameter.show_default and default not in (None, "") and not _is_flag(parameter):
         parts.append(f"[default: {getattr(default, 'value', default)}]")
     if parameter.required and parameter.param_type_name == "option":
