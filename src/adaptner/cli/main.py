@@ -43,7 +43,7 @@ VERBS = {
         "pretrain": "Train a base on source corpora that have many labelled sentences.",
         "tune": "Choose the steps and learning rates of adaptation on source domains.",
         "evaluate": "Measure few-shot F1 on a corpus, over repeated draws of labelled sentences.",
-        "reproduce": "Fill a published table: learn the bases, adapt to every draw, score, and report.",
+        "reproduce": "Fill a published table: train bases, adapt, score and report.",
         "results": "List, filter and export the results of `adaptner reproduce`.",
         "hardness": "Show the tasks of a pretraining iteration, hardest first.",
     },

@@ -147,7 +147,7 @@ def reproduce(
     jobs: Jobs = 1,
     ray: RayAddress = None,
 ) -> None:
-    """Fill a published table: train bases, adapt them to draws of sentences, score, and report.
+    """Fill a published table: train bases, adapt, score and report.
 
     An interrupted run continues when the command is repeated, and tables share bases and results.
 
