@@ -732,7 +732,7 @@ def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
     text = recipe.read_text(encoding="utf-8")
     for place in absent:
         assert f"{place}/" in text.partition("Put each")[2], f"{recipe.name}: {place}"
-        assert "licensed" in text
+        assert "requires a licence" in text
 
 
 @every_metaner

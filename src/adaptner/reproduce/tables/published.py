@@ -48,9 +48,8 @@ def row_label(row: PublishedRow) -> str:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A printed table in ``unit`` fraction, percent, count or thousand.
-
-    ``decimals`` is the number of digits after the point.
+    """A printed table in ``unit`` fraction, percent, count or thousand, with ``decimals``
+    digits after the point.
 
     ``by_type``: the columns are entity types, with a measure ("PER f1") or, for counts, alone ("PER",
     "Total"). ``relative``: the first row is absolute, the others are differences from it.
