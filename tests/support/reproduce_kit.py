@@ -1,4 +1,4 @@
-"""A table that runs in seconds: the package's own corpora, a tiny encoder, a few iterations."""
+"""A table that runs in seconds: the package's own corpora, a tiny encoder, few iterations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ONE = replace(TINY, groups=TINY.groups[:1])
 
 
 def request(output: Path, **changes: Any) -> RunRequest:
-    told: dict[str, Any] = {
+    options: dict[str, Any] = {
         "data": OWN,
         "output": output,
         "methods": ("hgda", "maml"),
@@ -58,13 +58,13 @@ def request(output: Path, **changes: Any) -> RunRequest:
         "limit": 15,
         "jobs": 1,
     }
-    return RunRequest(**{**told, **changes})
+    return RunRequest(**{**options, **changes})
 
 
-def ran(protocol: Protocol, asked: RunRequest) -> tuple[RunSummary, list[str]]:
-    """Run, and what was told."""
-    told: list[str] = []
-    return run(protocol, TABLE, asked, told.append, quiet=True), told
+def ran(protocol: Protocol, requested: RunRequest) -> tuple[RunSummary, list[str]]:
+    """Runs a request; returns the summary and the messages."""
+    messages: list[str] = []
+    return run(protocol, TABLE, requested, messages.append, quiet=True), messages
 
 
 def copied_data(folder: Path) -> Path:
@@ -73,5 +73,5 @@ def copied_data(folder: Path) -> Path:
 
 
 def planned(name: str, root: Path, **changes: object) -> JobPlan:
-    asked = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
-    return plan_request(protocol_of(name), find_table(name)[1], asked)
+    requested = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
+    return plan_request(protocol_of(name), find_table(name)[1], requested)

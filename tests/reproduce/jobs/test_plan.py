@@ -112,8 +112,8 @@ def test_targets_are_found_by_name_place_or_column(everything: Path) -> None:
 
 
 def test_sizes_may_be_numbers_or_shares(everything: Path) -> None:
-    told = {"methods": ("metaner",), "targets": ("SEC",), "draws": 1}
-    plan = planned("metaner/3", everything, sizes=("20", "5%,100%"), **told)
+    options = {"methods": ("metaner",), "targets": ("SEC",), "draws": 1}
+    plan = planned("metaner/3", everything, sizes=("20", "5%,100%"), **options)
     assert [(j.spec["size"], j.spec["share"]) for j in plan.draws] == [
         (20, None),
         (None, 5.0),
@@ -142,9 +142,9 @@ def test_config_applies_to_every_method_and_variants_go_on_top(
     file.write_text("[adaptation]\nsteps = 7\ncontrast_weight = 0.3\n")
     plan = planned("pdaln/2", everything, config=file, methods=("pdaln",), draws=1)
     assert plan.profile.name == "custom"
-    told = {job.spec["variant"]: job.spec["settings"]["adaptation"] for job in plan.draws}
-    assert {own["steps"] for own in told.values()} == {7}
-    assert (told[""]["contrast_weight"], told["w/o L_c"]["contrast_weight"]) == (0.3, 0.0)
+    settings = {job.spec["variant"]: job.spec["settings"]["adaptation"] for job in plan.draws}
+    assert {own["steps"] for own in settings.values()} == {7}
+    assert (settings[""]["contrast_weight"], settings["w/o L_c"]["contrast_weight"]) == (0.3, 0.0)
     assert '"steps": 7' in " ".join(comparability_notes(plan))
     before = planned("pdaln/2", everything, methods=("pdaln",), draws=1)
     assert {job.key for job in plan.bases} == {job.key for job in before.bases}
@@ -162,22 +162,22 @@ def test_config_applies_to_every_method_and_variants_go_on_top(
 def test_without_target_labels_every_method_is_zero_shot(everything: Path) -> None:
     plan = planned("jia2019/4", everything, draws=1)
     assert {job.spec["size"] for job in plan.draws} == {0}
-    told = {job.spec["method"]: job.spec["settings"]["adaptation"] for job in plan.draws}
-    assert set(told) == {"d-shift", "self-train", "dann", "stm-elmo", "crossdomain-lm"}
+    settings = {job.spec["method"]: job.spec["settings"]["adaptation"] for job in plan.draws}
+    assert set(settings) == {"d-shift", "self-train", "dann", "stm-elmo", "crossdomain-lm"}
     texts = {
         job.spec["variant"]: job.spec["settings"]["adaptation"]["lm_text"]
         for job in plan.draws
         if job.spec["method"] == "stm-elmo"
     }
     assert texts == {"": "both", "STM+ELMO(SRC)": "source", "STM+ELMO(TGT)": "target"}
-    assert told["stm-elmo"]["zero_shot"]
+    assert settings["stm-elmo"]["zero_shot"]
     # Table 5 is about two rows of Table 4, and runs nothing that is not there
     fifth = planned("jia2019/5", everything, draws=1)
     assert {job.key for job in fifth.jobs} <= {job.key for job in plan.jobs}
-    assert told["dann"]["zero_shot"]
-    assert told["crossdomain-lm"]["zero_shot"]
-    asked = planned("jia2019/4", everything, methods=("finetuning", "d-shift"), draws=1)
-    assert "needs labelled sentences" in asked.skipped["finetuning"]
+    assert settings["dann"]["zero_shot"]
+    assert settings["crossdomain-lm"]["zero_shot"]
+    requested = planned("jia2019/4", everything, methods=("finetuning", "d-shift"), draws=1)
+    assert "needs labelled sentences" in requested.skipped["finetuning"]
     facts = plan_summary(plan, everything / "data", 1)
     assert all(row["sizes"] == [0] for row in facts["grid"])
     by_amount = planned("jia2019/raw-amount", everything, draws=1)
@@ -195,7 +195,7 @@ def test_without_target_labels_every_method_is_zero_shot(everything: Path) -> No
 
 def test_variants_change_settings_of_their_method(everything: Path) -> None:
     plan = planned("jia2019/3", everything, methods=("crossdomain-lm",), targets=("13PC",), draws=1)
-    told = {
+    settings = {
         job.spec["variant"]: {
             name: job.spec["settings"]["adaptation"][name]
             for name in ("data", "domain_size", "task_size", "mixed_text", "zero_shot")
@@ -209,7 +209,7 @@ def test_variants_change_settings_of_their_method(everything: Path) -> None:
         "mixed_text": False,
         "zero_shot": False,
     }
-    assert told == {
+    assert settings == {
         "": final,
         "MULTITASK(NER+LM)": {**final, "domain_size": 0, "task_size": 0},
         "CO-LM": {**final, "data": "target", "domain_size": 0},

@@ -1,4 +1,4 @@
-"""The same jobs on Ray: two nodes, one of them killed in the middle. Nothing lost, nothing doubled."""
+"""Jobs on a Ray cluster of two nodes, one of which is killed during the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from adaptner.reproduce.run.store import STORE, Store
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
 pytestmark = [pytest.mark.timeout(4 * PATIENCE), pytest.mark.slow, pytest.mark.processes]
-MEMORY = 80 * 1024 * 1024  # Ray's least, nearly
+MEMORY = 80 * 1024 * 1024  # a little more than Ray's minimum
 
 
 @pytest.fixture
@@ -67,14 +67,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def lasting(output: Path) -> list[dict[str, Any]]:
+def reproducible(output: Path) -> list[dict[str, Any]]:
     with Store(output / STORE, make=False) as store:
         rows = [r.as_dict() for r in store.results()]
     varying = ("seconds", "base_seconds", "peak_mb", "finished")
     return [{k: v for k, v in row.items() if k not in varying} for row in rows]
 
 
-def test_a_node_killed_in_mid_run_loses_and_doubles_nothing(
+def test_every_job_is_stored_once_although_a_node_was_killed(
     cluster: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, second = cluster
@@ -86,43 +86,43 @@ def test_a_node_killed_in_mid_run_loses_and_doubles_nothing(
         finish(self, key, *rest)
 
     monkeypatch.setattr(Store, "finish", counting)
-    asked = request(tmp_path / "ray")
-    plan = plan_request(TINY, TABLE, asked)
+    requested = request(tmp_path / "ray")
+    plan = plan_request(TINY, TABLE, requested)
     run_id = run_id_of(plan)
-    with Store(asked.output / STORE) as store:
+    with Store(requested.output / STORE) as store:
         store.submit(run_id, plan.protocol.table, plan.profile.name, plan.jobs)
     killed: list[int] = []
 
-    def look(store: Store) -> None:
-        """When something is stored and both nodes are at work, the second one dies; at the latest
-        when half of the jobs are done."""
+    def update(store: Store) -> None:
+        """Kills the second node when a job is done and both nodes work, or when half of the jobs are
+        done."""
         progress = store.progress(run_id)
         both = progress.done >= 1 and progress.running >= 2
         if not killed and (both or progress.done >= progress.total // 2):
             killed.append(progress.done)
             made.remove_node(second, allow_graceful=False)
 
-    run_on_ray(asked.output.absolute(), run_id, DataPaths(OWN), made.address, look)
-    with Store(asked.output / STORE) as store:
+    run_on_ray(requested.output.absolute(), run_id, DataPaths(OWN), made.address, update)
+    with Store(requested.output / STORE) as store:
         progress = store.progress(run_id)
         results: list[StoredResult] = store.results()
     assert killed
     assert killed[0] < len(plan.jobs)
     assert (progress.done, progress.failed, progress.pending) == (len(plan.jobs), 0, 0)
-    assert sorted(stored) == sorted(job.key for job in plan.jobs)  # each once, by the driver alone
+    assert sorted(stored) == sorted(job.key for job in plan.jobs)  # once, and only by the driver
     assert sorted(r.key for r in results) == sorted(job.key for job in plan.draws)
-    # What Ray computed is what processes compute, and they go on from where it ended.
-    ended, _ = ran(TINY, asked)
-    assert ended.computed == 0
+    # Local processes compute the same results, and find those of Ray.
+    summary, _ = ran(TINY, requested)
+    assert summary.computed == 0
     for job in plan.bases:
-        assert (asked.output / "bases" / job.key / "manifest.json").is_file()
+        assert (requested.output / "bases" / job.key / "manifest.json").is_file()
     ran(TINY, request(tmp_path / "here", jobs=2))
-    assert lasting(asked.output) == lasting(tmp_path / "here")
+    assert reproducible(requested.output) == reproducible(tmp_path / "here")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{port}", "nobody is here:1", "127.0.0.1:x"])
-def test_a_cluster_that_is_not_there_is_an_error_of_ours(tmp_path: Path, address: str) -> None:
-    with socket.socket() as free:  # bound and not listening: nobody can answer there
+def test_an_unreachable_cluster_raises_an_error(tmp_path: Path, address: str) -> None:
+    with socket.socket() as free:  # bound but not listening: no answer
         free.bind(("127.0.0.1", 0))
         address = address.format(port=free.getsockname()[1])
         with pytest.raises(ClusterUnusable, match="--jobs N"):

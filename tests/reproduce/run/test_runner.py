@@ -1,4 +1,4 @@
-"""Whole runs of a tiny table: what they store, how they go on, what they survive."""
+"""Whole runs of a tiny table: stored results, continued runs, lost workers and failures."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ def stored(output: Path) -> dict[str, StoredResult]:
         return {r.key: r for r in store.results()}
 
 
-def lasting(results: dict[str, StoredResult]) -> list[dict[str, object]]:
-    """What a computation gives whenever and wherever it is made."""
+def reproducible(results: dict[str, StoredResult]) -> list[dict[str, object]]:
+    """The fields that do not depend on when and where a result was computed."""
     rows = [r.as_dict() for _, r in sorted(results.items())]
     return [{k: v for k, v in row.items() if k not in VARYING} for row in rows]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunSummary]:
-    """The whole tiny table, undisturbed. Not to be changed."""
+    """An undisturbed run of the tiny table. Tests must not change it."""
     output = tmp_path_factory.mktemp("whole") / "out"
     return output, ran(TINY, request(output, jobs=2))[0]
 
 
-def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, RunSummary]) -> None:
-    """Every cell again, without plan, store or workers."""
-    output, ended = whole
-    assert (ended.done, ended.computed, ended.failures) == (16, 16, [])
+def test_stored_results_equal_those_of_direct_calls(whole: tuple[Path, RunSummary]) -> None:
+    """Computes every cell again without plan, store and workers."""
+    output, summary = whole
+    assert (summary.done, summary.computed, summary.failures) == (16, 16, [])
     found = {(r.method, r.target, r.size, r.seed): r for r in stored(output).values()}
     assert len(found) == 2 * 3 * 1 * 2
     for name in ("hgda", "maml"):
@@ -93,54 +93,54 @@ def test_a_run_stores_what_plain_calls_give(whole: tuple[Path, RunSummary]) -> N
                     assert ours.peak_mb > 0
 
 
-def test_the_same_command_again_computes_nothing(whole: tuple[Path, RunSummary]) -> None:
+def test_a_repeated_run_computes_nothing(whole: tuple[Path, RunSummary]) -> None:
     output, _ = whole
     before = stored(output)
-    ended, told = ran(TINY, request(output))
-    assert (ended.done, ended.computed) == (16, 0)
+    summary, messages = ran(TINY, request(output))
+    assert (summary.done, summary.computed) == (16, 0)
     assert stored(output) == before  # even the times: nothing was written anew
-    assert "16 of 16 jobs are already done" in told
+    assert "16 of 16 jobs are already done" in messages
     assert stored_summary(TINY, TABLE, request(output)).done == 16
 
 
-def test_a_run_for_more_reuses_bases_and_draws(tmp_path: Path) -> None:
+def test_a_larger_run_reuses_bases_and_draws(tmp_path: Path) -> None:
     few = request(tmp_path / "out", methods=("maml",), draws=1)
     assert ran(ONE, few)[0].computed == 2
     base = stored(tmp_path / "out").popitem()[1].base_key
     weights = tmp_path / "out" / "bases" / base / "weights.safetensors"
     written = weights.stat().st_mtime_ns
     other_table = replace(ONE, table="hgda/4")
-    ended, _ = ran(other_table, replace(few, sizes=("5", "8"), draws=2))
-    assert (ended.done, ended.computed) == (5, 3)
+    summary, _ = ran(other_table, replace(few, sizes=("5", "8"), draws=2))
+    assert (summary.done, summary.computed) == (5, 3)
     assert {r.base_key for r in stored(tmp_path / "out").values()} == {base}
     assert weights.stat().st_mtime_ns == written
 
 
-def test_the_records_of_hgda_come_with_the_run(whole: tuple[Path, RunSummary]) -> None:
-    output, ended = whole
-    records = hardness_records(output, ended.plan)
+def test_a_run_keeps_the_hardness_records_of_hgda(whole: tuple[Path, RunSummary]) -> None:
+    output, summary = whole
+    records = hardness_records(output, summary.plan)
     assert {r["iteration"] for r in records} == {1, 2, 4}
     assert {r["domain"] for r in records} <= {"Disease", "Drug"}
     assert len({r["run"] for r in records}) == 2
 
 
-def test_a_table_of_hardness_needs_the_base_and_no_draw(whole: tuple[Path, RunSummary]) -> None:
+def test_a_table_of_hardness_needs_only_the_base(whole: tuple[Path, RunSummary]) -> None:
     output, _ = whole
-    ended, _ = ran(replace(ONE, table="hgda/1", hardness=True), request(output, methods=()))
-    assert (ended.done, ended.computed) == (1, 0)  # Table 3 had learnt it
-    assert {r["iteration"] for r in hardness_records(output, ended.plan)} == {1, 2, 4}
+    summary, _ = ran(replace(ONE, table="hgda/1", hardness=True), request(output, methods=()))
+    assert (summary.done, summary.computed) == (1, 0)  # the base of Table 3
+    assert {r["iteration"] for r in hardness_records(output, summary.plan)} == {1, 2, 4}
 
 
-def test_the_report_is_told_what_does_not_compare(whole: tuple[Path, RunSummary]) -> None:
-    _, ended = whole
-    said = comparability_notes(ended.plan)
-    assert "custom" in said[0]
-    assert "15 test sentences" in said[0]
-    assert "HGDA*" in rows_not_run(ended.plan)
+def test_notes_name_what_does_not_compare(whole: tuple[Path, RunSummary]) -> None:
+    _, summary = whole
+    notes = comparability_notes(summary.plan)
+    assert "custom" in notes[0]
+    assert "15 test sentences" in notes[0]
+    assert "HGDA*" in rows_not_run(summary.plan)
 
 
 def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:
-    """A plan in the store, ready for a worker of the test's own."""
+    """Stores the jobs of a plan for workers that the test starts."""
     plan = plan_request(ONE, TABLE, request(output, iterations=iterations, methods=("maml",)))
     run_id = run_id_of(plan)
     with Store(output / STORE) as store:
@@ -148,34 +148,34 @@ def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:
     return run_id, DataPaths(OWN)
 
 
-def test_a_killed_worker_is_replaced_and_the_results_are_the_same(tmp_path: Path) -> None:
-    """kill -9 in the middle of learning; a second run ends as one that was not disturbed."""
+def test_results_are_the_same_after_a_worker_was_killed(tmp_path: Path) -> None:
+    """A second run, after a worker was killed in training, ends like an undisturbed one."""
     iterations = 60
     run_id, places = submitted(tmp_path / "cut", iterations)
     pool = WorkerPool(tmp_path / "cut", run_id, places)
     with Store(tmp_path / "cut" / STORE) as store:
         pool.refill(1, store.progress(run_id))
-        until(lambda: list((tmp_path / "cut" / "bases").glob("*/metrics.jsonl")), "learning")
+        until(lambda: list((tmp_path / "cut" / "bases").glob("*/metrics.jsonl")), "training")
         os.kill(pool.pids[0], signal.SIGKILL)
-        until(lambda: not pool.alive(), "the worker's end")
-    asked = request(tmp_path / "cut", iterations=iterations, methods=("maml",))
-    ended, _ = ran(ONE, asked)
-    assert (ended.done, ended.failures) == (3, [])
-    executor = JobExecutor(places, tmp_path / "whole")  # undisturbed, and without workers
-    (base,) = ended.plan.bases
+        until(lambda: not pool.alive(), "the end of the worker")
+    requested = request(tmp_path / "cut", iterations=iterations, methods=("maml",))
+    summary, _ = ran(ONE, requested)
+    assert (summary.done, summary.failures) == (3, [])
+    executor = JobExecutor(places, tmp_path / "whole")  # undisturbed and without workers
+    (base,) = summary.plan.bases
     outcome = executor.train_base(base.key, base.spec)
-    whole = {j.key: executor.run_draw(j.key, j.spec, "custom", outcome) for j in ended.plan.draws}
-    assert lasting(stored(tmp_path / "cut")) == lasting(whole)
+    whole = {j.key: executor.run_draw(j.key, j.spec, "custom", outcome) for j in summary.plan.draws}
+    assert reproducible(stored(tmp_path / "cut")) == reproducible(whole)
     weights = [
         tmp_path / run / "bases" / base.key / "weights.safetensors" for run in ("cut", "whole")
     ]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
-def test_each_draw_learns_from_a_source_of_its_own(tmp_path: Path) -> None:
-    """Base and draw read the same sample, which is not that of the next draw."""
-    told = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
-    protocol = replace(ONE, source_sentences=12, settings={**told, "decoders": "shared"})
+def test_each_draw_has_its_own_sample_of_the_source(tmp_path: Path) -> None:
+    """A base and its draw read the same sample; another draw reads another."""
+    messages = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
+    protocol = replace(ONE, source_sentences=12, settings={**messages, "decoders": "shared"})
     plan = plan_request(protocol, TABLE, request(tmp_path, methods=("agg",)))
     executor = JobExecutor(DataPaths(OWN), tmp_path)
     read = {}
@@ -204,69 +204,70 @@ ran(ONE, request(Path(sys.argv[2]), iterations=100_000, methods=("maml",), jobs=
 
 
 def test_workers_end_with_their_runner(tmp_path: Path) -> None:
-    """Even a runner that is killed leaves no process behind, and its jobs are free again."""
+    """A killed runner leaves no process, and its jobs become pending again."""
     here = str(Path(__file__).parents[2] / "support")
     runner = subprocess.Popen(
         [sys.executable, "-c", RUNNER, here, str(tmp_path)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    until(lambda: list((tmp_path / "bases").glob("*/metrics.jsonl")), "learning")
+    until(lambda: list((tmp_path / "bases").glob("*/metrics.jsonl")), "training")
     with Store(tmp_path / STORE) as store:
         holder = running_worker(store)
         assert holder.pid != runner.pid
         runner.kill()
         runner.wait(PATIENCE)
-        until(lambda: holder.has_ended(0.0), "the worker's end")
+        until(lambda: holder.has_ended(0.0), "the end of the worker")
         plan = plan_request(ONE, TABLE, request(tmp_path, iterations=100_000, methods=("maml",)))
         store.submit(run_id_of(plan), "hgda/3", "custom", plan.jobs)
         assert store.progress(run_id_of(plan)).running == 0
 
 
-def test_a_failed_draw_is_reported_with_its_log_and_the_rest_goes_on(tmp_path: Path) -> None:
-    asked = request(tmp_path, methods=("maml",), sizes=("5", "100000"), draws=1)
-    ended, _ = ran(ONE, asked)
-    assert ended.done == 2
-    (failure,) = ended.failures
+def test_a_failed_draw_is_reported_with_its_log_and_others_run(tmp_path: Path) -> None:
+    requested = request(tmp_path, methods=("maml",), sizes=("5", "100000"), draws=1)
+    summary, _ = ran(ONE, requested)
+    assert summary.done == 2
+    (failure,) = summary.failures
     assert "100000 are needed" in failure.error
     log = Path(failure.log).read_text()
     assert "Traceback" in log
     assert '"size": 100000' in log
     with pytest.raises(JobsFailed, match="1 of 3 jobs failed") as error:
-        raise_failures(ended)
+        raise_failures(summary)
     assert failure.log in str(error.value)
     assert len(stored(tmp_path)) == 1
 
 
-def test_draws_whose_base_failed_are_named_as_waiting(tmp_path: Path) -> None:
+def test_draws_of_a_failed_base_are_counted_as_waiting(tmp_path: Path) -> None:
     one_source = replace(ONE, groups=(replace(ONE.groups[0], sources=("disease",)),))
-    ended, _ = ran(one_source, request(tmp_path, draws=2))
-    assert ended.done == 3  # MAML needs no second domain
-    (failure,) = ended.failures
+    summary, _ = ran(one_source, request(tmp_path, draws=2))
+    assert summary.done == 3  # MAML needs no second domain
+    (failure,) = summary.failures
     assert "needs at least two" in failure.error
-    assert ended.blocked == 2
+    assert summary.blocked == 2
     with pytest.raises(JobsFailed, match="2 more wait for a failed base"):
-        raise_failures(ended)
+        raise_failures(summary)
 
 
-def test_changed_data_is_noticed_and_computed_anew(tmp_path: Path) -> None:
+def test_results_on_changed_data_are_computed_again(tmp_path: Path) -> None:
     data = copied_data(tmp_path)
-    asked = request(tmp_path / "out", data=data, methods=("maml",), draws=1)
-    assert ran(TINY, asked)[0].computed == 5
+    requested = request(tmp_path / "out", data=data, methods=("maml",), draws=1)
+    assert ran(TINY, requested)[0].computed == 5
     before = stored(tmp_path / "out")
     test = data / "cellline" / "test.jsonl"
     test.write_bytes(test.read_bytes() + test.read_bytes().splitlines(keepends=True)[0])
-    ended, told = ran(TINY, asked)
-    assert any(message.startswith("cellline has changed since the last run") for message in told)
-    assert ended.computed == 2  # the base of that group, and its draw
+    summary, messages = ran(TINY, requested)
+    assert any(
+        message.startswith("cellline has changed since the last run") for message in messages
+    )
+    assert summary.computed == 2  # the base of that group, and its draw
     after = stored(tmp_path / "out")
     assert before.items() < after.items()
     (new,) = (r for key, r in after.items() if key not in before)
     assert new.target == "cellline"
 
 
-def test_data_that_changes_under_a_run_fails_the_job(tmp_path: Path) -> None:
-    """The plan has the old checksum, the worker finds the new file."""
+def test_a_job_fails_if_its_data_changed_after_planning(tmp_path: Path) -> None:
     data = copied_data(tmp_path)
     plan = plan_request(ONE, TABLE, request(tmp_path / "out", data=data, methods=("maml",)))
     run_id = run_id_of(plan)
@@ -285,46 +286,50 @@ def test_data_that_changes_under_a_run_fails_the_job(tmp_path: Path) -> None:
     assert "drug has changed since the run was planned" in failure.error
 
 
-def test_a_base_that_was_removed_is_learnt_again_when_needed(tmp_path: Path) -> None:
-    asked = request(tmp_path / "out", methods=("maml",), draws=1)
-    ran(ONE, asked)
-    before = lasting(stored(tmp_path / "out"))
+def test_a_removed_base_is_trained_again_when_a_draw_needs_it(tmp_path: Path) -> None:
+    requested = request(tmp_path / "out", methods=("maml",), draws=1)
+    ran(ONE, requested)
+    before = reproducible(stored(tmp_path / "out"))
     base = next((tmp_path / "out" / "bases").iterdir())
     (base / "manifest.json").unlink()
-    assert ran(ONE, asked)[0].computed == 0  # nobody needs it
-    ended, _ = ran(ONE, replace(asked, draws=2))
-    assert ended.done == 3
+    assert ran(ONE, requested)[0].computed == 0  # no draw needs it
+    summary, _ = ran(ONE, replace(requested, draws=2))
+    assert summary.done == 3
     assert (base / "manifest.json").is_file()
-    assert all(row in lasting(stored(tmp_path / "out")) for row in before)
+    assert all(row in reproducible(stored(tmp_path / "out")) for row in before)
 
 
-def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_file_as_output_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     with pytest.raises(OutputExists):
         ran(ONE, request(tmp_path / "out"))
     assert (tmp_path / "out").read_text() == "mine"
 
 
-def test_best_so_far_compares_methods_on_common_draws() -> None:
-    def made(name: str, seed: int, f1: float) -> StoredResult:
+def test_best_so_far_averages_over_common_draws() -> None:
+    def stored_result(name: str, seed: int, f1: float) -> StoredResult:
         return result(f"{name}{seed}", method=name, seed=seed, f1=f1)
 
     assert best_so_far([]) == ""
-    apart = best_so_far([made("hgda", 0, 0.25), made("maml", 1, 0.75)])
+    apart = best_so_far([stored_result("hgda", 0, 0.25), stored_result("maml", 1, 0.75)])
     assert apart == "best so far: maml 0.750, hgda 0.250 (mean F1, different draws)"
-    both = [made("hgda", 0, 0.5), made("hgda", 1, 0.0), made("maml", 0, 0.25)]
+    both = [
+        stored_result("hgda", 0, 0.5),
+        stored_result("hgda", 1, 0.0),
+        stored_result("maml", 0, 0.25),
+    ]
     assert best_so_far(both) == "best so far: hgda 0.500, maml 0.250 (mean F1, 1 common draws)"
 
 
-def test_the_display_says_what_is_done_and_what_is_left(
+def test_the_progress_line_has_counts_time_left_and_best_methods(
     whole: tuple[Path, RunSummary], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output, ended = whole
-    display = ProgressDisplay(ended.plan, run_id_of(ended.plan), OWN, 2, quiet=False)
+    output, summary = whole
+    display = ProgressDisplay(summary.plan, run_id_of(summary.plan), OWN, 2, quiet=False)
     with Store(output / STORE) as store:
         line = display.line(store)
         assert line.startswith("16 of 16 jobs done, 0 running; ")
         assert "expected less than a minute more; best so far: " in line
         with display:
-            display.update(store)  # not yet: a plain line comes every half minute
+            display.update(store)  # prints nothing before half a minute
     assert capsys.readouterr().err == ""

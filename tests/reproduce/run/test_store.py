@@ -1,4 +1,4 @@
-"""The store under several workers: every job once, nothing lost when one is killed."""
+"""The store with several workers: every job is done once, and killed workers lose nothing."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "results.sqlite")
 
 
-# A worker that takes jobs as fast as it can, writing down which it got.
-HAMMER = """
+# A worker that claims jobs as fast as it can and logs their keys.
+WORKER = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
@@ -47,18 +47,18 @@ with open(sys.argv[2], "a", buffering=1) as log:
 """
 
 
-def hammer(path: Path, log: Path) -> subprocess.Popen[bytes]:
+def start_worker(path: Path, log: Path) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parents[2] / "support")
-    command = [sys.executable, "-c", HAMMER, str(path), str(log), here]
+    command = [sys.executable, "-c", WORKER, str(path), str(log), here]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.processes
-def test_processes_on_one_store_do_every_job_exactly_once(tmp_path: Path, store: Store) -> None:
+def test_several_processes_do_every_job_exactly_once(tmp_path: Path, store: Store) -> None:
     wanted = jobs(5, 60)
     store.submit(ASK, "hgda/3", "quick", wanted)
     logs = [tmp_path / f"{n}.log" for n in range(3)]
-    workers = [hammer(store.path, log) for log in logs]
+    workers = [start_worker(store.path, log) for log in logs]
     assert [w.wait(PATIENCE) for w in workers] == [0, 0, 0]
     taken = Counter(key for log in logs for key in log.read_text().split())
     assert taken == Counter(job.key for job in wanted)
@@ -68,7 +68,7 @@ def test_processes_on_one_store_do_every_job_exactly_once(tmp_path: Path, store:
 
 
 @pytest.mark.processes
-def test_a_store_may_be_made_by_several_at_once(tmp_path: Path) -> None:
+def test_several_processes_may_create_a_store_at_once(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "results.sqlite"
     code = "import sys; from pathlib import Path; from adaptner.reproduce.run.store import Store; Store(Path(sys.argv[1]))"
     makers = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
@@ -76,8 +76,8 @@ def test_a_store_may_be_made_by_several_at_once(tmp_path: Path) -> None:
     assert Store(path, make=False).progress(ASK).total == 0
 
 
-def test_any_order_of_events_keeps_the_promises(tmp_path: Path) -> None:
-    """Random walks against a plain model of what each worker holds."""
+def test_random_events_agree_with_a_simple_model(tmp_path: Path) -> None:
+    """The model knows which worker holds which job."""
     for seed in range(15):
         rng = random.Random(seed)
         store = Store(tmp_path / f"{seed}.sqlite")
@@ -128,8 +128,8 @@ def test_any_order_of_events_keeps_the_promises(tmp_path: Path) -> None:
         store.close()
 
 
-def killed_holder(store: Store) -> str:
-    """A process claims a job and is killed; the job's key."""
+def claim_and_die(store: Store) -> str:
+    """A process claims a job and is killed. Returns the key of the job."""
     code = (
         "import sys, time\nfrom pathlib import Path\n"
         "from adaptner.reproduce.run.store import Store\n"
@@ -147,22 +147,22 @@ def killed_holder(store: Store) -> str:
 
 
 @pytest.mark.processes
-def test_a_job_whose_worker_was_killed_goes_to_another_but_not_for_ever(store: Store) -> None:
+def test_a_job_fails_after_losing_its_worker_three_times(store: Store) -> None:
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
     me = WorkerIdentity.new()
     for _ in range(ATTEMPTS):
-        assert killed_holder(store) == base.key
+        assert claim_and_die(store) == base.key
     assert store.claim(ASK, me) is None
     (failure,) = store.failures(ASK)
     assert "died" in failure.error
-    store.submit(ASK, "hgda/3", "quick", [base])  # a new run: another chance
+    store.submit(ASK, "hgda/3", "quick", [base])  # a new run tries it again
     claim = store.claim(ASK, me)
     assert claim is not None
     assert claim.key == base.key
 
 
-def test_workers_elsewhere_are_judged_by_their_last_sign_of_life(store: Store) -> None:
+def test_workers_on_other_machines_lose_jobs_without_a_heartbeat(store: Store) -> None:
     store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
     me = WorkerIdentity.new()
     far = replace(me, machine="another")
@@ -171,17 +171,17 @@ def test_workers_elsewhere_are_judged_by_their_last_sign_of_life(store: Store) -
     assert store.claim(ASK, me) is None
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - HEARTBEAT_TIMEOUT_SECONDS - 5,))
-    assert store.send_heartbeat(claim.key, far)  # it was late and is there again
+    assert store.send_heartbeat(claim.key, far)  # late, but in time
     assert store.claim(ASK, me) is None
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE jobs SET heartbeat = ?", (time.time() - HEARTBEAT_TIMEOUT_SECONDS - 5,))
     again = store.claim(ASK, me)
     assert again is not None
     assert again.key == claim.key
-    assert not store.send_heartbeat(claim.key, far)  # too late: it is told so
+    assert not store.send_heartbeat(claim.key, far)  # too late
 
 
-def test_a_living_worker_of_this_machine_keeps_its_job_however_busy(store: Store) -> None:
+def test_a_running_worker_of_this_machine_keeps_its_job_without_heartbeats(store: Store) -> None:
     store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
     me = WorkerIdentity.new()
     assert store.claim(ASK, me) is not None
@@ -191,7 +191,7 @@ def test_a_living_worker_of_this_machine_keeps_its_job_however_busy(store: Store
 
 
 @pytest.mark.processes
-def test_a_process_number_used_again_is_not_the_old_process() -> None:
+def test_a_reused_process_number_is_not_the_old_process() -> None:
     me = WorkerIdentity.new()
     assert not me.has_ended(0.0)
     assert WorkerIdentity.parse(str(me)) == me
@@ -202,7 +202,7 @@ def test_a_process_number_used_again_is_not_the_old_process() -> None:
     until(lambda: replace(me, pid=child.pid).has_ended(0.0), "the end of a process")
 
 
-def test_draws_of_the_base_at_hand_come_first_and_bases_last(store: Store) -> None:
+def test_draws_of_the_base_in_memory_come_first_and_bases_last(store: Store) -> None:
     wanted = jobs(3, 2)
     bases = [job.key for job in wanted if job.kind == "base"]
     store.submit(ASK, "hgda/3", "quick", wanted)
@@ -216,18 +216,18 @@ def test_draws_of_the_base_at_hand_come_first_and_bases_last(store: Store) -> No
     assert order == [bases[1], bases[1], bases[0], bases[0], bases[2]]
 
 
-def test_a_result_is_stored_once_and_comes_back_as_it_was(store: Store) -> None:
+def test_a_result_is_stored_once_and_read_unchanged(store: Store) -> None:
     base, draw = jobs(1, 1)
     store.submit(ASK, "hgda/3", "quick", [base, draw])
     first = result(draw.key, share=12.5, limited=True)
     store.finish(draw.key, 1.0, {}, first)
-    store.finish(draw.key, 1.0, {}, replace(first, f1=0.9))  # somebody was slower
+    store.finish(draw.key, 1.0, {}, replace(first, f1=0.9))  # a slower worker
     assert store.results() == [first]
     assert store.results(run_id=ASK) == store.results(table="hgda/3") == [first]
     assert store.results(table="hgda/4") == []
 
 
-def test_a_result_that_cannot_be_stored_leaves_its_job_undone(store: Store) -> None:
+def test_a_job_is_not_done_if_its_result_cannot_be_stored(store: Store) -> None:
     store.submit(ASK, "hgda/3", "quick", jobs(1, 1))
     me = WorkerIdentity.new()
     base = store.claim(ASK, me)
@@ -241,7 +241,7 @@ def test_a_result_that_cannot_be_stored_leaves_its_job_undone(store: Store) -> N
     assert store.progress(ASK).running == 1
 
 
-def test_two_asks_share_jobs(store: Store) -> None:
+def test_runs_share_jobs(store: Store) -> None:
     wanted = jobs(2, 2)
     store.submit("one", "hgda/3", "quick", wanted[:3])
     store.submit("two", "hgda/4", "quick", wanted)
@@ -253,7 +253,7 @@ def test_two_asks_share_jobs(store: Store) -> None:
 
 
 @pytest.mark.processes
-def test_jobs_ended_on_purpose_are_not_counted_against_them(store: Store) -> None:
+def test_released_jobs_do_not_count_as_attempts(store: Store) -> None:
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
     me = WorkerIdentity.new()
@@ -265,14 +265,14 @@ def test_jobs_ended_on_purpose_are_not_counted_against_them(store: Store) -> Non
     assert store.progress(ASK).pending == 1
 
 
-def test_changed_corpora_are_noticed_once(store: Store) -> None:
+def test_changed_corpora_are_reported_once(store: Store) -> None:
     assert store.changed_corpora({"a": "1", "b": "1"}) == {}
     assert store.changed_corpora({"a": "1"}) == {}
     assert store.changed_corpora({"a": "2", "b": "1"}) == {"a": "1"}
     assert store.changed_corpora({"a": "2", "c": "5"}) == {}
 
 
-def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+def test_another_programs_database_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE jobs (mine TEXT)")
@@ -285,7 +285,9 @@ def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"this is not a database, is it? " * 40, b"SQLite format 3\0"])
-def test_a_file_that_is_no_store_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_store_raises_an_error_with_its_name(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "results.sqlite"
     path.write_bytes(content)
     with pytest.raises(StoreUnreadable, match=r"results\.sqlite"):
@@ -293,7 +295,7 @@ def test_a_file_that_is_no_store_is_refused_by_name(tmp_path: Path, content: byt
     assert path.read_bytes() == content
 
 
-def test_a_newer_store_is_refused(store: Store) -> None:
+def test_a_newer_format_raises_an_error(store: Store) -> None:
     with sqlite3.connect(store.path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
@@ -301,28 +303,28 @@ def test_a_newer_store_is_refused(store: Store) -> None:
         Store(store.path)
 
 
-def test_looking_for_a_store_makes_none(tmp_path: Path) -> None:
+def test_opening_a_missing_store_for_reading_creates_none(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreadable, match="no such file"):
         Store(tmp_path / "nowhere.sqlite", make=False)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_before_counts_by_type_is_read_and_written(store: Store) -> None:
+def test_a_store_without_a_newer_column_is_read_and_written(store: Store) -> None:
     kept = {"PER": {"correct": 1, "predicted": 2, "gold": 3, "tokens": 4}}
     store.submit(ASK, "hgda/3", "quick", jobs(1, 2))
     store.close()
     with sqlite3.connect(store.path) as db:
         db.execute("ALTER TABLE results DROP COLUMN by_type")
     db.close()
-    with Store(store.path, make=False) as only_looked_at:
-        assert only_looked_at.results() == []
-    with sqlite3.connect(store.path) as db:  # as an earlier version writes it
+    with Store(store.path, make=False) as read_only:
+        assert read_only.results() == []
+    with sqlite3.connect(store.path) as db:  # as an earlier version wrote it
         facts = {n: v for n, v in result("old").as_dict().items() if n != "by_type"}
         row = [str(v).replace("'", '"') if isinstance(v, dict) else v for v in facts.values()]
         db.execute(f"INSERT INTO results VALUES ({', '.join('?' * len(row))})", row)
     db.close()
-    with Store(store.path, make=False) as only_looked_at:
-        assert only_looked_at.results() == [result("old")]
+    with Store(store.path, make=False) as read_only:
+        assert read_only.results() == [result("old")]
     with Store(store.path) as again:
         again.finish("new", 1.0, {}, result("new", by_type=kept))
         assert {r.key: r.by_type for r in again.results()} == {"old": {}, "new": kept}
