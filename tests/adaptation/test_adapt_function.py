@@ -110,10 +110,10 @@ def test_augmentation_uses_mentions_of_any_corpus(quick_base):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"augment": -1}, "-1 copies"),
-        ({"augment": 2, "method": "d-shift"}, "--augment has no use where d-shift"),
-        ({"augment": 2, "method": "pdaln"}, "it makes copies of its own"),
-        ({"sources": "x"}, "--sources has no use"),  # without augmentation as before
+        ({"augment": -1}, "--augment -1"),
+        ({"augment": 2, "method": "d-shift"}, "--augment cannot be used with d-shift"),
+        ({"augment": 2, "method": "pdaln"}, "augments the data itself"),
+        ({"sources": "x"}, "--sources has no use"),
     ],
 )
 def test_useless_augmentation_is_refused(quick_base, given, said):
@@ -122,7 +122,7 @@ def test_useless_augmentation_is_refused(quick_base, given, said):
 
 
 def test_augmentation_of_no_or_too_many_sentences_is_refused(quick_base):
-    with pytest.raises(UsageError, match="copies of every labelled sentence of none"):
+    with pytest.raises(UsageError, match="--augment has no use with --zero-shot"):
         adaptner.adapt([], quick_base, zero_shot=True, augment=1)
-    with pytest.raises(UsageError, match="1,002 sentences"):
+    with pytest.raises(UsageError, match="1,002 labelled sentences"):
         adaptner.adapt([*SHOWN] * 167, quick_base, augment=1)

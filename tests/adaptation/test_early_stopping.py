@@ -79,7 +79,8 @@ def test_budget_that_ends_within_the_first_epoch_is_evaluated(base, quick):
 
 
 def test_fewer_sentences_are_fine_tuned_without_held_out_ones(base, quick, monkeypatch):
-    monkeypatch.setattr(api, "train_with_early_stopping", None)  # calling it would fail
+    path = "adaptner.api.adaptation.train_with_early_stopping"
+    monkeypatch.setattr(path, None)  # calling it would fail
     start = with_settings(base, quick.model_copy(update={"steps": 1, "epochs": 0}))
     assert "held_out" not in api.adapt(many(EARLY_STOPPING_FROM - 1), start).facts
 

@@ -160,7 +160,7 @@ def test_unchanged_base_needs_the_wanted_labels_only(
         model = tmp_path / f"model{len(method)}"
         answer = succeeded(call("adapt", one, "--base", tmp_path / "base", *method, "-o", model))
         assert "warning" not in answer.err  # one sentence is enough to show a label
-        assert "mentions of Disease (1); the base as it is; model in" in answer.err
+        assert "mentions of Disease (1); the base is used unchanged; model in" in answer.err
         assert succeeded(call("tag", model, stdin=CELL_TEXT)).records()[0]["text"] == CELL_TEXT
     two = contents(tmp_path / "model0"), contents(tmp_path / "model2")
     assert two[0]["weights.safetensors"] == two[1]["weights.safetensors"]
@@ -189,7 +189,7 @@ def test_cross_domain_learning_over_the_package_base(call: Call, tmp_path: Path)
     adapt = ("adapt", "--method", "crossdomain-lm", *more, "-o", tmp_path / "m")
     mine = CELLS / "dev.jsonl"
     alone = succeeded(call(*adapt, mine))
-    assert "no --sources: crossdomain-lm learns from the sentences and the text" in alone.err
+    assert "no --sources: crossdomain-lm learns from the sentences and text" in alone.err
     assert succeeded(call("tag", tmp_path / "m", stdin=CELL_TEXT)).records()[0]["text"] == CELL_TEXT
     shutil.rmtree(tmp_path / "m")
     joint = succeeded(call(*adapt, mine, "--sources", GENE, "--json"))
@@ -221,7 +221,7 @@ def test_augment_adds_copies_with_other_mentions(call: Call, base: Path, tmp_pat
     few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
     given = ("adapt", few, "--base", base, "--augment", 2)
     answer = succeeded(call(*given, "-o", tmp_path / "model"))
-    assert "and 10 copies" in answer.err
+    assert ", 10 augmented copies" in answer.err
     other = succeeded(call(*given, "--sources", CELLS, "--json", "-o", tmp_path / "other"))
     assert json.loads(other.out)["augmented"] == 10
     one = tmp_path / "one.jsonl"
@@ -246,6 +246,6 @@ def test_package_base_uses_unlabelled_text(call: Call, tmp_path: Path) -> None:
     more.write_text("HeLa and K562 cells were grown. We thank Dr. Smith.\n" * 3)
     given = ("adapt", few, "--unlabelled", more, "--no-estimate")
     said = succeeded(call(*given, "-o", tmp_path / "model"))
-    assert ", 6 sentences without labels; adapted in" in said.err
+    assert ", 6 unlabelled sentences; adapted in" in said.err
     told = json.loads(succeeded(call(*given, "-o", tmp_path / "again", "--json")).out)
     assert (told["unlabelled"], told["method"]) == (6, "named")

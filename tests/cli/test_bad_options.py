@@ -19,11 +19,11 @@ MISUSES = {
     ),
     "sources that are idle": (
         ("--sources", "OTHER"),
-        *(2, "--sources has no use where hgda adapts", "agg, crossdomain-lm, dann"),
+        *(2, "--sources has no use with hgda", "agg, crossdomain-lm, dann"),
     ),
     "sources that are idle with another": (
         ("--method", "maml", "--sources", "OTHER"),
-        *(2, "--sources has no use where maml adapts", "agg, crossdomain-lm, dann"),
+        *(2, "--sources has no use with maml", "agg, crossdomain-lm, dann"),
     ),
     "another decoder": (("--method", "wpz"), 1, "wpz cannot adapt a base made by hgda"),
     "as it is, but not shared": (("--method", "d-shift"), 1, "a decoder for each of its domains"),
@@ -110,12 +110,12 @@ def test_unlabelled_text_is_refused_by_a_method_without_use_for_it(
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out")
     text = ("--unlabelled", tmp_path / "mine.jsonl")
-    refused(call(*adapt, *text), 2, "--unlabelled has no use where hgda adapts", "--method: cross")
+    refused(call(*adapt, *text), 2, "--unlabelled has no use with hgda", "--method: cross")
     joint = ("--method", "agg", "--sources", OWN / "disease")
     refused(
         call(*adapt, *joint, *text),
         2,
-        "--unlabelled has no use where agg",
+        "--unlabelled has no use with agg",
         "--method: crossdomain-lm, dann, multi-cell, named, pdaln, self-train, stm-elmo",
     )
     assert listing(tmp_path) == ["mine.jsonl"]

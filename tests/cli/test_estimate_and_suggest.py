@@ -31,7 +31,7 @@ def mine(tmp_path: Path) -> Path:
 def test_adapt_tells_what_to_expect(call: Call, mine: Path, tmp_path: Path) -> None:
     answer = call("adapt", mine, "-o", tmp_path / "m")
     assert answer.code == 0
-    assert "F1 to expect on such text: 0." in answer.err
+    assert "Estimated F1 on similar text: 0." in answer.err
     manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
     assert manifest["facts"]["estimate"]["overall"]["mentions"] > 0
     assert manifest["calibration"]["slope"] != 1
@@ -82,7 +82,7 @@ def test_quality_that_cannot_be_told(call: Call, base: Path, mine: Path, tmp_pat
     (tmp_path / "empty.jsonl").write_bytes(jsonl(*empty))
     answer = call("adapt", tmp_path / "empty.jsonl", "--label", "CellLine", "-o", tmp_path / "m")
     assert answer.code == 0
-    assert "cannot be told" in answer.err
+    assert "because no entity is annotated" in answer.err
     answer = call("adapt", mine, "--base", base, "-o", tmp_path / "n")  # of another method
     assert "no estimate of F1" in answer.err
     manifest = json.loads((tmp_path / "n" / "manifest.json").read_text())

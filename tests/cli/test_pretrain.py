@@ -199,7 +199,10 @@ def test_own_domain_is_added_to_the_package_base(call: Call, tmp_path: Path) -> 
     known = [domain["name"] for domain in told["domains"]]
     assert known == ["Disease", "Drug", "Gene", "Species", "CellLine"]
     adapt = ("adapt", OWN / "cellline" / "dev.jsonl", "--base", tmp_path / "base", "--no-estimate")
-    assert "known to the base before: CellLine" in succeeded(call(*adapt, "-o", tmp_path / "m")).err
+    assert (
+        "labels that the base knows already: CellLine"
+        in succeeded(call(*adapt, "-o", tmp_path / "m")).err
+    )
     refused = call(*learn, "--start", "biomedicine", "-o", tmp_path / "other")
     assert refused.code == 2
     assert "no base is called 'biomedicine'" in refused.err

@@ -79,7 +79,7 @@ def test_adapt_a_transformer_without_a_base(
         ),
         (
             ("adapt", "a.jsonl", "--base", "b", "--encoder", "minilm", "-o", "x"),
-            "a base has an encoder of its own",
+            "--encoder and --base exclude each other",
         ),
         (
             ("evaluate", "--base", "biomedical", "--target", OWN / "gene", "--encoder", "minilm"),

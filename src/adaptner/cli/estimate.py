@@ -1,4 +1,4 @@
-"""What ``adaptner adapt`` says of the sentences and of what can be expected."""
+"""What ``adaptner adapt`` prints about the sentences and about the expected quality."""
 
 from __future__ import annotations
 
@@ -12,42 +12,44 @@ if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
     from adaptner.types import Sentence
 
-_SHOWN = 3  # remarks of each kind; `adaptner check` has them all
+_MAX_SHOWN = 3  # issues of each kind; `adaptner check` lists all
 
 
-def say_what_hurts(sentences: Sequence[Sentence], quiet: bool) -> None:
+def warn_of_issues(sentences: Sequence[Sentence], quiet: bool) -> None:
+    """Warn of annotations that look inconsistent or harmful."""
     from adaptner.corpora.annotation_checks import find_issues
 
     shown: Counter[str] = Counter()
-    for one in find_issues(sentences):
-        shown[one.kind] += 1
-        if shown[one.kind] <= _SHOWN:
-            place = f"sentence {one.number + 1}: " if one.is_placed else ""
-            warn(place + one.describe(lambda number: f"sentence {number + 1}"), quiet)
+    for issue in find_issues(sentences):
+        shown[issue.kind] += 1
+        if shown[issue.kind] <= _MAX_SHOWN:
+            place = f"sentence {issue.number + 1}: " if issue.is_placed else ""
+            warn(place + issue.describe(lambda number: f"sentence {number + 1}"), quiet)
     for kind, count in shown.items():
-        if count > _SHOWN:
-            warn(f"{count - _SHOWN} more of kind {kind!r}: `adaptner check` lists them", quiet)
+        if count > _MAX_SHOWN:
+            warn(f"{count - _MAX_SHOWN} more of kind {kind!r}: `adaptner check` lists them", quiet)
 
 
-def say_estimate(tagger: Tagger, quiet: bool) -> None:
+def print_estimate(tagger: Tagger, quiet: bool) -> None:
+    """Print the estimate of F1, or why there is none."""
     if quiet:
         return
-    found = tagger.assessment
-    if found is None:
+    assessment = tagger.assessment
+    if assessment is None:
         if "held_out" not in tagger.facts:
-            _line(
-                "no estimate of F1: there is one for the method `named` and up to 300 sentences; keep "
-                "some back and use `adaptner score`"
+            _print(
+                "no estimate of F1: only the method `named` has one, for up to 300 sentences. Keep "
+                "some sentences back and use `adaptner score`"
             )
-    elif found.overall is None:
-        _line("how good it is cannot be told: no entity is marked")
+    elif assessment.overall is None:
+        _print("no estimate of F1, because no entity is annotated")
     else:
-        _line(f"F1 to expect on such text: {found.overall}, nine times in ten")
-        if len(found.by_label) > 1:
-            width = max(map(len, found.by_label))
-            for label, own in found.by_label.items():
-                _line(f"  {label:{width}}  {own}  from {own.mentions} mention(s)")
+        _print(f"Estimated F1 on similar text: {assessment.overall}")
+        if len(assessment.by_label) > 1:
+            width = max(map(len, assessment.by_label))
+            for label, estimate in assessment.by_label.items():
+                _print(f"  {label:{width}}  {estimate}  from {estimate.mentions} mention(s)")
 
 
-def _line(text: str) -> None:
+def _print(text: str) -> None:
     err.print(text, markup=False)

@@ -179,13 +179,13 @@ def _load(
     config: Path | None,
     sources: Sequence[str],
 ) -> tuple[Base, Method]:
-    from adaptner import api
+    from adaptner.api.adaptation import check_inputs
     from adaptner.methods.configuration import method_for_base
     from adaptner.models.installed import load_base
 
     start = load_base(base, device)
     learner = method_for_base(method, start, config)
-    api.check_given(learner, start, sources)
+    check_inputs(learner, start, sources)
     learner.check(start)
     return start, learner
 
@@ -198,14 +198,14 @@ def _source_domains(
     quiet: bool,
 ) -> list[SourceDomain]:
     """The sources by domain, without the sentences of the target's test set."""
-    from adaptner import api
+    from adaptner.api.inputs import read_sources
     from adaptner.errors import UsageError
 
     if base is None and not sources:
         raise UsageError(
             problem=f"{learner.name} needs sources", remedy="add --sources DIR DIR ..."
         )
-    domains = api.sources_for(sources or (), corpus.split("test"))
+    domains = read_sources(sources or (), corpus.split("test"))
     removed = sum(domain.removed for domain in domains)
     if domains:
         info(f"{removed} source sentences removed: they occur in the target's test set", quiet)

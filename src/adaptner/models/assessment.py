@@ -1,4 +1,4 @@
-"""What a tagger can be expected to do, told from the few sentences it has learnt from."""
+"""The estimated quality of a tagger."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Estimate:
-    """F1 to expect on text like the sentences; ``low`` to ``high`` holds it in nine of ten draws."""
+    """Estimated F1 on text like the labelled sentences, with a 90% interval."""
 
     f1: float
     low: float
     high: float
-    mentions: int  # learnt from
+    mentions: int  # in the labelled sentences
 
     def __str__(self) -> str:
-        return f"{self.f1:.2f} ({self.low:.2f} to {self.high:.2f})"
+        return f"{self.f1:.2f} (90% interval {self.low:.2f}–{self.high:.2f})"
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """``overall`` is None, and a label has no estimate, where nothing can be told: ``unknown``."""
+    """Estimates for all labels together and for each label that has a mention."""
 
-    overall: Estimate | None
+    overall: Estimate | None  # None if there is no mention
     by_label: Mapping[str, Estimate] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()  # labels without a mention
 

@@ -119,6 +119,6 @@ def test_from_the_command_line_too(base: Base, tmp_path: Path) -> None:
     call = ["adapt", str(file), "--label", "Disease", "-o", str(tmp_path / "model")]
     answer = runner.invoke(app, call)
     assert answer.exit_code == 0, answer.output
-    assert "no mention of 'Disease'" in answer.output
-    assert "cannot be told" in answer.output.replace("\n", " ")
+    assert "has no mention of 'Disease'" in answer.output
+    assert "cannot be estimated" in answer.output.replace("\n", " ")
     assert adaptner.load(tmp_path / "model").labels.labels == ("Disease",)

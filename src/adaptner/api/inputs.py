@@ -1,0 +1,82 @@
+"""Reads what callers pass: files, texts, sentences and corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from adaptner import formats
+from adaptner.corpora.corpus import group_by_domain, load_corpus
+from adaptner.corpora.raw_text import ENDINGS, find_text_files
+from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles
+from adaptner.corpora.sources import SourceDomain, source_domains
+from adaptner.errors import EmptyFile
+from adaptner.text.alignment import to_sentences
+from adaptner.types import Document, Sentence
+
+SourceSpec = str | Path | SourceDomain
+Unlabelled = str | Path | Sentence
+
+
+def read(path: str | Path, format: str | None = None) -> list[Sentence]:
+    """Return the labelled sentences of a file (CoNLL or JSON Lines).
+
+    The file's ending decides the format unless ``format`` names it. Raises EmptyFile if the file has
+    no sentence.
+
+    >>> sentences = read("sentences.jsonl")                          # doctest: +SKIP
+    """
+    sentences = list(formats.read_sentences(path, format))
+    if not sentences:
+        raise EmptyFile(file=path, unit="labelled sentence")
+    return sentences
+
+
+def as_list(value: Any, single: type) -> list[Any]:
+    """``value`` as a list; a path or an object of type ``single`` may be passed without one."""
+    return [value] if isinstance(value, (str, Path, single)) else list(value)
+
+
+def read_sources(
+    sources: Iterable[SourceSpec], held_out: Iterable[Sentence] = ()
+) -> list[SourceDomain]:
+    """The source domains of corpora, without the sentences that occur in ``held_out``."""
+    specs = list(sources)
+    corpora = [load_corpus(spec) for spec in specs if not isinstance(spec, SourceDomain)]
+    domains = [spec for spec in specs if isinstance(spec, SourceDomain)]
+    return domains + source_domains(group_by_domain(corpora), held_out)
+
+
+def read_text(texts: Iterable[Unlabelled]) -> list[Sentence]:
+    """The unlabelled sentences, in memory."""
+    return [s for item in texts for s in sentences_of(item) if len(s)]
+
+
+def stream_text(texts: Sequence[Unlabelled]) -> Iterable[Sentence]:
+    """The unlabelled sentences. Raw text files are read again in every iteration, other texts are in
+    memory. Raises EmptyFile at once if a raw text file has no sentence."""
+    parts: list[Iterable[Sentence]] = []
+    for item in texts:
+        if not isinstance(item, Sentence) and str(item).lower().endswith(ENDINGS):
+            file = RawTextFiles(tuple(find_text_files([Path(item)])))
+            if next(iter(file), None) is None:
+                raise EmptyFile(file=str(item), unit="sentence")
+            parts.append(file)
+        else:
+            parts.append(sentences_of(item))
+    return ChainedSentences(tuple(parts))
+
+
+def sentences_of(item: Unlabelled) -> list[Sentence]:
+    """The sentences of a file or a text, or a single sentence, without labels."""
+    if isinstance(item, Sentence):
+        return [Sentence(item.text, item.token_spans)]
+    endings = [ending for format in formats.FORMATS.values() for ending in format.endings]
+    if isinstance(item, str) and not item.lower().endswith((*endings, *ENDINGS)):
+        return to_sentences(Document(item))
+    if str(item).lower().endswith((".gz", ".xz")):
+        return list(RawTextFiles(tuple(find_text_files([Path(item)]))))
+    # Labels are dropped before tokenising, so that misaligned ones are no error here.
+    documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
+    return [sentence for document in documents for sentence in to_sentences(document)]
