@@ -12,6 +12,7 @@ import typer
 from adaptner.cli.common import emit_json, info, out
 from adaptner.cli.options import (
     SEEDS,
+    DeviceName,
     Jobs,
     JsonFlag,
     QuietFlag,
@@ -145,6 +146,7 @@ def reproduce(
         ),
     ] = None,
     jobs: Jobs = 1,
+    device: DeviceName = "auto",
     ray: RayAddress = None,
 ) -> None:
     """Fill a published table: train bases, adapt, score and report.
@@ -189,6 +191,7 @@ def reproduce(
         seed=seed,
         jobs=jobs,
         ray=ray,
+        device=device,
         encoder=encoder,
         config=config,
         command=shlex.join(["adaptner", *sys.argv[1:]]),
@@ -208,12 +211,14 @@ def _run(
     report_only: bool,
     quiet: bool,
 ) -> RunSummary:
+    from adaptner.compute import find_device
     from adaptner.reproduce.report.from_plan import require_report_packages
     from adaptner.reproduce.run.runner import run, stored_summary
 
     require_report_packages()
     if report_only:
         return stored_summary(protocol, published, request)
+    find_device(request.device)  # refuses a missing device before any worker starts
     return run(protocol, published, request, lambda text: info(text, quiet), quiet)
 
 

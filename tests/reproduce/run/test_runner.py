@@ -277,7 +277,7 @@ def test_a_job_fails_if_its_data_changed_after_planning(tmp_path: Path) -> None:
         train.write_bytes(train.read_bytes() * 2)
         command = [sys.executable, "-m", "adaptner.reproduce.run.worker"]
         subprocess.run(
-            [*command, str(tmp_path / "out"), run_id, str(data)],
+            [*command, str(tmp_path / "out"), run_id, "cpu", str(data)],
             stdin=subprocess.DEVNULL,
             timeout=PATIENCE,
             check=True,

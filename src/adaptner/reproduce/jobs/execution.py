@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from safetensors import safe_open
 
+from adaptner.compute import find_device
 from adaptner.corpora.corpus import Corpus, group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import RunNotResumable
@@ -89,7 +90,9 @@ class JobExecutor:
 
     def _fit(self, key: str, spec: Spec, progress: ProgressCallback) -> Base:
         learner = method(spec["learner"])(**spec["settings"])
-        run = TrainingRun(self.base_folder(key), key, spec, True, CHECKPOINT_SECONDS, progress)
+        device = find_device(self.places.device)
+        folder = self.base_folder(key)
+        run = TrainingRun(folder, key, spec, True, CHECKPOINT_SECONDS, progress, device)
         options = {"vectors": self._word_vectors(spec["vectors"]), "seed": spec["seed"], "run": run}
         sources, budget = self._source_domains(spec), Budget(spec["iterations"])
         try:
@@ -140,7 +143,8 @@ class JobExecutor:
         return score
 
     def _base(self, key: str) -> Base:
-        return self._bases.get(key, lambda: Base.load(self.base_folder(key)))
+        device = find_device(self.places.device)
+        return self._bases.get(key, lambda: Base.load(self.base_folder(key), device))
 
     def _target(self, planned: Sequence[str]) -> Corpus:
         place, sha = planned

@@ -34,7 +34,9 @@ class Job:
 
 @dataclass(frozen=True)
 class DataPaths:
-    """Where this machine keeps the corpora and vectors that jobs name by checksum."""
+    """Where this machine keeps the corpora and vectors that jobs name by checksum, and the device on
+    which it computes."""
 
     data: Path
     vectors: Path | None = None
+    device: str = "cpu"

@@ -46,7 +46,7 @@ class WorkerPool:
     def __init__(self, output: Path, run_id: str, places: DataPaths) -> None:
         self._log = output / "logs" / "workers.log"
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        arguments = [str(output), run_id, str(places.data)]
+        arguments = [str(output), run_id, places.device, str(places.data)]
         if places.vectors is not None:
             arguments.append(str(places.vectors))
         self._command = [sys.executable, "-m", "adaptner.reproduce.run.worker", *arguments]

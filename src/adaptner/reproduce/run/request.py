@@ -33,6 +33,7 @@ class RunRequest:
     seed: int | None = None
     jobs: int = 1
     ray: str | None = None
+    device: str = "auto"  # of local workers; Ray nodes compute on the CPU
     encoder: str | None = None
     config: Path | None = None  # settings of every method, on top of the table's
     command: str = ""
@@ -67,9 +68,10 @@ def data_paths(protocol: Protocol, request: RunRequest) -> DataPaths:
             "comes from",
         )
     if protocol.vectors is None:
-        return DataPaths(data)
+        return DataPaths(data, device=request.device)
     vectors = (request.vectors or data.parent / "vectors").absolute()
-    return DataPaths(data, vectors if vectors.is_file() else vectors / protocol.vectors)
+    vectors = vectors if vectors.is_file() else vectors / protocol.vectors
+    return DataPaths(data, vectors, request.device)
 
 
 def _profile(protocol: Protocol, request: RunRequest) -> Profile:

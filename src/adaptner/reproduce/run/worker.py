@@ -130,8 +130,8 @@ def main(arguments: list[str]) -> None:
     # handler: files and store are consistent at any moment.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_process()
-    output, run_id, data, *vectors = arguments
-    places = DataPaths(Path(data), Path(vectors[0]) if vectors else None)
+    output, run_id, device, data, *vectors = arguments
+    places = DataPaths(Path(data), Path(vectors[0]) if vectors else None, device)
     work(Path(output), run_id, places)
 
 
