@@ -1,4 +1,4 @@
-"""MetaNER's bilevel step, and a whole iteration of it, against its equations written out."""
+"""MetaNER's bilevel step and a whole iteration against a naive transcription of the equations."""
 
 from __future__ import annotations
 
@@ -120,7 +120,9 @@ def toy_task_of(g: int, plain: LossFunction, fixed: Parameters) -> Task:
 @steps
 @with_and_without
 @variants
-def test_the_smooth_toy(steps: int, adversary: bool, new_only: bool, maml: bool) -> None:
+def test_smooth_toy_equals_the_equations(
+    steps: int, adversary: bool, new_only: bool, maml: bool
+) -> None:
     tasks = toy_tasks(adversary, steps + 1)
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
     rate, weight = 0.3, 0.7
@@ -135,7 +137,7 @@ def test_the_smooth_toy(steps: int, adversary: bool, new_only: bool, maml: bool)
     assert_found(found, chains)
 
 
-def test_the_variants_and_the_number_of_steps_differ_on_the_toy() -> None:
+def test_variants_and_numbers_of_steps_give_different_updates() -> None:
     """Else the tests above would hold for one and the same update."""
     tasks = toy_tasks(True, 4)
     chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
@@ -167,7 +169,7 @@ def test_the_variants_and_the_number_of_steps_differ_on_the_toy() -> None:
         assert torch.equal(plain.gradients[name[key]], other.gradients[name[key]])
 
 
-def test_nothing_given_is_changed() -> None:
+def test_arguments_are_not_changed() -> None:
     tasks = toy_tasks(True, 3)
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
     chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
@@ -326,7 +328,9 @@ class NaiveModel:
         (2, False, False, True),
     ],
 )
-def test_a_tagging_model(steps: int, adversary: bool, new_only: bool, maml: bool) -> None:
+def test_tagging_model_equals_the_equations(
+    steps: int, adversary: bool, new_only: bool, maml: bool
+) -> None:
     """Chains of different domains side by side, some with more labels than others."""
     method = MetaNER(**{**CONFIG, "adversary": adversary})
     scene, lexicon = set_up(method, seed=0)
@@ -390,7 +394,7 @@ CASES: dict[str, dict[str, Any]] = {
     ("case", "tuned"),
     [*((case, True) for case in CASES), ("as published", False), ("one decoder", False)],
 )
-def test_an_iteration_is_algorithm_1(case: str, tuned: bool) -> None:
+def test_iteration_equals_algorithm_1(case: str, tuned: bool) -> None:
     options = {**CONFIG, **CASES[case]}
     options["encoder"] = {**options["encoder"], "tune_words": tuned}
     method = MetaNER(**options)
@@ -440,7 +444,7 @@ def test_an_iteration_is_algorithm_1(case: str, tuned: bool) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("adversary", [True, False])
-def test_without_meta_learning_the_adversary_pulls_the_same_way(
+def test_adversary_without_meta_learning_has_the_same_direction(
     shared: bool, adversary: bool
 ) -> None:
     """Plain learning: θ by L_tr - λ L_dis, φ by L_tr, γ by L_dis, each at the parameters as they are."""

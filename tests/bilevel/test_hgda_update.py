@@ -1,4 +1,4 @@
-"""HGDA, HGDA-NEs and MAML: the whole update of θ, φ and ω against the algorithm boxes."""
+"""The updates of HGDA, HGDA-NEs and MAML against the papers' algorithms."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ METHODS = {
 @pytest.mark.parametrize(
     ("name", "steps"), [("hgda", 1), ("hgda", 3), ("hgda-nes", 1), ("maml", 1)]
 )
-def test_update_equals_the_algorithm_boxes(name: str, steps: int) -> None:
+def test_update_equals_the_algorithms(name: str, steps: int) -> None:
     kind, hard, classifier, sampling = METHODS[name]
     seed = telling_seed(sampling)
     method: MetaLearner = kind(**CONFIG)
@@ -155,7 +155,7 @@ def test_update_equals_the_algorithm_boxes(name: str, steps: int) -> None:
         assert len(seen) == 2  # so a decoder did stand still
 
 
-def test_a_base_is_the_same_whenever_it_is_trained_and_differs_by_seed() -> None:
+def test_base_is_reproducible_and_depends_on_the_seed() -> None:
     one, two, other = (
         HGDA(**CONFIG).fit(sources(), Budget(2), vectors=VECTORS, seed=s).model.state_dict()
         for s in (5, 5, 6)
@@ -165,13 +165,13 @@ def test_a_base_is_the_same_whenever_it_is_trained_and_differs_by_seed() -> None
 
 
 @pytest.mark.parametrize("outer", ["first", "second", "implicit"])
-def test_every_outer_gradient_trains(outer: str) -> None:
+def test_training_runs_with_every_outer_gradient(outer: str) -> None:
     base = HGDA(**CONFIG, outer=outer).fit(sources(), Budget(2), vectors=VECTORS)
     assert base.facts["iterations"] == 2
     assert all(p.isfinite().all() for p in base.model.parameters())
 
 
-def test_second_order_copes_with_one_word_sentences_and_words_alone() -> None:
+def test_second_order_handles_sentences_of_one_word() -> None:
     """Sequences of a single step leave the recurrent weights out of the graph."""
     single = [
         SourceDomain(
@@ -188,7 +188,7 @@ def test_second_order_copes_with_one_word_sentences_and_words_alone() -> None:
     assert all(p.isfinite().all() for p in base.model.parameters())
 
 
-def test_the_recipes_have_the_papers_values() -> None:
+def test_recipes_have_the_values_of_the_paper() -> None:
     """The defaults differ from them in the outer optimiser only (and say so)."""
     recipes = resources.files("adaptner.reproduce.tables") / "recipes"
     hgda, nes, maml = (
@@ -213,7 +213,7 @@ def test_the_recipes_have_the_papers_values() -> None:
 
 
 @pytest.mark.parametrize("k", [5, 8, 32, 50])
-def test_equation_3(k: int) -> None:
+def test_learning_rate_follows_equation_3(k: int) -> None:
     config = HGDA(k=k, optimiser={"name": "sgd"}).config
     assert config.scaled_rate() == pytest.approx(1e-2 * math.sqrt(k / 32))
     assert config.outer_optimiser().rate == config.scaled_rate()
@@ -221,7 +221,7 @@ def test_equation_3(k: int) -> None:
     assert HGDA(k=k, outer_rate=0.3).config.outer_optimiser().rate == 0.3
 
 
-def test_recorded_hardness_is_equation_2(tmp_path: Any) -> None:
+def test_recorded_hardness_equals_equation_2(tmp_path: Any) -> None:
     """Tables 1 and 4 are printed from these records."""
     import json
 

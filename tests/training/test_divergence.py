@@ -1,4 +1,4 @@
-"""A loss that is no number stops the run and leaves the last good parameters behind."""
+"""A loss that is not finite stops the run and keeps the last good parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def good_until(state: TrainingState, last: int, loss: float, gradient: float):
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), -float("inf")])
-def test_bad_loss_stops_before_the_step(tmp_path, loss):
+def test_loss_that_is_not_finite_stops_before_the_step(tmp_path, loss):
     state = fresh_state()
     with pytest.raises(TrainingDiverged) as error:
         run_training(state, good_until(state, 3, loss, 1.0), Budget(10), TrainingRun(tmp_path, "x"))
@@ -52,7 +52,7 @@ def test_bad_loss_stops_before_the_step(tmp_path, loss):
 
 @pytest.mark.parametrize("checkpoint_seconds", [0.0, 60.0])
 @pytest.mark.parametrize("gradient", [float("nan"), float("inf")])
-def test_bad_gradient_under_a_good_loss_is_not_taken(tmp_path, gradient, checkpoint_seconds):
+def test_gradient_that_is_not_finite_stops_before_the_step(tmp_path, gradient, checkpoint_seconds):
     state = fresh_state()
     run = TrainingRun(tmp_path, "x", checkpoint_seconds=checkpoint_seconds)
     with pytest.raises(TrainingDiverged, match="iteration 4"):
@@ -63,13 +63,13 @@ def test_bad_gradient_under_a_good_loss_is_not_taken(tmp_path, gradient, checkpo
     assert bool(kept.model.weight.isfinite().all())
 
 
-def test_without_a_folder_nothing_is_claimed_to_be_kept():
+def test_error_without_a_folder_says_that_nothing_was_written():
     state = fresh_state()
     with pytest.raises(TrainingDiverged, match="nothing had been written"):
         run_training(state, good_until(state, 3, float("nan"), 1.0), Budget(10), TrainingRun())
 
 
-def test_no_checkpoint_is_promised_that_is_not_there(tmp_path):
+def test_error_before_the_first_checkpoint_names_none(tmp_path):
     """Parameters ruined before the first checkpoint: there is nothing to keep, and it says so."""
     state = fresh_state()
     with torch.no_grad():
@@ -81,7 +81,7 @@ def test_no_checkpoint_is_promised_that_is_not_there(tmp_path):
     assert not (tmp_path / CHECKPOINT_FILE).exists()
 
 
-def test_ruined_parameters_do_not_replace_a_good_checkpoint(tmp_path):
+def test_diverged_parameters_do_not_replace_a_checkpoint(tmp_path):
     state = fresh_state()
     run_training(state, good_until(state, 9, 1.0, 1.0), Budget(2), TrainingRun(tmp_path, "x"))
     before = (tmp_path / CHECKPOINT_FILE).read_bytes()
@@ -97,7 +97,7 @@ def test_ruined_parameters_do_not_replace_a_good_checkpoint(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:task losses are all zero or not finite")
-def test_a_method_with_a_huge_rate(fit, tmp_path):
+def test_huge_rate_diverges_and_keeps_finite_parameters(fit, tmp_path):
     run = TrainingRun(tmp_path, "x", checkpoint_seconds=0)
     with pytest.raises(TrainingDiverged) as error:
         fit(60, run, base_rate=1e30)

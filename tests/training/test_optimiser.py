@@ -1,4 +1,4 @@
-"""Budget, schedule, clipping, and parameters that stand still without a gradient."""
+"""Budget, schedule, clipping, and parameters without a gradient."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def test_seconds_spent_before_an_interruption_count(clock, tmp_path):
 
 
 @pytest.mark.parametrize(("steps", "seconds"), [(-1, None), (5, 0.0), (5, -1.0)])
-def test_impossible_budget(steps, seconds):
+def test_impossible_budget_raises(steps, seconds):
     with pytest.raises(BudgetTooSmall):
         Budget(steps, seconds)
 
 
-def test_share_spent_goes_by_what_ends_first():
+def test_share_spent_is_the_larger_share():
     clock = Clock()
     assert clock.share_spent(Budget(10), 4) == 0.4
     assert clock.share_spent(Budget(10, 1000.0), 4) == 0.4
@@ -116,12 +116,12 @@ def test_linear_schedule_falls_from_the_full_rate_to_zero():
     assert steps_taken(plain(rate=0.8), shares) == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0])
 
 
-def test_constant_schedule():
+def test_constant_schedule_keeps_the_rate():
     config = plain(rate=0.8, schedule="constant")
     assert steps_taken(config, [0.0, 0.5, 1.0]) == pytest.approx([0.8] * 3)
 
 
-def test_the_loop_tells_the_schedule_what_is_spent():
+def test_loop_passes_the_spent_share_to_the_schedule():
     """The first of n steps at the full rate, the last at one n-th of it."""
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
@@ -141,7 +141,7 @@ def test_the_loop_tells_the_schedule_what_is_spent():
     assert moved == pytest.approx([1.0, 0.75, 0.5, 0.25])
 
 
-def test_clip_is_of_the_whole_gradient():
+def test_clipping_uses_the_joint_norm():
     a, b = parameter(0.0), parameter(0.0)
     optimiser = Optimiser([a, b], plain(rate=1.0, clip=1.0))
     a.grad, b.grad = torch.tensor([30.0]), torch.tensor([40.0])
@@ -149,7 +149,7 @@ def test_clip_is_of_the_whole_gradient():
     assert [a.item(), b.item()] == pytest.approx([-0.6, -0.8], rel=1e-4)
 
 
-def test_a_small_gradient_is_not_clipped():
+def test_small_gradient_is_not_clipped():
     p = parameter(0.0)
     optimiser = Optimiser([p], plain(rate=1.0, clip=5.0))
     p.grad = torch.tensor([4.9])
@@ -157,7 +157,7 @@ def test_a_small_gradient_is_not_clipped():
     assert p.item() == pytest.approx(-4.9)
 
 
-def test_sgd_is_momentum_and_decay_as_published():
+def test_sgd_has_momentum_and_weight_decay():
     p = parameter(1.0)
     config = OptimiserConfig(rate=0.1, momentum=0.9, weight_decay=0.01, schedule="constant")
     optimiser = Optimiser([p], config)
@@ -172,7 +172,7 @@ def test_sgd_is_momentum_and_decay_as_published():
 
 @pytest.mark.parametrize("name", ["sgd", "adamw"])
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_a_gradient_that_is_no_number_moves_nothing(name, bad):
+def test_gradient_that_is_not_finite_changes_nothing(name, bad):
     p, q = parameter(1.0, 2.0), parameter(3.0)
     optimiser = Optimiser([p, q], OptimiserConfig(name=name, rate=0.1))
     p.grad, q.grad = torch.tensor([bad, 1.0]), torch.tensor([1.0])
@@ -187,7 +187,7 @@ def test_a_gradient_that_is_no_number_moves_nothing(name, bad):
 
 
 @pytest.mark.parametrize("name", ["sgd", "adamw"])
-def test_without_a_gradient_nothing_moves(name):
+def test_parameter_without_a_gradient_does_not_change(name):
     p, q = parameter(1.0), parameter(1.0)
     config = OptimiserConfig(name=name, rate=0.1, weight_decay=0.1, schedule="constant")
     optimiser = Optimiser([p, q], config)
@@ -207,7 +207,7 @@ def test_without_a_gradient_nothing_moves(name):
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
-def test_a_decoder_whose_domain_is_left_out_stands_still(fit, monkeypatch, optimiser):
+def test_decoder_of_an_absent_domain_does_not_change(fit, monkeypatch, optimiser):
     """Train all three domains, then draw tasks of the first only: φ of the others must not drift,
     neither by momentum nor by decay."""
     from adaptner.episodes import TaskSource
@@ -261,7 +261,7 @@ def rows_of_two(p: nn.Parameter, value: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", ["sgd", "adamw"])
-def test_only_the_rows_of_a_sparse_gradient_change(name):
+def test_only_rows_of_a_sparse_gradient_change(name):
     table, other = nn.Parameter(torch.ones(5, 2)), parameter(1.0)
     optimiser = Optimiser([table, other], OptimiserConfig(name=name, rate=0.1), sparse=[table])
     for _ in range(3):
@@ -272,7 +272,7 @@ def test_only_the_rows_of_a_sparse_gradient_change(name):
     assert float(other) < 0.95
 
 
-def test_a_sparse_gradient_counts_in_the_norm():
+def test_sparse_gradient_is_part_of_the_norm():
     """As the dense gradient with the same numbers does."""
     moved = []
     for sparse in (True, False):

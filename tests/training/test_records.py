@@ -1,4 +1,4 @@
-"""Records that a run appends to survive being cut off."""
+"""Metrics files remain readable after a crash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write(path, count: int) -> None:
 
 
 @pytest.mark.parametrize("torn", range(1, 60))
-def test_a_torn_last_line_is_no_record(tmp_path, torn):
+def test_incomplete_last_line_is_ignored(tmp_path, torn):
     """Cut anywhere, also inside a letter of several bytes."""
     path = tmp_path / "m.jsonl"
     write(path, 3)
@@ -27,7 +27,7 @@ def test_a_torn_last_line_is_no_record(tmp_path, torn):
     assert [r["iteration"] for r in found] == [1, 2]
 
 
-def test_a_torn_line_is_gone_after_resuming(tmp_path):
+def test_incomplete_line_is_removed_by_resuming(tmp_path):
     path = tmp_path / "m.jsonl"
     write(path, 3)
     with open(path, "ab") as file:
@@ -46,11 +46,11 @@ def test_records_after_the_checkpoint_are_dropped(tmp_path):
     assert path.read_bytes() == b"".join(kept)
 
 
-def test_a_fresh_start_drops_all(tmp_path):
+def test_new_run_removes_all_records(tmp_path):
     write(tmp_path / "m.jsonl", 5)
     MetricsFile(tmp_path / "m.jsonl").close()
     assert (tmp_path / "m.jsonl").read_bytes() == b""
 
 
-def test_nothing_there(tmp_path):
+def test_missing_file_has_no_records(tmp_path):
     assert list(read_metrics(tmp_path / "none.jsonl")) == []

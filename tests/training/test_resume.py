@@ -1,4 +1,4 @@
-"""A run that was cut off ends with the very bytes of one that was not."""
+"""A resumed run ends with the same bytes as an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_uninterrupted_run_records_every_iteration(uninterrupted):
 @pytest.mark.slow
 @pytest.mark.parametrize("checkpoint_seconds", [0.0, 0.05])
 @pytest.mark.parametrize("at", [1, 7])
-def test_resumed_after_an_exception(fit, uninterrupted, tmp_path, at, checkpoint_seconds):
+def test_run_resumed_after_an_exception_gives_the_same_bytes(
+    fit, uninterrupted, tmp_path, at, checkpoint_seconds
+):
     run = TrainingRun(
         tmp_path, "same", checkpoint_seconds=checkpoint_seconds, progress=cut_off_at(at)
     )
@@ -67,7 +69,7 @@ def test_resumed_after_an_exception(fit, uninterrupted, tmp_path, at, checkpoint
     assert contents(tmp_path) == contents(uninterrupted)
 
 
-def test_resumed_twice(fit, uninterrupted, tmp_path):
+def test_run_resumed_twice_gives_the_same_bytes(fit, uninterrupted, tmp_path):
     for at in (4, 9):
         with pytest.raises(PowerCut):
             fit(
@@ -78,7 +80,7 @@ def test_resumed_twice(fit, uninterrupted, tmp_path):
     assert contents(tmp_path) == contents(uninterrupted)
 
 
-def test_adamw_resumes_bit_equal_too(fit, tmp_path):
+def test_run_with_adamw_resumes_with_the_same_bytes(fit, tmp_path):
     adamw = {"optimiser": {"name": "adamw", "weight_decay": 0.01}}
     fit(6, TrainingRun(tmp_path / "a", "x"), **adamw).save(tmp_path / "a")
     run = TrainingRun(tmp_path / "b", "x", checkpoint_seconds=0, progress=cut_off_at(4))
@@ -88,7 +90,7 @@ def test_adamw_resumes_bit_equal_too(fit, tmp_path):
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-def test_a_finished_run_resumed_changes_nothing(fit, tmp_path):
+def test_resuming_a_finished_run_changes_nothing(fit, tmp_path):
     fit(4, TrainingRun(tmp_path, "x")).save(tmp_path)
     before = contents(tmp_path)
     fit(4, TrainingRun(tmp_path, "x", resume=True)).save(tmp_path)
@@ -123,7 +125,7 @@ method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_resumed_after_sigkill(fit, uninterrupted, tmp_path):
+def test_run_resumed_after_sigkill_gives_the_same_bytes(fit, uninterrupted, tmp_path):
     """For real: another process, killed from outside in mid-run, gone on with here."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(tmp_path), str(STEPS)],
@@ -152,12 +154,12 @@ def test_resumed_after_sigkill(fit, uninterrupted, tmp_path):
     assert contents(tmp_path) == contents(uninterrupted)
 
 
-def test_same_seed_same_bytes(fit, uninterrupted, tmp_path):
+def test_same_seed_gives_the_same_bytes(fit, uninterrupted, tmp_path):
     fit(STEPS, TrainingRun(tmp_path, "same")).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
-def test_watching_and_checkpointing_do_not_touch_the_result(fit, uninterrupted, tmp_path):
+def test_progress_and_checkpoints_do_not_change_the_result(fit, uninterrupted, tmp_path):
     fit(STEPS).save(tmp_path)  # no run folder at all
     assert (tmp_path / WEIGHTS).read_bytes() == (uninterrupted / WEIGHTS).read_bytes()
 
@@ -168,7 +170,7 @@ def test_another_seed_gives_another_model(fit, uninterrupted, tmp_path):
     assert all(not torch.equal(mine[n], other[n]) for n in mine)
 
 
-def test_another_fingerprint_is_refused(fit, tmp_path):
+def test_another_fingerprint_raises(fit, tmp_path):
     fit(2, TrainingRun(tmp_path, "this configuration"))
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(RunNotResumable, match="configuration or sources differ") as error:
@@ -177,7 +179,7 @@ def test_another_fingerprint_is_refused(fit, tmp_path):
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-def test_a_fresh_start_forgets_the_old_checkpoint(fit, uninterrupted, tmp_path):
+def test_new_run_removes_an_old_checkpoint(fit, uninterrupted, tmp_path):
     """Cut off before its first checkpoint, a run must not resume from the one before it, whose
     records are gone."""
     fit(3, TrainingRun(tmp_path, "same"))
@@ -236,7 +238,7 @@ def _with_another_shape(path: Path) -> None:
         _with_another_shape,
     ],
 )
-def test_damaged_checkpoint(fit, tmp_path, damage):
+def test_damaged_checkpoint_raises(fit, tmp_path, damage):
     fit(2, TrainingRun(tmp_path, "x"))
     damage(tmp_path / CHECKPOINT_FILE)
     with pytest.raises(RunNotResumable) as error:

@@ -1,4 +1,4 @@
-"""The CRF against enumeration of every tag path that its scheme allows."""
+"""The CRF against enumeration of all tag paths that its scheme allows."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
 
 
 @pytest.mark.parametrize("labels", [ONE, FIVE, ONE_S, THREE_S], ids=named)
-def test_gradient_by_the_bias_is_expected_minus_seen(labels: LabelSet) -> None:
+def test_bias_gradient_is_expected_minus_observed_counts(labels: LabelSet) -> None:
     parameters, states, tags, mask = made([labels], [[4, 2]], seed=7)
     crf = decoder(labels)
     crf.load_state_dict(parameters)
@@ -215,7 +215,7 @@ def test_gradient_by_the_bias_is_expected_minus_seen(labels: LabelSet) -> None:
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     seed=st.integers(0, 10_000),
 )
-def test_no_forbidden_move_is_ever_decoded(labels: LabelSet, lengths: list[int], seed: int) -> None:
+def test_forbidden_moves_are_never_decoded(labels: LabelSet, lengths: list[int], seed: int) -> None:
     """However loudly the emissions ask for one."""
     g = torch.Generator().manual_seed(seed)
     crf = CRF(WIDTH, labels, g)
@@ -227,7 +227,7 @@ def test_no_forbidden_move_is_ever_decoded(labels: LabelSet, lengths: list[int],
 
 @pytest.mark.parametrize("lifted", ["moves", "starts", "ends"])
 @pytest.mark.parametrize("labels", [TWO, TWO_S], ids=named)
-def test_the_oracle_would_notice_forbidden_moves(labels: LabelSet, lifted: str) -> None:
+def test_enumeration_without_constraints_differs(labels: LabelSet, lifted: str) -> None:
     """Without one of the limits the best path of such states is ill-formed: the test above can fail."""
     g = torch.Generator().manual_seed(1)
     crf = CRF(WIDTH, labels, g)
@@ -240,7 +240,7 @@ def test_the_oracle_would_notice_forbidden_moves(labels: LabelSet, lifted: str) 
 
 
 @pytest.mark.parametrize("labels", [TWO, TWO_S, FIVE, THREE_S], ids=named)
-def test_limits_of_one_label_set_say_what_is_well_formed(labels: LabelSet) -> None:
+def test_constraints_allow_exactly_the_well_formed_paths(labels: LabelSet) -> None:
     """Every path of up to three tags is free of limits if well-formed and meets one if not."""
     limits = TagConstraints([labels])
     moves, starts, ends = (x[0] != 0 for x in (limits.moves, limits.starts, limits.ends))
@@ -256,7 +256,7 @@ def test_limits_of_one_label_set_say_what_is_well_formed(labels: LabelSet) -> No
 
 @pytest.mark.parametrize("length", [1, 2, 7, 40])
 @pytest.mark.parametrize("labels", ["", "X", "AB", "PQRST"])
-def test_both_schemes_have_as_many_paths(labels: str, length: int) -> None:
+def test_both_schemes_allow_the_same_number_of_paths(labels: str, length: int) -> None:
     """They write the same mentions down, so a CRF that scores nothing sums to the same."""
     mask = torch.ones(1, 1, length).bool()
     sums = []
@@ -268,7 +268,7 @@ def test_both_schemes_have_as_many_paths(labels: str, length: int) -> None:
     torch.testing.assert_close(sums[0], sums[1], atol=1e-9, rtol=1e-12)
 
 
-def test_limits_are_remembered_unspoilt() -> None:
+def test_cached_constraints_are_not_changed() -> None:
     """Whatever is done to one, and wherever it was first made, the next is as it should be."""
     labels = LabelSet(("seen", "nowhere", "else"), "bioes")
     with torch.inference_mode():
@@ -294,7 +294,7 @@ def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
 
 
 @pytest.mark.parametrize("sets", [[ONE, FIVE], [ONE_S, THREE_S]], ids=["bio", "bioes"])
-def test_what_stands_in_the_padding_does_not_matter(sets: list[LabelSet]) -> None:
+def test_padding_has_no_influence(sets: list[LabelSet]) -> None:
     parameters, states, tags, mask = made(sets, [[4, 2], [3, 1]], seed=8)
     limits = TagConstraints(sets)
     crf = decoder(sets[0])
@@ -316,7 +316,7 @@ def test_partition_can_be_differentiated_twice() -> None:
     assert torch.autograd.gradgradcheck(function, inputs)
 
 
-def test_a_fresh_decoder_keeps_the_width_and_takes_the_labels() -> None:
+def test_fresh_decoder_has_the_same_width_and_new_labels() -> None:
     assert decoder(ONE).fresh(TWO_S, torch.Generator()).weight.shape == (1, 9, WIDTH)
     fresh = decoder(ONE).fresh(FIVE, torch.Generator().manual_seed(1))
     assert fresh.weight.shape == (1, 11, WIDTH)

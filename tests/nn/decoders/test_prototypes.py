@@ -1,4 +1,4 @@
-"""The prototypical classifier by hand: class means, distances, O's number, what was never seen."""
+"""The prototypical classifier by hand: class means, distances, the score of O, unseen classes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def decoder() -> PrototypeDecoder:
 # --- by hand --------------------------------------------------------------------------------------
 
 
-def test_class_means() -> None:
+def test_class_means_are_means_of_token_states() -> None:
     sums, counts = class_sums(*padded(SUPPORT), CLASSES)
     assert counts.tolist() == [[1, 2, 1, 1, 0]]
     assert sums[0].tolist() == [[1, 1], [6, 0], [4, 2], [0, 6], [0, 0]]
@@ -87,7 +87,7 @@ def test_class_means() -> None:
     assert means.isfinite().all()
 
 
-def test_scores_are_squared_distances_and_a_number_for_o() -> None:
+def test_scores_are_negative_squared_distances_and_a_number_for_o() -> None:
     ours = decoder()
     scores = ours.tag_scores(torch.tensor([[[TOKEN]]]).double())
     assert scores.shape == (1, 1, 1, CLASSES)
@@ -99,7 +99,7 @@ def test_scores_are_squared_distances_and_a_number_for_o() -> None:
 
 
 @pytest.mark.parametrize("tag", [NONE, BX, IX, BY])
-def test_the_loss_of_one_token(tag: int) -> None:
+def test_loss_of_one_token_by_hand(tag: int) -> None:
     scores = {NONE: OUTSIDE, **{t: -d for t, d in DISTANCES.items()}}
     expected = math.log(sum(map(math.exp, scores.values()))) - scores[tag]
     states, mask = torch.tensor([[[TOKEN]]]).double(), torch.ones(1, 1, 1).bool()
@@ -110,7 +110,7 @@ def test_the_loss_of_one_token(tag: int) -> None:
     assert probability == pytest.approx(math.exp(-expected), abs=1e-12)
 
 
-def test_a_sentence_costs_the_sum_of_its_tokens_without_the_padding() -> None:
+def test_sentence_loss_is_the_sum_over_tokens_without_padding() -> None:
     query = [[(TOKEN, NONE), ((4.0, 1.0), IX), ((0.0, 5.0), BY)], [((3.0, 1.0), BX)]]
     ours = decoder()
     one = torch.ones(1, 1, 1).bool()
@@ -123,7 +123,7 @@ def test_a_sentence_costs_the_sum_of_its_tokens_without_the_padding() -> None:
         assert cost == pytest.approx(sum(alone), abs=1e-12)
 
 
-def test_the_nearest_mean_is_chosen_unless_all_are_farther_than_o() -> None:
+def test_nearest_mean_wins_unless_o_is_nearer() -> None:
     points = [(3.2, 0.1), (4.0, 1.9), (0.5, 5.0), (-9.0, -9.0), TOKEN]
     states = torch.tensor([[points]]).double()
     mask = torch.ones(1, 1, 5).bool()
@@ -137,7 +137,7 @@ def test_the_nearest_mean_is_chosen_unless_all_are_farther_than_o() -> None:
 # --- classes that the support does not show -------------------------------------------------------
 
 
-def test_an_unseen_class_cannot_be_chosen() -> None:
+def test_unseen_class_is_never_predicted() -> None:
     """Its mean would be at the origin, where this token is; O is made worthless."""
     ours = decoder()
     with torch.no_grad():
@@ -147,7 +147,7 @@ def test_an_unseen_class_cannot_be_chosen() -> None:
     assert ours.marginals(origin, mask)[0, 0, 0, IY].item() == 0
 
 
-def test_a_token_of_an_unseen_class_does_not_count() -> None:
+def test_token_of_an_unseen_class_is_ignored() -> None:
     query = [[(TOKEN, BX), ((2.0, 2.0), BY), ((0.0, 0.0), IY)]]
     without = [query[0][:2]]
     results = []
@@ -166,7 +166,7 @@ def test_a_token_of_an_unseen_class_does_not_count() -> None:
     assert fewer.abs().max() > 0.1
 
 
-def test_a_query_of_unseen_classes_alone_costs_nothing() -> None:
+def test_query_of_unseen_classes_only_has_loss_zero() -> None:
     means, seen = class_means(*class_sums(*padded(SUPPORT), CLASSES))
     states, tags, mask = padded([[(TOKEN, IY)]])
     states.requires_grad_()
@@ -177,7 +177,7 @@ def test_a_query_of_unseen_classes_alone_costs_nothing() -> None:
     assert not torch.autograd.grad(loss, states)[0].any()
 
 
-def test_an_unlearnt_decoder_says_o() -> None:
+def test_untrained_decoder_predicts_o() -> None:
     ours = PrototypeDecoder(2, LABELS, torch.Generator())
     assert not ours.decode(torch.zeros(1, 2, 3, 2), torch.ones(1, 2, 3).bool()).any()
 
@@ -278,7 +278,7 @@ def naive_episode(
     return total / len(query)
 
 
-def test_an_episode_is_what_its_tokens_cost_one_by_one() -> None:
+def test_episode_loss_equals_a_loop_over_tokens() -> None:
     model, batcher = made()
     lexicon = Lexicon(WORDS, VECTORS.table, batcher.alphabet)
     values = values_of(model)
@@ -289,7 +289,7 @@ def test_an_episode_is_what_its_tokens_cost_one_by_one() -> None:
         assert found[g].item() == pytest.approx(expected.item(), abs=1e-10)
 
 
-def test_tasks_side_by_side_equal_each_alone() -> None:
+def test_tasks_at_once_equal_separate_tasks() -> None:
     model, batcher = made()
 
     def with_gradients(numbers: list[int]) -> tuple[Tensor, Values]:
@@ -307,7 +307,7 @@ def test_tasks_side_by_side_equal_each_alone() -> None:
     assert abs(losses[0] - losses[1]) > 0.1
 
 
-def test_the_gradient_of_an_episode_by_finite_differences() -> None:
+def test_episode_gradient_equals_finite_differences() -> None:
     """By every parameter of θ, through the support's means and the query's states both, and by O's."""
     model, batcher = made()
     start, step = model.stack_tasks([0, 1]), 1e-5
@@ -347,7 +347,7 @@ def corpus(label: str, seed: int) -> list[Sentence]:
 
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])
-def test_an_iteration_of_wpz(scheme: str) -> None:
+def test_iteration_equals_a_naive_transcription(scheme: str) -> None:
     """Its gradient: the mean over the episodes that the sampler drew."""
     sources = [
         SourceDomain(n, LabelSet((n,)), {n: corpus(n, seed)}, {}) for seed, n in enumerate("XY")
@@ -387,7 +387,7 @@ def test_an_iteration_of_wpz(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 7, 64])
-def test_means_in_parts_equal_those_of_one_pass(
+def test_means_from_batches_equal_means_of_one_pass(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, batcher = made()
@@ -421,7 +421,7 @@ def base_of(model: TaggingModel, batcher: WordBatcher) -> Base:
     return Base(model, batcher, "wpz", {}, {"vectors": "given", "iterations": 1})
 
 
-def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
+def test_target_step_is_an_episode_of_two_halves() -> None:
     model, batcher = made()
     sentences = [*corpus("X", 5), *corpus("Y", 6)]
     request = AdaptRequest(sentences, budget=Budget(2), seed=4)
@@ -451,7 +451,7 @@ def test_a_step_on_a_target_is_an_episode_of_two_halves() -> None:
     assert not decoder.seen[0, 0]
 
 
-def test_one_sentence_gives_means_and_no_step() -> None:
+def test_single_sentence_gives_means_without_a_step() -> None:
     model, batcher = made()
     sentence = EPISODES[0][0][0]
     tagger = run(PrototypeEpisodes(base_of(model, batcher), AdaptRequest([sentence]), TUNE))

@@ -1,4 +1,4 @@
-"""The fully connected tag head: each token's own softmax, and no path is barred."""
+"""The softmax decoder: an independent softmax per token, and no constraints between tags."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def naive_scores(decoder: SoftmaxDecoder, state: torch.Tensor) -> list[float]:
     ]
 
 
-def test_loss_marginals_and_tags_token_by_token() -> None:
+def test_loss_marginals_and_tags_equal_a_loop_over_tokens() -> None:
     decoder = made()
     values, tags, mask = states()
     losses, marginals = decoder(values, tags, mask).detach(), decoder.marginals(values, mask)
@@ -52,7 +52,7 @@ def test_loss_marginals_and_tags_token_by_token() -> None:
         assert math.isclose(float(losses[0, b]), loss)
 
 
-def test_a_task_with_fewer_tags_has_no_use_for_the_others() -> None:
+def test_surplus_tags_of_a_task_have_probability_zero() -> None:
     """Two tasks side by side, parameters padded to the larger label set, as the model stacks them."""
     small, large = made(LabelSet(("A",))), made()
     values, _, mask = states()

@@ -1,4 +1,4 @@
-"""A tuned word table less the rows not in use: the same numbers, and nothing else touched."""
+"""A restricted embedding table gives the same results and changes nothing else."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]]) -> WordBatch:
 # --- within an iteration --------------------------------------------------------------------------
 
 
-def test_the_rows_that_batches_read_in_order() -> None:
+def test_rows_in_use_are_ascending() -> None:
     model, batcher = made()
     numbers = {word: i for i, word in enumerate(WORDS)}
     first = rows_in_use(model.encoder, [batch_of(batcher, TASKS)])
@@ -86,7 +86,7 @@ def test_the_rows_that_batches_read_in_order() -> None:
     assert numbers["unread"] not in both.tolist()
 
 
-def test_frozen_vectors_have_no_rows_to_leave_out() -> None:
+def test_frozen_vectors_are_not_restricted() -> None:
     model, batcher = made(tuned=False)
     batch = batch_of(batcher, TASKS)
     assert rows_in_use(model.encoder, [batch]) is None
@@ -94,7 +94,7 @@ def test_frozen_vectors_have_no_rows_to_leave_out() -> None:
     assert "encoder.words.table" not in model.stack_tasks([0, 1])
 
 
-def test_a_narrow_batch_reads_the_same_vectors() -> None:
+def test_restricted_batch_has_the_same_vectors() -> None:
     model, batcher = made()
     batch = batch_of(batcher, TASKS)
     rows = rows_in_use(model.encoder, [batch, batch_of(batcher, MORE)])
@@ -140,7 +140,7 @@ def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Te
 
 
 @pytest.mark.parametrize("inner", [0, 1, 2])
-def test_losses_and_dense_gradients_are_those_of_the_full_table(inner: int) -> None:
+def test_losses_and_gradients_equal_those_of_the_full_table(inner: int) -> None:
     (full, expected), (less, found) = (gradients_of(narrowed, inner) for narrowed in (False, True))
     torch.testing.assert_close(less.total, full.total, atol=1e-13, rtol=0)
     assert set(found) == set(expected)
@@ -187,7 +187,9 @@ def own_base() -> Base:
 
 
 @pytest.mark.usefixtures("_double")
-def test_fine_tuning_under_a_narrow_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fine_tuning_with_a_restricted_table_gives_the_same_tagger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     config = FineTuneConfig(batch=3, optimiser=SGD, encoder_scale=1.0)
     taggers, widths = [], []
 
@@ -215,7 +217,9 @@ def test_fine_tuning_under_a_narrow_table(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("kind", [FineTuning, HGDA])
-def test_learning_under_a_narrow_table(kind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pretraining_with_a_restricted_table_gives_the_same_base(
+    kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sources = [
         SourceDomain("gene", DOMAINS["gene"], {"g": [*TASKS[0], *MORE[0]]}, {}),
         SourceDomain("drug", DOMAINS["drug"], {"d": [*TASKS[1], *MORE[1]]}, {}),
@@ -239,7 +243,7 @@ def test_learning_under_a_narrow_table(kind, monkeypatch: pytest.MonkeyPatch) ->
     assert bases[0].batcher.vectors is exact
 
 
-def test_frozen_and_wholly_used_tables_stay_as_they_are() -> None:
+def test_frozen_and_fully_used_tables_are_not_restricted() -> None:
     model, batcher = made(tuned=False)
     table = ActiveVocabulary(model.encoder, batcher, CORPUS)
     assert table.batcher is batcher
@@ -252,7 +256,7 @@ def test_frozen_and_wholly_used_tables_stay_as_they_are() -> None:
     assert model.encoder.words.table is before
 
 
-def test_a_run_that_reads_no_known_word() -> None:
+def test_run_without_known_words_restores_the_table() -> None:
     """All there is to learn is the unknown word's row."""
     model, batcher = made()
     start = model.encoder.words.table.detach().clone()
@@ -275,7 +279,7 @@ word = st.text("aAbBIİßẞ", min_size=1, max_size=3)
     st.lists(word, min_size=1, max_size=12, unique=True),
     st.lists(st.lists(word, min_size=1, max_size=4), min_size=1, max_size=4),
 )
-def test_a_narrow_table_finds_what_the_full_one_finds(
+def test_restricted_table_gives_the_same_predictions(
     vocabulary: list[str], texts: list[list[str]]
 ) -> None:
     """Word by word, upper-case ones that fall back to lower-case ones among them; what is learnt

@@ -1,4 +1,4 @@
-"""Character CNN and LSTM against torch.nn on one word at a time."""
+"""Character CNN and LSTM against torch.nn, one word at a time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
     )
 
 
-def test_padding_has_no_say_in_the_cnn() -> None:
+def test_padding_does_not_influence_the_cnn() -> None:
     cnn = CharCNN(EMBEDDED, (3,), FILTERS, torch.Generator().manual_seed(0)).double()
     alphabet = random(1, LETTERS, EMBEDDED, seed=1)
     single = Packing.of(LENGTHS[:1], 5)

@@ -1,4 +1,4 @@
-"""What φ reads beside the states, against a naive transcription token by token."""
+"""Lexical features against a naive transcription, token by token."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unit(vector: np.ndarray) -> np.ndarray:
     return vector / length if length else vector
 
 
-def test_features_token_by_token() -> None:
+def test_features_equal_a_loop_over_tokens() -> None:
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefg")
     wide = RecurrentEncoder(
         SHAPE_OF.model_copy(update={"lexical_features": True, "state_length": STATE_LENGTH}),
@@ -69,7 +69,7 @@ def _vector(word: str) -> np.ndarray:
     return TABLE[WORDS.index(word.lower())] if word.lower() in WORDS else np.zeros(4)
 
 
-def test_shapes() -> None:
+def test_word_shapes() -> None:
     def yes(word: str) -> list[int]:
         return [i for i, answer in enumerate(word_shape(word)) if answer]
 
@@ -81,7 +81,7 @@ def test_shapes() -> None:
     assert yes("") == [5]
 
 
-def test_read_out_is_a_linear_layer_over_the_features() -> None:
+def test_linear_scores_equal_a_linear_layer_over_the_features() -> None:
     """Of two tasks side by side, and with what is remembered of words from batch to batch."""
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefgh")
     config = SHAPE_OF.model_copy(update={"lexical_features": True})
@@ -119,7 +119,7 @@ class _ReadOut(torch.nn.Module):
         return self.encoder.linear_scores(batch, weight)
 
 
-def test_models_from_before_have_shorter_states() -> None:
+def test_older_models_have_shorter_states() -> None:
     assert EncoderConfig(lexical_features=True).state_length == 4.0
     assert "state_length" not in EncoderConfig(lexical_features=True).model_dump()
     assert EncoderConfig(state_length=8.0).model_dump()["state_length"] == 8.0

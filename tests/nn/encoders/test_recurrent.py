@@ -1,4 +1,4 @@
-"""The encoder: a sentence's states depend on the sentence alone."""
+"""The recurrent encoder: the states of a sentence depend on that sentence alone."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_neighbours_and_padding_do_not_change_a_sentence(variant: str) -> None:
+def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> None:
     """Alone, among others, in another order, or beside another task of longer sentences."""
     encoder, batcher = made(VARIANTS[variant])
     expected = [alone(encoder, batcher, s) for s in SENTENCES]
@@ -83,7 +83,7 @@ def test_every_parameter_is_used(variant: str) -> None:
         assert gradient.abs().max() > 0, name
 
 
-def test_the_default_is_300_in_and_256_out() -> None:
+def test_default_sizes_are_those_of_hgda() -> None:
     wide = WordVectors(("a",), np.zeros((1, 200), dtype=np.float32))
     batcher = WordBatcher(wide, "ab")
     encoder = RecurrentEncoder(EncoderConfig(), batcher, torch.Generator().manual_seed(0))
@@ -93,7 +93,7 @@ def test_the_default_is_300_in_and_256_out() -> None:
     assert EncoderConfig().dropout == 0.2
 
 
-def test_unknown_words_differ_by_their_characters_only() -> None:
+def test_unknown_words_differ_only_by_characters() -> None:
     encoder, batcher = made()
     same = [alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("ΩΩ", "ΨΨ")]
     assert torch.equal(*same)
@@ -101,13 +101,13 @@ def test_unknown_words_differ_by_their_characters_only() -> None:
     assert not torch.allclose(same[0], other)
 
 
-def test_words_seen_by_lower_case_keep_their_own_characters() -> None:
+def test_words_found_in_lower_case_keep_their_characters() -> None:
     encoder, batcher = made()
     lower, upper = (alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("gene", "GENE"))
     assert not torch.allclose(lower, upper)
 
 
-def test_dropout_only_with_noise_and_reproducible() -> None:
+def test_dropout_needs_noise_and_is_reproducible() -> None:
     encoder, batcher = made(SMALL.model_copy(update={"dropout": 0.5}))
     batch = batcher([SENTENCES])
     assert torch.equal(encoder(batch), encoder(batch))
@@ -129,7 +129,7 @@ def test_dropout_keeps_the_mean() -> None:
     assert found.mean().item() == pytest.approx(1, abs=5e-3)
 
 
-def test_copies_share_frozen_vectors_but_nothing_else() -> None:
+def test_copies_share_only_frozen_vectors() -> None:
     encoder, _ = made()
     twin = copy.deepcopy(encoder)
     assert twin.words._table is VECTORS.table
@@ -137,13 +137,13 @@ def test_copies_share_frozen_vectors_but_nothing_else() -> None:
     assert not ours & {p.data_ptr() for p in twin.parameters()}
 
 
-def test_the_same_seed_gives_the_same_encoder() -> None:
+def test_same_seed_gives_the_same_encoder() -> None:
     one, two, other = (made(seed=s)[0].state_dict() for s in (1, 1, 2))
     assert all(torch.equal(one[n], two[n]) for n in one)
     assert not any(torch.equal(one[n], other[n]) for n in one)
 
 
-def test_an_odd_character_lstm_is_refused() -> None:
+def test_odd_width_of_the_character_lstm_raises() -> None:
     """Two directions share it evenly; 5 would silently or loudly become 4."""
     with pytest.raises(ValidationError):
         EncoderConfig(char_lstm=5)

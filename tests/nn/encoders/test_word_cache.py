@@ -1,4 +1,4 @@
-"""Whatever was asked before, the rows are those of the words; and kept ones are not made again."""
+"""The word cache returns the rows of the words and computes each word once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row(known: str, number: int) -> list[float]:
 
 
 @given(ASKED, st.integers(1, 14))
-def test_rows_are_the_words_own(asked: list[tuple[str, list[int]]], most: int) -> None:
+def test_rows_are_those_of_the_words(asked: list[tuple[str, list[int]]], most: int) -> None:
     memory = WordCache()
     kept: set[int] = set()
     before = None
@@ -56,7 +56,7 @@ def with_limit(memory, most, known, numbers, fresh, words) -> None:
     assert narrow.tolist() == [[ord(known)] for _ in words]
 
 
-def test_several_threads() -> None:
+def test_rows_are_right_with_several_threads() -> None:
     memory, wrong = WordCache(), []
 
     def run_id(seed: int) -> None:

@@ -1,4 +1,4 @@
-"""MetaNER's discriminator by its equations, and which way each part of the model pulls."""
+"""MetaNER's discriminator against its equations, and the direction of its gradients."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def written_out(
 
 
 @pytest.mark.parametrize("reversal", [False, True])
-def test_equations_9_to_11_and_13(reversal: bool) -> None:
+def test_scores_and_loss_equal_equations_9_to_13(reversal: bool) -> None:
     ours, x = head(reversal), states()
     found = ours(x, MASK, CLASSES)
     for g in range(2):
@@ -83,7 +83,7 @@ def test_attention_by_hand() -> None:
     assert found == pytest.approx([2 * first - 1, 8 * first, 8 * (1 - first), 0], abs=1e-12)
 
 
-def test_a_fresh_head_takes_its_numbers_from_the_generator() -> None:
+def test_initial_parameters_come_from_the_generator() -> None:
     one, two, other = (
         AttentionDomainClassifier(WIDTH, DOMAINS, torch.Generator().manual_seed(s), True)
         for s in (0, 0, 1)
@@ -108,7 +108,7 @@ def test_a_fresh_head_takes_its_numbers_from_the_generator() -> None:
 # --- who stands beside whom -----------------------------------------------------------------------
 
 
-def test_states_in_the_padding_do_not_matter() -> None:
+def test_states_in_the_padding_have_no_influence() -> None:
     x = states()
     before = head()(x, MASK, CLASSES)
     x[~MASK] = 1e3
@@ -120,7 +120,7 @@ def test_states_in_the_padding_do_not_matter() -> None:
     assert gradient[MASK].all()
 
 
-def test_more_padding_does_not_matter() -> None:
+def test_more_padding_has_no_influence() -> None:
     wider = torch.cat([states(), torch.full((2, 2, 4, WIDTH), 7.0).double()], 2)
     mask = torch.cat([MASK, torch.zeros(2, 2, 4).bool()], 2)
     torch.testing.assert_close(
@@ -128,7 +128,7 @@ def test_more_padding_does_not_matter() -> None:
     )
 
 
-def test_neighbours_do_not_matter() -> None:
+def test_other_sentences_have_no_influence() -> None:
     """Neither another task nor another sentence of the task changes what a sentence costs."""
     ours, x = head(), states()
     both = ours(x, MASK, CLASSES)
@@ -167,7 +167,7 @@ def slope(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
 
 @both_heads
 @both_ways
-def test_theta_climbs_what_gamma_descends(kind: str, reversal: bool) -> None:
+def test_encoder_ascends_the_loss_that_the_head_descends(kind: str, reversal: bool) -> None:
     """θ is a layer below the head: with the reversal its gradient is minus the loss's slope."""
     ours = HEADS[kind](reversal)
     x, mask, wanted = states()[:1], MASK[:1], CLASSES[:1]
@@ -214,7 +214,7 @@ TASKS = [
 
 @both_heads
 @both_ways
-def test_the_whole_model_pulls_so(kind: str, reversal: bool) -> None:
+def test_gradients_of_the_whole_model_have_the_same_directions(kind: str, reversal: bool) -> None:
     """In TaggingModel the total of label and λ aux has this slope by θ: label's minus (plus, without
     the reversal) λ times aux's. By ω it is plus λ times aux's, whichever way θ goes."""
     batcher = WordBatcher(VECTORS, "abc")

@@ -40,7 +40,7 @@ def test_loss_is_cross_entropy_of_the_masked_mean() -> None:
         assert found[g].item() == pytest.approx(total / 2, abs=1e-12)
 
 
-def test_by_hand() -> None:
+def test_loss_by_hand() -> None:
     ours = head(tasks=1)
     ours.weight = nn.Parameter(torch.tensor([[[1.0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]]))
     ours.bias = nn.Parameter(torch.zeros(1, 3))
@@ -49,14 +49,14 @@ def test_by_hand() -> None:
     assert found.item() == pytest.approx(math.log(1 + 2 * math.exp(-3)), abs=1e-6)
 
 
-def test_states_in_the_padding_do_not_matter() -> None:
+def test_states_in_the_padding_have_no_influence() -> None:
     x = states()
     before = head()(x, MASK, torch.tensor([0, 1]))
     x[~MASK] = 1e3
     assert torch.equal(head()(x, MASK, torch.tensor([0, 1])), before)
 
 
-def test_reversal_turns_the_encoder_gradient_only() -> None:
+def test_reversal_changes_only_the_encoder_gradient() -> None:
     results = []
     for reversal in (False, True):
         ours, x = head(reversal=reversal), states().requires_grad_()

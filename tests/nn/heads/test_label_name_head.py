@@ -1,4 +1,4 @@
-"""ω that learns names: its loss against loops, and what is kept of it."""
+"""The label-name head: its loss against loops, and the probes that it saves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def head() -> LabelNameHead:
     return head
 
 
-def test_the_loss_against_loops(head: LabelNameHead) -> None:
+def test_loss_equals_loops(head: LabelNameHead) -> None:
     """As many tokens outside as inside, so that all of them are taken."""
     states = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(2))
     borders = [1, 0, 2, 0, 0, 1]
@@ -43,7 +43,7 @@ def test_the_loss_against_loops(head: LabelNameHead) -> None:
     assert found == pytest.approx((of_borders + of_names) / 6, rel=1e-4)
 
 
-def test_some_tokens_outside_stand_for_all(head: LabelNameHead) -> None:
+def test_outside_tokens_are_sampled_and_weighted(head: LabelNameHead) -> None:
     """In the mean over many choices the loss is that of all tokens."""
     states = torch.randn(40, WIDTH, generator=torch.Generator().manual_seed(3))
     borders = torch.zeros(40, dtype=torch.long)
@@ -60,13 +60,13 @@ def test_some_tokens_outside_stand_for_all(head: LabelNameHead) -> None:
     assert sum(found) / len(found) == pytest.approx(whole, rel=0.02)
 
 
-def test_text_without_a_thing(head: LabelNameHead) -> None:
+def test_text_without_mentions_has_only_the_border_loss(head: LabelNameHead) -> None:
     none = torch.zeros(0, dtype=torch.long)
     labels = WeakLabels(torch.zeros(3, dtype=torch.long), none, none, torch.zeros(0))
     assert math.isfinite(float(head(torch.ones(3, WIDTH), labels, torch.Generator()).detach()))
 
 
-def test_what_is_kept_comes_back(head: LabelNameHead) -> None:
+def test_probes_survive_saving(head: LabelNameHead) -> None:
     kept = head.label_probes(["disease", "cell line", "größe", "line"])
     again = LabelProbes.of(kept.content())
     assert again.names == kept.names

@@ -1,4 +1,4 @@
-"""Token marginals that can be learnt through, and the losses over them."""
+"""Differentiable token marginals and the losses over them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def case(labels: LabelSet, seed: int = 0) -> tuple[CRF, Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("labels", LABELS)
-def test_they_are_those_of_the_crf_and_sum_to_one(labels):
+def test_log_marginals_are_those_of_the_crf(labels):
     decoder, states, mask = case(labels)
     found = decoder.log_marginals(states, mask).exp()
     torch.testing.assert_close(found.sum(-1)[mask], torch.ones(10, dtype=torch.float64))
     torch.testing.assert_close(found[mask].detach(), decoder.marginals(states, mask)[mask])
 
 
-def test_padding_does_not_change_them():
+def test_padding_does_not_change_log_marginals():
     decoder, states, mask = case(LABELS[0])
     alone = decoder.log_marginals(states[:, 1:2, :3], mask[:, 1:2, :3])
     torch.testing.assert_close(decoder.log_marginals(states, mask)[:, 1:2, :3], alone)
 
 
-def test_their_gradient_by_finite_differences():
+def test_gradient_of_log_marginals_equals_finite_differences():
     decoder, states, mask = case(LABELS[0])
     weights = torch.randn(10, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
@@ -63,7 +63,7 @@ def _named(values: dict[str, Tensor]) -> dict[str, Tensor]:
     return {f"decoder.{name}": value for name, value in values.items()}
 
 
-def test_what_is_impossible_stays_finite():
+def test_forbidden_tags_have_finite_losses():
     decoder, states, mask = case(LABELS[1])
     decoder.float()
     found = decoder.log_marginals(states.float(), mask)
@@ -73,7 +73,7 @@ def test_what_is_impossible_stays_finite():
     assert float(found.detach()[0, 2, 0].min()) < -5000  # I-A begins no sentence
 
 
-def test_the_loss_of_a_case_by_hand():
+def test_distillation_loss_by_hand():
     """Eq. 11's second term over two tokens; a third is padding, a fourth the teacher is not sure of."""
     teacher = torch.tensor([[0.75, 0.25], [0.2, 0.8], [1.0, 0.0], [0.55, 0.45]])
     student = torch.tensor([[0.5, 0.5], [0.1, 0.9], [0.5, 0.5], [0.3, 0.7]]).log()
@@ -90,7 +90,7 @@ def test_the_loss_of_a_case_by_hand():
     assert float(distillation_loss(teacher, student, mask, 1.0)) == 0  # of nothing
 
 
-def test_a_student_that_agrees_has_nothing_to_learn():
+def test_gradient_is_zero_if_student_and_teacher_agree():
     decoder, states, mask = case(LABELS[2])
     found = decoder.log_marginals(states, mask)
     loss = distillation_loss(found.detach().exp(), found, mask)
@@ -98,7 +98,7 @@ def test_a_student_that_agrees_has_nothing_to_learn():
         assert float(slope.abs().max()) < 1e-12
 
 
-def test_divergence_of_a_case_by_hand():
+def test_kl_divergence_by_hand():
     first = torch.tensor([[0.5, 0.5], [0.9, 0.1]], dtype=torch.float64).log()
     second = torch.tensor([[0.25, 0.75], [0.9, 0.1]], dtype=torch.float64).log()
     mask = torch.tensor([True, True])

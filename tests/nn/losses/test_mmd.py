@@ -40,7 +40,7 @@ def naive(first: Tensor, second: Tensor, widths: int = 5, middle: float | None =
 
 @pytest.mark.parametrize(("ours", "theirs"), [(5, 7), (1, 4), (1, 1), (6, 2)])
 @pytest.mark.parametrize("widths", [1, 4, 5])
-def test_the_double_sum(ours, theirs, widths):
+def test_mmd_equals_the_double_sum(ours, theirs, widths):
     first, second = points(ours), points(theirs, seed=1, shift=0.7)
     assert float(maximum_mean_discrepancy(first, second, widths)) == pytest.approx(
         naive(first, second, widths)
@@ -50,7 +50,7 @@ def test_the_double_sum(ours, theirs, widths):
 
 
 @pytest.mark.parametrize("block", [1, 3, 4, 5, 100])
-def test_blocks_of_any_size_give_the_same(block, monkeypatch):
+def test_result_does_not_depend_on_the_block_size(block, monkeypatch):
     first, second = points(5).requires_grad_(), points(7, seed=1).requires_grad_()
     want = maximum_mean_discrepancy(first, second)
     slopes = torch.autograd.grad(want, [first, second])
@@ -61,7 +61,7 @@ def test_blocks_of_any_size_give_the_same(block, monkeypatch):
         torch.testing.assert_close(ours, theirs)
 
 
-def test_equal_samples_are_no_distance_apart():
+def test_equal_samples_have_mmd_zero():
     first = points(300, 20).float()
     order = torch.randperm(300, generator=torch.Generator().manual_seed(5))
     assert abs(float(maximum_mean_discrepancy(first, first[order]))) < 1e-6
@@ -71,7 +71,7 @@ def test_equal_samples_are_no_distance_apart():
     assert float(maximum_mean_discrepancy(first, first + 3)) > 0.1
 
 
-def test_what_it_is_indifferent_to():
+def test_mmd_is_invariant_to_order_and_shift():
     """Order of the sides, place and scale of everything (the widths follow)."""
     first, second = points(8), points(5, seed=1, shift=0.5)
     want = float(maximum_mean_discrepancy(first, second))
@@ -88,14 +88,14 @@ def test_single_precision_far_from_the_origin():
     ) == pytest.approx(near, abs=1e-4)
 
 
-def test_gradient_by_finite_differences():
+def test_gradient_equals_finite_differences():
     first, second = points(4).requires_grad_(), points(3, seed=2, shift=1.0).requires_grad_()
     assert torch.autograd.gradcheck(
         lambda a, b: maximum_mean_discrepancy(a, b, 5, 0.9), (first, second)
     )
 
 
-def test_the_width_is_a_constant_to_differentiation():
+def test_width_is_not_differentiated():
     first, second = points(4).requires_grad_(), points(3, seed=2, shift=1.0)
     every = torch.cat([first.detach(), second])
     distance = torch.cdist(every, every).square()
@@ -106,7 +106,7 @@ def test_the_width_is_a_constant_to_differentiation():
     )
 
 
-def test_by_tag_over_those_that_both_sides_have():
+def test_label_aware_mmd_sums_over_shared_tags():
     first, second = points(9), points(8, seed=3, shift=0.4)
     ours = torch.tensor([0, 0, 1, 2, 2, 0, 1, 4, 4])  # 4 is ours alone
     theirs = torch.tensor([0, 3, 2, 2, 0, 1, 3, 0])  # 3 is theirs alone
@@ -117,13 +117,13 @@ def test_by_tag_over_those_that_both_sides_have():
     )
 
 
-def test_by_tag_with_none_in_common():
+def test_label_aware_mmd_without_shared_tags_is_zero():
     first = points(2).requires_grad_()
     found = label_aware_mmd(first, torch.tensor([0, 1]), points(1), torch.tensor([2]))
     assert float(found) == 0
 
 
-def test_gradient_by_tag():
+def test_gradient_of_label_aware_mmd_equals_finite_differences():
     ours, theirs = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 0])
     first, second = points(4).requires_grad_(), points(3, seed=2).requires_grad_()
     found = torch.autograd.grad(label_aware_mmd(first, ours, second, theirs), [first, second])

@@ -1,4 +1,4 @@
-"""Word vectors moved on their way in: where to, how far, and back again."""
+"""Adversarial offsets of word vectors: direction, length, and removal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Lookup(nn.Module):
         return self.found
 
 
-def test_what_is_moved_is_moved_back():
+def test_offset_is_removed_afterwards():
     small = Small()
     plain = small.logs()
     with with_offset(small.words, torch.ones_like):
@@ -49,7 +49,7 @@ def test_what_is_moved_is_moved_back():
     assert torch.equal(small.logs(), plain)
 
 
-def test_the_adversary_goes_up_the_gradient():
+def test_worst_offset_follows_the_gradient():
     small = Small()
     vectors = small.table.clone().requires_grad_()
     loss = -(vectors @ small.weight).log_softmax(-1)[:, 0].sum()
@@ -65,7 +65,7 @@ def test_the_adversary_goes_up_the_gradient():
     torch.testing.assert_close(ours, theirs)
 
 
-def test_the_virtual_adversary_finds_a_worse_place_than_chance():
+def test_virtual_adversary_is_worse_than_random_noise():
     small = Small()
     generator = torch.Generator().manual_seed(1)
     found = virtual_adversary(small.words, small.logs, MASK, 0.2, generator)
@@ -80,7 +80,7 @@ def test_the_virtual_adversary_finds_a_worse_place_than_chance():
     assert float(torch.autograd.grad(found, small.weight)[0].abs().sum()) > 0
 
 
-def test_a_layer_that_is_called_twice_is_moved_twice():
+def test_layer_called_twice_has_two_offsets():
     """As a transformer's embeddings are, window by window: each call has a move of its own."""
     small = Small()
 
@@ -95,7 +95,7 @@ def test_a_layer_that_is_called_twice_is_moved_twice():
     assert float(plain.detach()) == pytest.approx(float((first + second[0]).detach()))
 
 
-def test_where_words_enter():
+def test_word_layer_of_each_encoder():
     small, transformer = Small(), nn.Module()
     transformer.network = nn.Module()
     transformer.network.embeddings = small.words

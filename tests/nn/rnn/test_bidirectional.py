@@ -1,4 +1,4 @@
-"""Our scans against torch.nn's packed LSTM and GRU, and against themselves step by step."""
+"""The LSTM and GRU scans against torch.nn and against plain operations."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_scan_passes_gradcheck_and_gradgradcheck(scan: Scan) -> None:
 
 
 @both_scans
-def test_gradient_is_the_same_whether_or_not_it_will_be_differentiated(scan: Scan) -> None:
+def test_gradient_is_the_same_with_and_without_a_graph(scan: Scan) -> None:
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
     pull = random(6, sum(packing.sizes), HIDDEN, seed=4)
@@ -90,7 +90,7 @@ def test_gradient_is_the_same_whether_or_not_it_will_be_differentiated(scan: Sca
 
 
 @both_scans
-def test_backward_leaves_its_inputs_and_what_it_saved_alone(scan: Scan) -> None:
+def test_backward_does_not_change_inputs_or_saved_tensors(scan: Scan) -> None:
     """It works in place: a second backward through the same graph must find the same gradient."""
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
@@ -206,7 +206,7 @@ def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_tasks_side_by_side_equal_separate_runs(kind: type[BiLSTM] | type[BiGRU]) -> None:
+def test_tasks_at_once_equal_separate_runs(kind: type[BiLSTM] | type[BiGRU]) -> None:
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
     symbols = random(tasks, SYMBOLS, INPUTS, seed=1)

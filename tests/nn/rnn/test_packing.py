@@ -1,4 +1,4 @@
-"""Packing: which token stands in which slot, for any ragged batch."""
+"""Packing: the slot of every token, for ragged batches."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]
 
 @settings(max_examples=60, deadline=None)
 @given(ragged())
-def test_previous_and_last_point_where_they_say(case: tuple[Tensor, int]) -> None:
+def test_previous_and_last_slots(case: tuple[Tensor, int]) -> None:
     lengths, width = case
     packing = Packing.of(lengths, width)
     forward = packing.places[:, 0]

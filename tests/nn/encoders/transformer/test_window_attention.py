@@ -1,4 +1,4 @@
-"""Windows one behind the other, without padding, have the states and gradients that each has alone."""
+"""Windows in one sequence have the states and gradients of separate windows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_packed_windows_are_what_the_library_makes_of_each(family: str) -> None:
+def test_packed_windows_equal_separate_windows(family: str) -> None:
     """The library's own attention, window by window: states, gradients of all parameters, and no
     trace of one window in another."""
     transformers = pytest.importorskip(
@@ -75,7 +75,7 @@ def made(folder: Path, padded: bool, monkeypatch: pytest.MonkeyPatch, **settings
         return new_encoder(config, [], None, 0, torch.Generator().manual_seed(0))
 
 
-def test_the_encoder_packed_is_the_encoder_padded(
+def test_packed_and_padded_encoders_agree(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tasks of several sentences, one of them in windows; θ's gradients and their own gradient."""
@@ -99,7 +99,7 @@ def test_the_encoder_packed_is_the_encoder_padded(
         torch.testing.assert_close(packed, plain, atol=1e-9, rtol=1e-9)
 
 
-def test_lengths_that_are_not_handed_on_are_an_error(
+def test_missing_window_lengths_raise(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise every sentence would read its neighbours."""
@@ -108,7 +108,7 @@ def test_lengths_that_are_not_handed_on_are_an_error(
         window_attention.window_attention(encoder.network, *[torch.zeros(1, 2, 3, 4)] * 3, None)
 
 
-def test_a_batch_is_run_at_once(tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_is_one_sequence(tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder, batcher = made(tiny_transformer, False, monkeypatch)
     sentences = [Sentence.from_tokens(["gene"] * n) for n in (2, 30, 11)]
     widths = []
@@ -124,7 +124,7 @@ def test_a_batch_is_run_at_once(tiny_transformer: Path, monkeypatch: pytest.Monk
 
 
 @given(st.lists(st.integers(1, 60), max_size=20), st.integers(1, 100))
-def test_packs_hold_every_window_once_and_no_more_than_fits(lengths: list[int], most: int) -> None:
+def test_packs_hold_every_window_once_within_the_limit(lengths: list[int], most: int) -> None:
     found = list(pack_windows(lengths, most))
     assert [n for first, end in found for n in lengths[first:end]] == lengths
     for number, (first, end) in enumerate(found):

@@ -1,4 +1,4 @@
-"""Tasks one after another: the same step as all at once, and one task's parameters at a time."""
+"""Running tasks one after another gives the same step as running them at once."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def taken(
         ("finetuning", {}),
     ],
 )
-def test_one_after_another_is_all_at_once(
+def test_tasks_one_after_another_give_the_same_step(
     tiny_transformer: Path,
     name: str,
     settings: dict[str, Any],
@@ -86,7 +86,7 @@ def test_one_after_another_is_all_at_once(
         torch.testing.assert_close(gradient, expected[parameter], atol=1e-10, rtol=1e-7)
 
 
-def test_the_step_is_the_algorithm(tiny_transformer: Path) -> None:
+def test_step_equals_the_algorithm(tiny_transformer: Path) -> None:
     """HGDA Algorithms 1 and 2, first order, task by task on copies of the model."""
     found, model, (config, batcher), drawn = taken(
         "hgda", tiny_transformer, {"tag_head": "softmax"}
@@ -133,7 +133,7 @@ def _losses(
 @pytest.mark.parametrize("weighting", [equal_weights, hardness_weights])
 @pytest.mark.parametrize("totals", [[1.0, 3.0, 2.0, 0.5], [0.0, 0.0, 2.0, 1.0]])
 @pytest.mark.filterwarnings("ignore:task losses are all zero")
-def test_parts_of_any_size_give_one_sum(
+def test_sum_does_not_depend_on_the_parts(
     tiny_transformer: Path, weighting: Any, totals: list[float]
 ) -> None:
     _, model, _, _ = taken("maml", tiny_transformer, {"aux_weight": 1.0})

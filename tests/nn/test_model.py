@@ -1,4 +1,4 @@
-"""θ, φ and ω as stacked parameters, the losses of eq. 1, and gradients brought back home."""
+"""Stacked parameters, the losses of eq. 1, and gradients added to the model."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]], domains: list[in
     return batcher(tasks, [labels[d] for d in domains])
 
 
-def test_names_fall_into_the_three_groups() -> None:
+def test_every_parameter_belongs_to_a_group() -> None:
     model, _ = made()
     assert {group_of(n) for n in model.stack_tasks([0])} == {"encoder", "decoder", "head"}
     assert {group_of(n) for n in made(head="none")[0].stack_tasks([0])} == {"encoder", "decoder"}
 
 
-def test_stacked_repeats_theta_and_pads_phi() -> None:
+def test_stacking_repeats_the_encoder_and_pads_decoders() -> None:
     model, _ = made()
     stacked = model.stack_tasks([0, 1, 0])
     own = dict(model.named_parameters())
@@ -62,7 +62,7 @@ def test_stacked_repeats_theta_and_pads_phi() -> None:
 
 
 @pytest.mark.parametrize("per_token", [False, True])
-def test_tasks_together_cost_what_they_cost_alone(per_token: bool) -> None:
+def test_losses_at_once_equal_separate_losses(per_token: bool) -> None:
     model, batcher = made()
     tasks, domains = [GENE, DRUG, GENE], [0, 1, 0]
     together = model.losses(
@@ -87,14 +87,14 @@ def test_tasks_together_cost_what_they_cost_alone(per_token: bool) -> None:
         torch.testing.assert_close(together.aux[i], aux / len(task))
 
 
-def test_without_a_classifier_the_total_is_the_label_loss() -> None:
+def test_total_without_a_head_is_the_label_loss() -> None:
     model, batcher = made(head="none")
     losses = model.losses(model.stack_tasks([0]), batch_of(batcher, [GENE], [0]), [0])
     assert losses.aux is None
     assert torch.equal(losses.total, losses.label)
 
 
-def test_losses_leave_the_module_alone() -> None:
+def test_losses_do_not_change_the_module() -> None:
     model, batcher = made()
     before = {n: p.clone() for n, p in model.named_parameters()}
     parameters = {n: (p + 1).requires_grad_() for n, p in model.stack_tasks([0]).items()}
@@ -104,7 +104,7 @@ def test_losses_leave_the_module_alone() -> None:
         assert torch.equal(p, before[name])
 
 
-def test_gradients_come_home_weighted_and_absent_domains_get_none() -> None:
+def test_gradients_are_weighted_and_absent_domains_have_none() -> None:
     model, _ = made()
     domains = [1, 0, 1]
     gradients = {
@@ -136,7 +136,7 @@ def test_gradients_come_home_weighted_and_absent_domains_get_none() -> None:
         torch.testing.assert_close(p.grad[0], expected)
 
 
-def test_gradients_add_to_those_already_there() -> None:
+def test_gradients_are_accumulated() -> None:
     model, _ = made()
     ones = {n: torch.ones_like(p) for n, p in model.stack_tasks([0]).items()}
     weights = {g: torch.ones(1, dtype=torch.float64) for g in ("encoder", "decoder", "head")}
@@ -150,7 +150,7 @@ def test_gradients_add_to_those_already_there() -> None:
             assert torch.equal(p.grad, torch.full_like(p, 2)), name
 
 
-def test_stacked_gradients_equal_the_modules_own() -> None:
+def test_stacked_gradients_equal_module_gradients() -> None:
     """Round trip: stack, differentiate, bring home with weight one = backward on the module."""
     model, batcher = made()
     domains, tasks = [1, 0, 1], [DRUG, GENE, DRUG[::-1]]
