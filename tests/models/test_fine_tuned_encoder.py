@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("taught") / "base"
     start = base_folder("biomedical")
     chosen = method("finetuning")(**QUICK)
-    pretrain(chosen, corpora("gene"), Budget(40), found, start=start, beside=True)
+    pretrain(chosen, corpora("gene"), Budget(40), found, start=start, second_encoder=True)
     return found
 
 
@@ -155,7 +155,9 @@ def test_more_sources_go_on_top(base: Base) -> None:
 def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
     start = base_folder("biomedical")
     with pytest.raises(UsageError, match="--second-encoder"):
-        pretrain(method(name)(), corpora("gene"), Budget(1), tmp_path, start=start, beside=True)
+        pretrain(
+            method(name)(), corpora("gene"), Budget(1), tmp_path, start=start, second_encoder=True
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -163,16 +165,22 @@ def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -
     told: list[str] = []
     chosen = method("finetuning")(**QUICK)
     found = pretrain(
-        chosen, corpora("drug"), Budget(1), tmp_path, start=folder, beside=True, tell=told.append
+        chosen,
+        corpora("drug"),
+        Budget(1),
+        tmp_path,
+        start=folder,
+        second_encoder=True,
+        tell=told.append,
     )
-    assert told[0].endswith("has a second encoder, for Gene: the new one takes its place")
+    assert told[0] == f"replacing the second encoder of {folder} (domains: Gene)"
     assert found.fine_tuned_encoder is not None
     assert found.fine_tuned_encoder.domains == ("Drug",)
 
 
 def test_beside_what(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no base of the method named"):
-        pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, beside=True)
+    with pytest.raises(UsageError, match="needs a base of the method named"):
+        pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, second_encoder=True)
 
 
 def test_a_damaged_file_is_noticed(base: Base, tmp_path: Path) -> None:

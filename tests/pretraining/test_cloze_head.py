@@ -1,4 +1,4 @@
-"""Guessing a word from its two sides: the equation by loops, and that the word itself is not seen."""
+"""Tests of the cloze head against a naive loop, and that it does not see the predicted word."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def parts() -> tuple[RecurrentEncoder, ClozeHead, WordBatcher]:
     return encoder, ClozeHead(encoder.width, 6, generator), batcher
 
 
-def test_the_loss_is_the_equation(parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher]) -> None:
+def test_loss_equals_the_naive_equation(
+    parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
+) -> None:
     encoder, head, batcher = parts
     texts = [sentence("a bb c dd"), sentence("e a")]
     batch: WordBatch = batcher([texts])
@@ -56,22 +58,22 @@ def test_the_loss_is_the_equation(parts: tuple[RecurrentEncoder, ClozeHead, Word
     assert float(found.detach()) == pytest.approx(total / count, rel=1e-5)
 
 
-def test_a_guess_does_not_see_its_word(
+def test_prediction_is_independent_of_its_word(
     parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
 ) -> None:
     encoder, head, batcher = parts
     one, other = (
-        head.guesses(encoder(batcher([[sentence(text)]]))[0])[0] for text in ("a bb c", "a dd c")
+        head.predict(encoder(batcher([[sentence(text)]]))[0])[0] for text in ("a bb c", "a dd c")
     )
     assert torch.equal(one[1], other[1])
     assert not torch.allclose(one[0], other[0])  # its neighbours see it
     assert not torch.allclose(one[2], other[2])
 
 
-def test_only_so_many_words_are_guessed(
+def test_number_of_predicted_words_is_limited(
     parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
 ) -> None:
-    """The mean over all draws of one word is the loss over all words."""
+    """The mean over all samples of one word is the loss of all words."""
     encoder, head, batcher = parts
     batch = batcher([[sentence("a bb c dd"), sentence("e a")]])
     states, words = encoder(batch), encoder.words(batch.rows)
@@ -82,17 +84,17 @@ def test_only_so_many_words_are_guessed(
     assert np.mean(single) == pytest.approx(whole, rel=0.1)
 
 
-def test_a_word_without_a_vector_is_left_out(
+def test_word_without_a_vector_is_ignored(
     parts: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
 ) -> None:
-    """The loss is what it is with the word gone from the targets and from the choice."""
+    """The loss equals that without the word among targets and candidates."""
     encoder, head, batcher = parts
     batch = batcher([[sentence("a zz c")]])
     states, words = encoder(batch), encoder.words(batch.rows)
     found = head(states, batch, words, 10, torch.Generator())
     known = [w for w in range(3) if bool(words[0, w].any())]
     assert len(known) == 2
-    guesses = head.guesses(states[0])[0]
+    guesses = head.predict(states[0])[0]
     expected = []
     for t in (0, 2):
         scores = SHARPNESS * torch.cosine_similarity(guesses[t][None], words[0][known])

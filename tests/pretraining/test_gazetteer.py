@@ -1,4 +1,4 @@
-"""Weak labels: what counts as a thing, and where things stand in a sentence."""
+"""Tests of the gazetteer: instances, their spans, and weak labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptner.pretraining.gazetteer import LEAST, Gazetteer
+from adaptner.pretraining.gazetteer import MIN_INSTANCES, Gazetteer
 from adaptner.pretraining.objectives import weak_labels
 from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.types import Sentence
@@ -40,8 +40,8 @@ def test_spans_are_the_longest_from_the_left(phrases: list[list[str]], words: li
     assert gazetteer(*(" ".join(p) for p in phrases)).spans(words) == found
 
 
-def test_what_counts_as_a_thing() -> None:
-    many = {f"thing{i}": 1 for i in range(LEAST)}
+def test_instances_of_the_gazetteer() -> None:
+    many = {f"thing{i}": 1 for i in range(MIN_INSTANCES)}
     said = Counter({**many, "asthma": 3, "provide": 1, "the flu": 2, "il - 6": 2, "age": 9})
     frequency = Counter({f"common{i}": 10**6 for i in range(400)})
     frequency.update({**many, "asthma": 9, "provide": 5000, "flu": 5, "il": 3, "-": 9, "6": 4})
@@ -53,7 +53,7 @@ def test_what_counts_as_a_thing() -> None:
         frequency,
     )
     found = Gazetteer.of(instances)
-    assert found.names == ("disease",)  # "few" is said of too little, "of" is no name
+    assert found.names == ("disease",)  # "few" has too few instances, "of" is not a name
     kinds = {" ".join(p): shares.tolist() for p, (_, shares) in found.kinds.items()}
     assert kinds["asthma"] == [pytest.approx(3 / 4)]
     assert kinds["il - 6"] == [pytest.approx(2 / 3)]
@@ -62,7 +62,7 @@ def test_what_counts_as_a_thing() -> None:
     assert not {"provide", "the flu", "common7", "once1"} & kinds.keys()
 
 
-def test_words_beside_a_thing_may_belong_to_it() -> None:
+def test_uncertain_neighbours_of_an_instance() -> None:
     known = gazetteer("myopathy", "gout", common=("with",))
     words = [
         "severe",
@@ -79,10 +79,14 @@ def test_words_beside_a_thing_may_belong_to_it() -> None:
     ]
     spans = known.spans(words)
     assert spans == [(3, 4), (7, 8)]
-    assert known.unsure(words, spans) == {1, 2, 4}  # two before, one after, nothing common
+    assert known.uncertain_neighbours(words, spans) == {
+        1,
+        2,
+        4,
+    }  # two before, one after, nothing common
 
 
-def test_weak_labels_of_a_batch_against_a_loop() -> None:
+def test_weak_labels_equal_those_of_a_loop() -> None:
     known = gazetteer("a b", "c", common=("-", "x"))
     texts = ["x a b x c", "y c", "x x"]
     sentences = [Sentence.from_tokens(t.split()) for t in texts]
@@ -104,7 +108,7 @@ def test_weak_labels_of_a_batch_against_a_loop() -> None:
     assert dict(zip(found, labels.shares.tolist(), strict=True)) == pairs
 
 
-def test_text_without_a_thing_has_borders_only() -> None:
+def test_weak_labels_without_instances_have_borders_only() -> None:
     places, labels = weak_labels(gazetteer("c"), [Sentence.from_tokens(["x", "x"])], 2)
     assert places.tolist() == [0, 1]
     assert labels.borders.tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""An encoder that learns from raw text: it gets better at it, resumes bit-equal, and can be used."""
+"""Tests of pretraining on raw text: progress, bit-equal resumption, and use of the base."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIG = TextPretrainingConfig(encoder=TINY, batch=8, guesses=100)
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sentences of the package's corpora, one a line."""
+    """The sentences of the bundled corpora, one per line."""
     path = tmp_path_factory.mktemp("text") / "own.txt"
     lines = [" ".join(s.tokens) for name in BUNDLED for s in bundled_corpus(name).split("train")]
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -47,14 +47,14 @@ def weights(base: Base) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.slow
-def test_it_learns_to_guess(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_cloze_loss_decreases(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     pretrain_on_text([text], vectors, CONFIG, Budget(150), tmp_path / "run")
     found = losses(tmp_path / "run")
     assert sum(found[-20:]) < 0.85 * sum(found[:20])
 
 
 @pytest.mark.slow
-def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_resumed_run_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     whole = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "whole")
 
     def stop(done: int, total: int, remark: str = "") -> None:
@@ -81,7 +81,7 @@ def test_stopped_and_resumed_is_bit_equal(text: Path, vectors: WordVectors, tmp_
     assert torch.equal(weights(again)["recurrent.bias"], weights(whole)["recurrent.bias"])
 
 
-def test_other_text_does_not_go_on(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_resuming_with_other_text_raises(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path / "run")
     other = tmp_path / "own.txt"
     other.write_text("another text here\n" * 20)
@@ -90,7 +90,9 @@ def test_other_text_does_not_go_on(text: Path, vectors: WordVectors, tmp_path: P
 
 
 @pytest.mark.slow
-def test_compressed_text_is_the_same_text(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_compressed_text_gives_the_same_base(
+    text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
     packed = tmp_path / "own.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
     plain = pretrain_on_text([text], vectors, CONFIG, Budget(5), tmp_path / "plain")
@@ -98,13 +100,13 @@ def test_compressed_text_is_the_same_text(text: Path, vectors: WordVectors, tmp_
     assert torch.equal(weights(plain)["recurrent.bias"], weights(other)["recurrent.bias"])
 
 
-def test_text_of_lone_words_is_refused(vectors: WordVectors, tmp_path: Path) -> None:
+def test_text_of_single_words_raises(vectors: WordVectors, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("word\n" * 50)
     with pytest.raises(EmptyFile, match="two words"):
         pretrain_on_text([tmp_path / "words.txt"], vectors, CONFIG, Budget(2), tmp_path / "run")
 
 
-def test_the_base_is_adapted_as_it_is(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_base_can_be_adapted(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     pretrain_on_text([text], vectors, CONFIG, Budget(20), tmp_path / "context")
     base = load_base(tmp_path / "context")
     assert base.model.domains == ()
@@ -114,7 +116,7 @@ def test_the_base_is_adapted_as_it_is(text: Path, vectors: WordVectors, tmp_path
     assert adaptner.load(tmp_path / "model").predict(texts) == tagger.predict(texts)
 
 
-def test_learning_from_sources_starts_there(
+def test_pretraining_on_sources_starts_from_the_base(
     text: Path, vectors: WordVectors, sources: list[SourceDomain], tmp_path: Path
 ) -> None:
     start = pretrain_on_text([text], vectors, CONFIG, Budget(5), tmp_path / "context")
@@ -134,7 +136,7 @@ def test_learning_from_sources_starts_there(
 
 @pytest.fixture(scope="module")
 def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty illnesses and thirty animals, listed once each and then spoken of."""
+    """Thirty diseases and thirty animals, listed once each and then mentioned."""
     path = tmp_path_factory.mktemp("naming") / "text.txt"
     lines = [" ".join(f"w{i}" for i in range(450))] * 20  # common words are never things
     for i in range(30):
@@ -147,7 +149,7 @@ def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
+def test_resumed_run_with_names_and_teacher_is_bit_equal(
     naming_text: Path, vectors: WordVectors, tiny_transformer: Path, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(
@@ -179,7 +181,7 @@ def test_names_and_a_teacher_are_learnt_and_resumed_bit_equal(
 
 
 @pytest.mark.slow
-def test_what_the_text_names_is_told_by_the_states(
+def test_label_probes_recognise_named_instances(
     naming_text: Path, vectors: WordVectors, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"names": True, "guesses": 0})
@@ -198,16 +200,14 @@ def test_what_the_text_names_is_told_by_the_states(
     assert not (tmp_path / "model/names.safetensors").exists()  # of use to a base only
 
 
-def test_text_that_names_nothing_is_refused(
-    text: Path, vectors: WordVectors, tmp_path: Path
-) -> None:
+def test_text_without_names_raises(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_text("nothing is called by a name here .\n" * 30)
     config = CONFIG.model_copy(update={"names": True})
-    with pytest.raises(UsageError, match="said of"):
+    with pytest.raises(UsageError, match="20 different instances"):
         pretrain_on_text([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
 
 
-def test_a_missing_teacher_is_told_before_anything_is_read(
+def test_missing_teacher_raises_before_the_text_is_read(
     text: Path, vectors: WordVectors, tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"names": True, "teacher": str(tmp_path / "nobody")})

@@ -1,4 +1,4 @@
-"""A network that is listened to, and vectors that forget."""
+"""Tests of the teacher and of word dropout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adaptner.vectors.word_vectors import WordVectors
 TEXTS = ("the gene", "mutation of p53 is the cell mutated", "Ω")
 
 
-def test_states_are_those_of_the_library_after_so_many_layers(tiny_transformer: Path) -> None:
+def test_states_equal_those_of_the_library_after_n_layers(tiny_transformer: Path) -> None:
     from transformers import AutoModel, AutoTokenizer
 
     network = AutoModel.from_pretrained(tiny_transformer, output_hidden_states=True).eval()
@@ -37,7 +37,7 @@ def test_states_are_those_of_the_library_after_so_many_layers(tiny_transformer: 
         assert len(states) == len(text.split())
 
 
-def test_a_share_of_the_words_is_forgotten_others_each_time() -> None:
+def test_word_dropout_drops_other_words_for_each_salt() -> None:
     rng = np.random.default_rng(0)
     words = tuple(f"word{i}" for i in range(2000))
     grams = NgramVectors(FourBitTable.of(rng.normal(size=(50, 4))), 3, 4)

@@ -110,7 +110,7 @@ def pretrain(
             output,
             vectors=vectors,
             start=start,
-            beside=second_encoder,
+            second_encoder=second_encoder,
             held_out=excluded,
             seed=seed,
             resume=resume,

@@ -1,4 +1,4 @@
-"""From source corpora to a base in a folder: the run, its fingerprint, its model card."""
+"""Pretrains a base on source corpora and writes its folder with a model card."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pretrain(
     *,
     vectors: Path | None = None,
     start: Path | None = None,
-    beside: bool = False,
+    second_encoder: bool = False,
     held_out: Sequence[Corpus] = (),
     seed: int = 0,
     resume: bool = False,
@@ -49,17 +49,20 @@ def pretrain(
     progress: ProgressCallback = no_progress,
     tell: Callable[[str], None] = lambda message: None,
 ) -> Base:
-    """Train, save the base in ``folder`` and return it. ``start``: a base whose encoder and vectors
-    are begun with; with ``beside`` it stays as it is, and what is learnt is its second θ. ``tell``
-    hears what a user should know."""
+    """Trains a base, saves it in ``folder``, and returns it.
+
+    Training starts from the encoder and vectors of the base ``start``, if given. With
+    ``second_encoder``, the result is ``start`` with the trained encoder as its second one. ``tell``
+    is called with messages for the user.
+    """
     check_folder(folder, resume)
     table = None if vectors is None else read_vectors(vectors)
-    begun = None if start is None else Base.load(start)
-    if beside:
-        _check_beside(method, begun)
-        if begun is not None and begun.fine_tuned_encoder is not None:
-            known = ", ".join(begun.fine_tuned_encoder.domains)
-            tell(f"{start} has a second encoder, for {known}: the new one takes its place")
+    start_base = None if start is None else Base.load(start)
+    if second_encoder:
+        _check_second_encoder(method, start_base)
+        if start_base is not None and start_base.fine_tuned_encoder is not None:
+            domains = ", ".join(start_base.fine_tuned_encoder.domains)
+            tell(f"replacing the second encoder of {start} (domains: {domains})")
     tests = [s for c in held_out for s in c.split("test")]
     sources = source_domains(group_by_domain(corpora), tests)
     for domain in sources:
@@ -77,7 +80,7 @@ def pretrain(
         "held_out": [c.sha256 for c in held_out],
         "vectors": None if table is None else table.digest(),
         **({} if start is None else {"start": digest(start / MANIFEST)}),
-        **({"beside": True} if beside else {}),
+        **({"beside": True} if second_encoder else {}),
     }
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     if resume and (folder / MANIFEST).exists():
@@ -85,53 +88,56 @@ def pretrain(
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
     run = TrainingRun(folder, fingerprint, settings, resume, checkpoint_seconds, progress, device)
-    base = method.fit(sources, budget, vectors=table, start=begun, seed=seed, run=run)
-    if beside:
-        assert begun is not None
-        facts = {**begun.facts, "fine_tuned_encoder": {"method": base.method, **base.facts}}
-        facts["fine_tuned_encoder"].pop("start", None)  # `facts` has it
-        base = replace(begun, facts=facts, fine_tuned_encoder=rounded(base.model))
+    base = method.fit(sources, budget, vectors=table, start=start_base, seed=seed, run=run)
+    if second_encoder:
+        assert start_base is not None
+        facts = {**start_base.facts, "fine_tuned_encoder": {"method": base.method, **base.facts}}
+        facts["fine_tuned_encoder"].pop("start", None)  # already in `facts`
+        base = replace(start_base, facts=facts, fine_tuned_encoder=rounded(base.model))
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(model_card(base, method))
-    (folder / checkpoint.CHECKPOINT_FILE).unlink(missing_ok=True)  # the base is complete without it
+    (folder / checkpoint.CHECKPOINT_FILE).unlink(missing_ok=True)  # no longer needed
     return base
 
 
-def _check_beside(method: Method, begun: Base | None) -> None:
-    """A second θ is used by ``named`` alone, and must look like the first."""
-    if begun is None or begun.method != NAMED:
-        problem = "--second-encoder: there is no base of the method named to put it beside"
-        raise UsageError(problem=problem, remedy="name one with --start, for example biomedical")
+def _check_second_encoder(method: Method, start: Base | None) -> None:
+    """Only ``named`` uses a second encoder, which must have the shape of the first."""
+    if start is None or start.method != NAMED:
+        problem = "--second-encoder needs a base of the method named to add the encoder to"
+        raise UsageError(problem=problem, remedy="give one with --start, for example biomedical")
     shape = method.config.shape() if isinstance(method, SourcePretrainedMethod) else None
-    if method.name == NAMED or shape != begun.model.shape:
-        problem = f"--second-encoder: what {method.name} learns is no second encoder of such a base"
-        raise UsageError(problem=problem, remedy="learn with --method finetuning")
+    if method.name == NAMED or shape != start.model.shape:
+        problem = f"--second-encoder: {method.name} does not train an encoder of the same shape"
+        raise UsageError(problem=problem, remedy="pretrain with --method finetuning")
 
 
 def finished(folder: Path, settings: Mapping[str, object]) -> Base:
-    """Nothing is left to do, if it was the same run."""
+    """Loads the base of a finished run; raises RunNotResumable if the settings differ."""
     known = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if known != json.loads(json.dumps(settings)):
-        raise RunNotResumable(file=folder, reason="it is a finished run of another configuration")
+        raise RunNotResumable(
+            file=folder, reason="the folder contains a finished run with another configuration"
+        )
     return Base.load(folder)
 
 
 def check_folder(folder: Path, resume: bool) -> None:
-    ours = (folder / CONFIG).exists()
+    """Raises if ``folder`` contains other files, or an unfinished run without ``resume``."""
+    is_run = (folder / CONFIG).exists()
     if folder.exists() and not folder.is_dir():
         raise OutputExists(file=folder, kind="a folder")
-    if folder.is_dir() and not ours and any(folder.iterdir()):
-        raise OutputExists(file=folder, kind="a run of ours")
+    if folder.is_dir() and not is_run and any(folder.iterdir()):
+        raise OutputExists(file=folder, kind="a folder of a pretraining run")
     if (folder / checkpoint.CHECKPOINT_FILE).exists() and not resume:
         raise UsageError(
-            problem=f"{folder} holds an unfinished run",
-            remedy="add --resume to go on with it, or remove the folder to start afresh",
+            problem=f"{folder} contains an unfinished run",
+            remedy="continue it with --resume, or remove the folder to start again",
         )
 
 
 def model_card(base: Base, method: Method) -> str:
-    """What a person should know before using the base."""
+    """Returns the model card of the base as Markdown."""
     rows = "\n".join(
         f"| {s['domain']} | {', '.join(s['sha256'])} | {s['sentences']:,} | {s['removed']} |"
         for s in base.facts["sources"]
@@ -146,7 +152,7 @@ iterations, seed {base.facts["seed"]}, with adaptner {__version__}.
 |---|---|---|---|
 {rows}
 
-{_reads(base)}
+{_describe_input(base)}
 
 **Use.** `adaptner adapt SENTENCES --base THIS_FOLDER -o MODEL`, for entity types that need not be
 among those above.
@@ -163,8 +169,8 @@ source corpora govern what may be done with it.
 """
 
 
-def _reads(base: Base) -> str:
-    """What the encoder starts from."""
+def _describe_input(base: Base) -> str:
+    """Describes the word vectors or the transformer of the encoder."""
     batcher, config = base.batcher, base.model.encoder.config
     if isinstance(batcher, WordBatcher):
         known = f"{len(batcher.vectors.words):,} words of {batcher.vectors.width} numbers"

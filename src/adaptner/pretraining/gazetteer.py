@@ -1,8 +1,8 @@
-"""What a text names, looked up in the text itself: weak labels for running text.
+"""A gazetteer of the instances of names in a text, which gives weak labels to the same text.
 
-"diseases such as asthma" says once what asthma is; wherever asthma stands, it is one then. The labels
-are noisy, and many things of a kind are never listed: what learns from them (``nn/heads/label_name_head.py``)
-must do so from hundreds of thousands of sentences.
+After "diseases such as asthma", every occurrence of asthma is labelled as a disease. The labels are
+noisy and incomplete, so learning from them (``nn/heads/label_name_head.py``) needs hundreds of
+thousands of sentences.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 
 from adaptner.text.hearst_patterns import ENDS, InstanceCounts
 
-LEAST = 20  # different things that a name must be said of
-MOST = 1500  # names
-_COMMON = 400  # most frequent words: never a thing by themselves, and never part of a longer name
-_COMPOUND = 0.25  # what "the BRCA1 gene" counts against "genes such as BRCA1"
-# "about" and "provide" are listed now and then: a thing is listed once in so many times, or often.
-_SELDOM, _OFTEN = 1 / 400, 8
+MIN_INSTANCES = 20  # different instances that a name needs
+MAX_NAMES = 1500
+_COMMON_WORDS = 400  # most frequent words, which are not instances on their own
+_COMPOUND_WEIGHT = 0.25  # of "the BRCA1 gene" relative to "genes such as BRCA1"
+# Words such as "about" and "provide" occur in lists by mistake, so an instance must be listed in this
+# share of its occurrences or this often.
+_MIN_LISTED_SHARE, _MIN_LISTED_COUNT = 1 / 400, 8
 
 Phrase = tuple[str, ...]
 Span = tuple[int, int]
@@ -28,7 +29,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """``kinds``: for each phrase, in lower case, the numbers of its names and how sure each is."""
+    """``kinds`` has the indices of the names and their confidences for each lower-case phrase."""
 
     names: tuple[str, ...]
     kinds: Mapping[Phrase, tuple[np.ndarray, np.ndarray]]
@@ -44,33 +45,36 @@ class Gazetteer:
     @classmethod
     def of(cls, instances: InstanceCounts) -> Gazetteer:
         counts: dict[str, dict[str, float]] = {
-            name: dict(said) for name, said in instances.named.items() if len(said) >= LEAST
+            name: dict(counter)
+            for name, counter in instances.named.items()
+            if len(counter) >= MIN_INSTANCES
         }
-        for name, said in instances.compounds.items():
+        for name, counter in instances.compounds.items():
             if name in counts:
-                for word, count in said.items():
+                for word, count in counter.items():
                     if count > 1:
-                        counts[name][word] = counts[name].get(word, 0) + _COMPOUND * count
-        usable = [n for n in sorted(counts) if _says_something(n)]
+                        counts[name][word] = counts[name].get(word, 0) + _COMPOUND_WEIGHT * count
+        usable = [n for n in sorted(counts) if _is_informative(n)]
         usable.sort(key=lambda n: -sum(c**0.5 for c in counts[n].values()))
-        names = tuple(usable[:MOST])
-        common = frozenset(w for w, _ in instances.frequency.most_common(_COMMON))
+        names = tuple(usable[:MAX_NAMES])
+        common = frozenset(w for w, _ in instances.frequency.most_common(_COMMON_WORDS))
         found: dict[Phrase, dict[int, float]] = {}
         for number, name in enumerate(names):
-            for thing, often in counts[name].items():
-                phrase = tuple(thing.split(" "))
-                if _is_thing(phrase, common):
-                    found.setdefault(phrase, {})[number] = often
+            for instance, weight in counts[name].items():
+                phrase = tuple(instance.split(" "))
+                if _is_instance(phrase, common):
+                    found.setdefault(phrase, {})[number] = weight
         kinds = {}
-        for phrase, own in found.items():
-            seen = max(1, min(instances.frequency[word] for word in phrase))
-            if sum(own.values()) / seen >= _SELDOM or max(own.values()) >= _OFTEN:
-                listed = np.array(list(own.values()), dtype=np.float32)
-                kinds[phrase] = (np.array(list(own)), listed / (listed + 1))
+        for phrase, by_name in found.items():
+            occurrences = max(1, min(instances.frequency[word] for word in phrase))
+            listed = np.array(list(by_name.values()), dtype=np.float32)
+            often_enough = max(by_name.values()) >= _MIN_LISTED_COUNT
+            if often_enough or sum(by_name.values()) / occurrences >= _MIN_LISTED_SHARE:
+                kinds[phrase] = (np.array(list(by_name)), listed / (listed + 1))
         return cls(names, kinds, common)
 
     def spans(self, words: Sequence[str]) -> list[Span]:
-        """Where in a sentence in lower case things stand: from the left, the longest at each place."""
+        """Returns the spans of instances in a lower-case sentence: from the left, the longest first."""
         lengths: dict[str, list[int]] = self._lengths  # type: ignore[attr-defined]
         found: list[Span] = []
         free = 0
@@ -84,14 +88,16 @@ class Gazetteer:
                     break
         return found
 
-    def unsure(self, words: Sequence[str], spans: Sequence[Span]) -> set[int]:
-        """Places beside a thing that may belong to it: "hypertrophic" of "hypertrophic
-        cardiomyopathy", where only the second word is known. Up to two before, and one after."""
+    def uncertain_neighbours(self, words: Sequence[str], spans: Sequence[Span]) -> set[int]:
+        """Returns positions next to an instance that may belong to it, two before and one after.
+
+        For example, "hypertrophic" in "hypertrophic cardiomyopathy" if only the second word is known.
+        """
         inside = {i for start, end in spans for i in range(start, end)}
         found = set()
         for start, end in spans:
-            for places in ((start - 1, start - 2), (end,)):
-                for i in places:
+            for positions in ((start - 1, start - 2), (end,)):
+                for i in positions:
                     if not 0 <= i < len(words) or i in inside:
                         break
                     if words[i] in self.common or not words[i].isalpha():
@@ -100,12 +106,12 @@ class Gazetteer:
         return found
 
 
-def _says_something(name: str) -> bool:
+def _is_informative(name: str) -> bool:
     last = name.split(" ")[-1]
     return len(last) > 2 and last.isalpha() and last not in ENDS
 
 
-def _is_thing(phrase: Phrase, common: frozenset[str]) -> bool:
+def _is_instance(phrase: Phrase, common: frozenset[str]) -> bool:
     if len(phrase) == 1 and (phrase[0] in common or len(phrase[0]) < 2):
         return False
     ends = (phrase[0], phrase[-1])

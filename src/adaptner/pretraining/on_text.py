@@ -1,8 +1,9 @@
-"""θ learns from raw text, before any label: to guess words from what stands around them, to tell the
-names that the text itself gives to things, and what a larger network makes of each word.
+"""Pretrains an encoder on raw text, without labels.
 
-What comes out is a base without source domains. It can be adapted as it is, or be where a method that
-learns from sources starts (``Method.fit(start=...)``)."""
+The objectives are to predict words from their context, names of instances, and the states of a larger
+network. The result is a base without source domains, which can be adapted or from which pretraining on
+source corpora can start (``Method.fit(start=...)``).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from adaptner.nn.encoders.lexical_features import STATE_LENGTH
 from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.pretraining.from_sources import check_folder, finished
-from adaptner.pretraining.gazetteer import LEAST, Gazetteer
+from adaptner.pretraining.gazetteer import MIN_INSTANCES, Gazetteer
 from adaptner.pretraining.objectives import (
     ClozeObjective,
     DistillationObjective,
@@ -49,23 +50,25 @@ from adaptner.vectors.word_dropout import WordDropoutVectors
 from adaptner.vectors.word_vectors import WordVectors
 from adaptner.version import __version__
 
-_ALPHABET_FROM = 20_000  # sentences
-METHOD = "named"  # how such a base is adapted; of sources it has seen none
+_ALPHABET_SENTENCES = 20_000  # from which the alphabet is collected
+METHOD = "named"  # which adapts such a base
 
 
 class TextPretrainingConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     encoder: EncoderConfig = EncoderConfig(hidden=192, char_lstm=0, dropout=0.1)
-    batch: int = Field(64, ge=1, description="sentences a step")
-    longest: int = Field(50, ge=2, description="words of a sentence that are read")
-    guesses: int = Field(800, ge=0, description="words guessed a step; 0: none")
-    names: bool = Field(False, description="learn the names that the text gives to things")
-    name_rate: float = Field(1.5, gt=0, description="the rate of the names over that of the rest")
-    teacher: str = Field("", description="a transformer to follow; none: none")
-    teacher_layers: int = Field(4, ge=1, description="of which the states after so many")
-    followed: int = Field(12, ge=1, description="sentences of a step that are")
-    forgotten: float = Field(0.0, ge=0, lt=1, description="words read by their n-grams alone")
+    batch: int = Field(64, ge=1, description="Sentences per step.")
+    longest: int = Field(50, ge=2, description="Words read per sentence.")
+    guesses: int = Field(800, ge=0, description="Words predicted per step; 0 for none.")
+    names: bool = Field(False, description="Learn names of instances.")
+    name_rate: float = Field(1.5, gt=0, description="Factor of the learning rate for names.")
+    teacher: str = Field("", description="Transformer for distillation; empty for none.")
+    teacher_layers: int = Field(4, ge=1, description="Layer whose states are the targets.")
+    followed: int = Field(12, ge=1, description="Sentences per step that are distilled.")
+    forgotten: float = Field(
+        0.0, ge=0, lt=1, description="Share of words that are read by their n-grams only."
+    )
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=3e-3, weight_decay=1e-3)
 
 
@@ -89,7 +92,7 @@ def pretrain_on_text(
     device: torch.device = CPU,
     shown: Shown = lambda title: nullcontext(no_progress),
 ) -> Base:
-    """Train on ``texts`` (streamed; one tokenised sentence a line) and save the base in ``folder``."""
+    """Trains on ``texts`` (one tokenised sentence per line) and saves the base in ``folder``."""
     check_folder(folder, resume)
     files = find_text_files(texts)
     settings = {
@@ -105,13 +108,13 @@ def pretrain_on_text(
     if not resume:
         (folder / MANIFEST).unlink(missing_ok=True)
     generator = torch.Generator().manual_seed(seed)
-    # first of all: where it is missing, nobody is to wait for the names
+    # Load the teacher first, so that a missing model is reported before the slow extraction of names.
     teacher = None
     if config.teacher:
         teacher = TransformerTeacher(config.teacher, config.teacher_layers, device)
-    read_first = repeat_stream(files, config.longest, random.Random(seed))
-    some = list(islice(read_first, _ALPHABET_FROM))
-    batcher = WordBatcher(vectors, alphabet_of(some))
+    stream_start = repeat_stream(files, config.longest, random.Random(seed))
+    sample = list(islice(stream_start, _ALPHABET_SENTENCES))
+    batcher = WordBatcher(vectors, alphabet_of(sample))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
     lessons: dict[str, nn.Module] = {}
     if config.guesses:
@@ -119,50 +122,50 @@ def pretrain_on_text(
             encoder.width, vectors.width, config.guesses, generator
         )
     if config.names:
-        with shown("reading what is called what") as progress:
+        with shown("finding names") as progress:
             gazetteer = Gazetteer.of(InstanceCounts.of(sentences_of_files(files, progress)))
         if not gazetteer.names:
-            problem = f"no name in {files[0]} is said of {LEAST} different things"
-            remedy = 'give more text with words such as "diseases such as asthma", or no --names'
+            problem = f"no name in {files[0]} has {MIN_INSTANCES} different instances"
+            remedy = 'give more text with phrases like "diseases such as asthma", or omit --names'
             raise UsageError(problem=problem, remedy=remedy)
         lessons["naming"] = LabelNameObjective(encoder.width, gazetteer, generator)
     if teacher is not None:
         lessons["following"] = DistillationObjective(
-            encoder.width, teacher, config.followed, some, generator
+            encoder.width, teacher, config.followed, sample, generator
         )
     learner = _Learner(encoder, lessons).to(device)
-    faster = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
-    rates = dict.fromkeys(faster, config.name_rate)
+    name_weights = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
+    rates = dict.fromkeys(name_weights, config.name_rate)
     optimiser = Optimiser(learner.parameters(), config.optimiser, rates)
     noise = noise_generator(generator, device)
     state = TrainingState(learner, optimiser, random.Random(seed), noise)
     stream: Iterator[list[Sentence]] | None = None
-    read = batcher
+    current_batcher = batcher
 
     def iterate(iteration: int) -> StepMetrics:
-        nonlocal stream, read
+        nonlocal stream, current_batcher
         if config.forgotten and (stream is None or iteration % POOL == 0):
             salt = f"{seed} {iteration // POOL}"
-            forgetful = WordDropoutVectors.of(vectors, config.forgotten, salt)
-            read = WordBatcher(forgetful, batcher.alphabet)
-        if stream is None:  # a resumed run goes on in the text where it stopped
+            dropped = WordDropoutVectors.of(vectors, config.forgotten, salt)
+            current_batcher = WordBatcher(dropped, batcher.alphabet)
+        if stream is None:  # A resumed run continues in the text where it stopped.
             batches = text_batches(files, config.batch, config.longest, seed)
             stream = islice(batches, iteration - 1, None)
         sentences = next(stream)
-        batch = read([sentences]).to(device)
+        batch = current_batcher([sentences]).to(device)
         states = encoder(batch, state.noise)[0]
         words = encoder.words(batch.rows, batch.pieces)
         ordered = [sentences[i] for i in batch.order[0]]
-        seen = PretrainingBatch(ordered, batch, states, words, state.noise)
-        losses = {name: lesson(seen) for name, lesson in learner.lessons.items()}
+        pretraining_batch = PretrainingBatch(ordered, batch, states, words, state.noise)
+        losses = {name: lesson(pretraining_batch) for name, lesson in learner.lessons.items()}
         loss = torch.stack(list(losses.values())).sum()
         loss.backward()
-        told = {name: float(value.detach()) for name, value in losses.items()}
-        remark = ", ".join(f"{name} {value:.2f}" for name, value in told.items())
-        return StepMetrics(float(loss.detach()), told, remark)
+        metrics = {name: float(value.detach()) for name, value in losses.items()}
+        remark = ", ".join(f"{name} {value:.2f}" for name, value in metrics.items())
+        return StepMetrics(float(loss.detach()), metrics, remark)
 
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    with shown("learning from text") as progress:
+    with shown("training on text") as progress:
         run = TrainingRun(
             folder, fingerprint, settings, resume, checkpoint_seconds, progress, device
         )
@@ -176,7 +179,7 @@ def pretrain_on_text(
     }
     if config.teacher:
         facts["teacher"] = config.teacher
-    model = TaggingModel(_wide(encoder, batcher), {}, generator)
+    model = TaggingModel(_with_lexical_features(encoder, batcher), {}, generator)
     naming = lessons.get("naming")
     base = Base(model, batcher, METHOD, {}, facts)
     if isinstance(naming, LabelNameObjective):
@@ -186,11 +189,11 @@ def pretrain_on_text(
     return base
 
 
-def _wide(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
-    """The same weights; the decoder to come reads the word beside the states (``nn/encoders/lexical_features.py``)."""
+def _with_lexical_features(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:
+    """Returns an encoder with the same weights that also gives lexical features to the decoder."""
     shape = encoder.config.model_copy(
         update={"lexical_features": True, "state_length": STATE_LENGTH}
     )
-    wide = RecurrentEncoder(shape, batcher, torch.Generator())
-    wide.load_state_dict(encoder.state_dict())
-    return wide.to(encoder.device)
+    copy = RecurrentEncoder(shape, batcher, torch.Generator())
+    copy.load_state_dict(encoder.state_dict())
+    return copy.to(encoder.device)

@@ -1,4 +1,4 @@
-"""A pretrained transformer that is only listened to: what it makes of every word of a sentence."""
+"""A frozen pretrained transformer whose states are the targets of distillation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adaptner.types import Sentence
 
 
 class TransformerTeacher:
-    """``layers``: its states after so many; the middle ones say most of a word where it stands."""
+    """Returns states after ``layers`` layers; middle layers represent words in context best."""
 
     def __init__(self, name: str, layers: int, device: torch.device = CPU) -> None:
         config = TransformerConfig(name=name, subwords="mean", dropout=0, network_dropout=False)
@@ -25,9 +25,9 @@ class TransformerTeacher:
 
     @torch.no_grad()
     def states(self, sentences: Sequence[Sentence]) -> list[Tensor]:
-        """(words, width) of each sentence."""
+        """Returns the states (words, width) of each sentence."""
         batch = self._batcher([sentences]).to(self._encoder.device)
-        found: list[Tensor] = [torch.empty(0)] * len(sentences)
-        for row, place in zip(self._encoder(batch)[0], batch.order[0], strict=True):
-            found[place] = row[: len(sentences[place])]
-        return found
+        states: list[Tensor] = [torch.empty(0)] * len(sentences)
+        for row, index in zip(self._encoder(batch)[0], batch.order[0], strict=True):
+            states[index] = row[: len(sentences[index])]
+        return states

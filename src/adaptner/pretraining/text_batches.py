@@ -1,4 +1,4 @@
-"""Raw text as batches of sentences, without end: the text again and again."""
+"""Endless batches of sentences of raw text files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from adaptner.corpora.raw_text import read_sentences
 from adaptner.errors import EmptyFile
 from adaptner.types import Sentence
 
-# So many batches' sentences are read at a time, mixed, and put with others of like length.
-POOL = 50
+POOL = 50  # batches whose sentences are read together and sorted by length
 
 
 def text_batches(
     files: Sequence[Path], size: int, longest: int, seed: int
 ) -> Iterator[list[Sentence]]:
-    """Of ``size`` sentences of like length each, since the longest sets what a step costs."""
+    """Yields batches of sentences of similar length, because the longest determines the cost."""
     rng = random.Random(seed)
     read = repeat_stream(files, longest, rng)
     while True:
@@ -29,29 +28,31 @@ def text_batches(
 
 
 def repeat_stream(files: Sequence[Path], longest: int, rng: random.Random) -> Iterator[Sentence]:
-    """A sentence of this file, then of that, as often as its size is: a run that ends before the
-    text does has read of every file."""
-    streams = [_endless(path, longest) for path in files]
+    """Yields sentences of random files, with probabilities proportional to their sizes.
+
+    Thus a run that ends before the text does has read parts of every file.
+    """
+    streams = [_repeat(path, longest) for path in files]
     sizes = [path.stat().st_size for path in files]
     while True:
         yield next(rng.choices(streams, sizes)[0])
 
 
-def _endless(path: Path, longest: int) -> Iterator[Sentence]:
+def _repeat(path: Path, longest: int) -> Iterator[Sentence]:
     while True:
-        none = True
+        empty = True
         for line in read_sentences(path):
             sentence = _sentence(line.split(" ")[:longest])
-            if len(sentence) > 1:  # a lone word has no context
-                none = False
+            if len(sentence) > 1:  # a single word has no context
+                empty = False
                 yield sentence
-        if none:
+        if empty:
             raise EmptyFile(file=path, unit="sentence of two words or more")
 
 
 def _sentence(words: Sequence[str]) -> Sentence:
-    spans, at = [], 0
+    spans, start = [], 0
     for word in words:
-        spans.append((at, at + len(word)))
-        at += len(word) + 1
+        spans.append((start, start + len(word)))
+        start += len(word) + 1
     return Sentence(" ".join(words), tuple(spans))
