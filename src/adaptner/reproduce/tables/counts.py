@@ -18,9 +18,9 @@ from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 if TYPE_CHECKING:
     from rich.table import Table
 
-_EIGHT = {t.column or "": t.corpus for group in BIO8 for t in group.targets}
+_HGDA = {t.column or "": t.corpus for group in BIO8 for t in group.targets}
 _NOTES = {t.column or "": t.note for group in BIO8 for t in group.targets if t.note}
-_NINE = {
+_METANER = {
     "CoNLL03": "news/conll03",
     "WikiGold": "general/wikigold",
     "WNUT17": "general/wnut17",
@@ -43,18 +43,16 @@ _PDALN = {
 # Table -> the paper's name of a corpus -> its folder, relative to the data folder; FOLDER:SPLIT is a
 # single split.
 PLACES: dict[str, dict[str, str]] = {
-    "hgda/2": _EIGHT,
-    "metabioner/2": _EIGHT,
+    "hgda/2": _HGDA,
+    "metabioner/2": _HGDA,
     "metaner/1": {},  # ACE2005
-    "metaner/4": _NINE,
+    "metaner/4": _METANER,
     "jia2019/1": _JIA,
     "jia2019/2": _JIA,
     "pdaln/data": _PDALN,
 }
 
-
-# ACE2005, OntoNotes
-LICENSED = "requires a licence (see `adaptner corpora list`)"
+LICENSED = "requires a licence (see `adaptner corpora list`)"  # ACE2005, OntoNotes
 
 
 @dataclass(frozen=True)
@@ -103,14 +101,14 @@ def count_corpora(
 def as_facts(table: PublishedTable, rows: list[CorpusCounts]) -> list[dict[str, Any]]:
     return [
         {
-            "corpus": counted.row.corpus,
-            "setting": counted.row.setting,
-            "published": dict(zip(table.columns, counted.row.values, strict=True)),
-            "ours": dict(zip(table.columns, counted.ours, strict=True)),
-            "reason": counted.reason,
-            "note": counted.note,
+            "corpus": counts.row.corpus,
+            "setting": counts.row.setting,
+            "published": dict(zip(table.columns, counts.row.values, strict=True)),
+            "ours": dict(zip(table.columns, counts.ours, strict=True)),
+            "reason": counts.reason,
+            "note": counts.note,
         }
-        for counted in rows
+        for counts in rows
     ]
 
 
@@ -123,10 +121,10 @@ def counts_table(table: PublishedTable, rows: list[CorpusCounts]) -> Table:
     shown.add_column("")
     for column in table.columns:
         shown.add_column(column, justify="right")
-    for counted in rows:
-        name = ", ".join(part for part in (counted.row.corpus, counted.row.setting) if part)
-        shown.add_row(name, "paper", *(_figure(v, table) for v in counted.row.values))
-        ours = [counted.reason] if counted.reason else [_figure(v, table) for v in counted.ours]
+    for counts in rows:
+        name = ", ".join(part for part in (counts.row.corpus, counts.row.setting) if part)
+        shown.add_row(name, "paper", *(_figure(v, table) for v in counts.row.values))
+        ours = [counts.reason] if counts.reason else [_figure(v, table) for v in counts.ours]
         shown.add_row("", "ours", *ours)
     notes = [f"{c.row.corpus}: {c.note}" for c in rows if c.note]
     shown.caption = "; ".join(notes) or None
@@ -137,7 +135,7 @@ def _figure(value: float | None, table: PublishedTable) -> str:
     return "" if value is None else f"{value:,.{table.decimals}f}"
 
 
-_WHOLE: dict[str, Callable[[Statistics], float]] = {
+_CORPUS_COUNTS: dict[str, Callable[[Statistics], float]] = {
     "unique tokens": lambda s: s.unique_tokens,
     "% sentences with entities": lambda s: s.percent_with_entities,
     "types": lambda s: len(s.mentions_per_type),
@@ -150,8 +148,8 @@ _WHOLE: dict[str, Callable[[Statistics], float]] = {
 
 
 def _value(column: str, row: PublishedRow, corpus: Corpus, figures: Statistics) -> float | None:
-    if column in _WHOLE:
-        return _WHOLE[column](figures)
+    if column in _CORPUS_COUNTS:
+        return _CORPUS_COUNTS[column](figures)
     split, _, what = column.partition(" ")
     if split in ("train", "dev", "test"):  # "train", "train sentences", "train entities"
         by_split = figures.mentions if what == "entities" else figures.sentences
