@@ -1,10 +1,10 @@
-"""Meta-iterations per second of the engine against a plain reference, in one run on one thread.
+"""Meta-iterations per second of our implementation and of a plain reference, on one thread.
 
     .venv/bin/python benchmarks/meta_step.py
 
-m = 4 tasks, K = 10, first order, 200-d frozen vectors, HGDA's encoder; sentences of real length
-(the shared corpora where present, else the package's own). Losses and gradients of the two are
-checked to agree before anything is timed. The last line printed is ``ratio: N.NN``.
+m = 4 tasks, K = 10, first order, frozen vectors of 200 numbers, HGDA's encoder. The sentences are those of
+the shared corpora if present, otherwise of the bundled ones. Losses and gradients must agree before
+anything is timed. The last line printed is ``ratio: N.NN``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def data():
 
 
 def copy_weights(model, domain, plain):
-    """Our parameters under the reference's names."""
+    """Copy the parameters of a domain of our model to the reference."""
     e, d, h = model.encoder, model.decoder[domain], model.head
     with torch.no_grad():
         plain.chars.weight.copy_(e.chars[0])
@@ -79,7 +79,7 @@ def copy_weights(model, domain, plain):
 
 
 def plain_batch(batcher, sentences, labels, domain):
-    """The same sentences for the reference: every token with its row and characters, padded."""
+    """The sentences as padded tensors for the reference: row and characters of every token."""
     spelled = [[batcher.char_ids(w) for w in s.tokens] for s in sentences]
     length = max(map(len, sentences))
     most = max(len(c) for own in spelled for c in own)
@@ -166,21 +166,21 @@ def main() -> None:
         worst = max(worst, float(((mine - theirs).abs() / theirs).max()))
     print(f"losses agree: largest relative difference {worst:.1e} over 4 batches of {TASKS} tasks")
 
-    # Interleaved, so that whatever else the machine does falls on both.
+    # Interleaved, so that other load on the machine affects both.
     times: dict[str, list[float]] = {"reference": [], "engine": []}
     for _ in range(options.rounds):
         for name, step in (("reference", reference), ("engine", ours)):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             for domains, tasks in drawn:
                 step(domains, tasks)
-            times[name].append((time.perf_counter() - begun) / len(drawn))
+            times[name].append((time.perf_counter() - start) / len(drawn))
     square = torch.randn(1024, 1024)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(8):
         square @ square
-    peak = 8 * 2 * 1024**3 / (time.perf_counter() - begun)
+    peak = 8 * 2 * 1024**3 / (time.perf_counter() - start)
     tokens = statistics.mean(sum(len(s) for t in tasks for s in t) for _, tasks in drawn)
-    # forward, gradient by input, gradient by weight: three products of the BiLSTM's two matrices
+    # the BiLSTM's two matrices are multiplied three times: forward, gradient by input and by weight
     work = tokens * 3 * 2 * 2 * 512 * (300 + 128)
     for name, seconds in times.items():
         typical = statistics.median(seconds)

@@ -1,4 +1,4 @@
-"""A plain first-order meta-step, written as one would the first time: the yardstick of meta_step.py.
+"""A straightforward first-order meta-step, the reference of meta_step.py.
 
 ``copy.deepcopy`` of the modules per task, ``nn.LSTM`` on packed sequences, character networks over
 every token, a CRF that walks the sentence in Python. Same architecture, same losses.

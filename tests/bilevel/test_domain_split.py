@@ -45,7 +45,7 @@ with_and_without = pytest.mark.parametrize("adversary", [True, False])
 
 
 def assert_found(step: DomainSplitStep, chains: Sequence[Found], theta_moves: float = 1e-3) -> None:
-    """``step`` is what each chain alone finds. ``theta_moves``: how much any of θ must, at least."""
+    """``step`` equals separate chains. ``theta_moves`` is the minimum of the largest encoder gradient."""
     for g, alone in enumerate(chains):
         assert step.losses.label[g].item() == pytest.approx(alone.label, abs=1e-9)
         total = alone.label
@@ -73,7 +73,7 @@ CHAINS = 3
 
 
 def reversed_(plain: LossFunction) -> LossFunction:
-    """θ reaches the toy's second loss through the reversal only, as states reach a discriminator."""
+    """The encoder affects the second loss only through the reversal, as with a discriminator."""
 
     def losses(p: Parameters) -> Losses:
         aux = plain({**p, "encoder.a": reverse_gradient(p["encoder.a"])}).aux
@@ -85,7 +85,7 @@ def reversed_(plain: LossFunction) -> LossFunction:
 
 
 def toy_tasks(adversary: bool, count: int) -> list[tuple[LossFunction, Parameters]]:
-    """Plain objectives of ``count`` tasks a chain, each with its own φ and γ to be told apart by."""
+    """Loss functions of ``count`` tasks per chain, each with a different decoder and head."""
     found = []
     for number in range(count):
         first, second, _ = toy(0.4 if adversary else None, CHAINS, curvature=0.1 * number)
@@ -97,7 +97,7 @@ def toy_tasks(adversary: bool, count: int) -> list[tuple[LossFunction, Parameter
 
 
 def toy_task_of(g: int, plain: LossFunction, fixed: Parameters) -> Task:
-    """The g-th chain's task alone: the other chains' places hold numbers that must not matter."""
+    """The task of chain g alone; values of other chains must have no influence."""
 
     def alone(p: Values) -> Losses:
         filled = {
@@ -138,7 +138,7 @@ def test_smooth_toy_equals_the_equations(
 
 
 def test_variants_and_numbers_of_steps_give_different_updates() -> None:
-    """Else the tests above would hold for one and the same update."""
+    """Otherwise the tests above would pass for one and the same update."""
     tasks = toy_tasks(True, 4)
     chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
@@ -159,7 +159,7 @@ def test_variants_and_numbers_of_steps_give_different_updates() -> None:
         seen.append(found)
     plain, new_only_, maml_ = seen[:3]
     name = {"theta": "encoder.a", "phi": "decoder.b", "gamma": "head.c"}
-    # θ(new) in place of θ(old) concerns φ0 alone, the MAML update θ0 alone
+    # θ(new) instead of θ(old) changes only the decoder, the MAML update only the encoder
     for key, other in (
         ("theta", new_only_),
         ("gamma", new_only_),
@@ -194,7 +194,7 @@ ENCODER = {
     "hidden": 2,
     "dropout": 0.0,
 }
-# Far from the defaults, so that each has its effect on the numbers compared.
+# Far from the defaults, so that each setting affects the results.
 CONFIG: dict[str, Any] = {
     "k": 2,
     "tasks": 3,
@@ -247,7 +247,7 @@ def set_up(method: MetaNER, seed: int) -> tuple[FitContext, Lexicon]:
 
 
 class NaiveModel:
-    """The parameters of a model, and the losses of its tasks, in the naive tagger's terms."""
+    """Parameters of a model, and the losses of its tasks by the naive tagger."""
 
     def __init__(self, model: TaggingModel, lexicon: Lexicon, per_token: bool = False) -> None:
         self.values = values_of(model)
@@ -291,7 +291,7 @@ class NaiveModel:
         training: Sequence[Sequence[tuple[int, Sequence[Sentence]]]],
         config: Any,
     ) -> list[Found]:
-        """Lines 5 to 22, sums over the meta batch read as means."""
+        """Lines 5 to 22, with means instead of sums over the meta batch."""
         found = []
         for j, sentences in enumerate(validation):
             found.append(
@@ -331,7 +331,7 @@ class NaiveModel:
 def test_tagging_model_equals_the_equations(
     steps: int, adversary: bool, new_only: bool, maml: bool
 ) -> None:
-    """Chains of different domains side by side, some with more labels than others."""
+    """Chains of different domains at once, some with more labels than others."""
     method = MetaNER(**{**CONFIG, "adversary": adversary})
     scene, lexicon = set_up(method, seed=0)
     model, naive = scene.model, NaiveModel(scene.model, lexicon)
@@ -365,7 +365,7 @@ def test_tagging_model_equals_the_equations(
 
 
 def tasks_drawn(method: MetaNER, rng: random.Random) -> tuple[int, list, list[list]]:
-    """D_val's number, a meta-validation task a chain, and each chain's meta-training tasks."""
+    """The number of D_val, and the meta-validation and meta-training tasks of each chain."""
     config = method.config
     source = TaskSource([d.corpora for d in SOURCES], config.k)
     held = rng.randrange(len(SOURCES))
@@ -411,7 +411,7 @@ def test_iteration_equals_algorithm_1(case: str, tuned: bool) -> None:
         chains = naive.algorithm_1(held, validation, training, method.config)
 
         report = iterate(iteration)
-        # the inner loop leaves θ0, φ0 and γ0 alone
+        # the inner loop changes no initial parameter
         between = values_of(model)
         assert all(torch.equal(between[n], start[n]) for n in start)
         mean = sum(alone.label for alone in chains) / len(chains)
@@ -435,11 +435,11 @@ def test_iteration_equals_algorithm_1(case: str, tuned: bool) -> None:
             torch.testing.assert_close(value, naive.values[name], **CLOSE, msg=name)
             moved = (value - start[name]).abs().max().item()
             assert (moved == 0) if name in untaught else (moved > 1e-7), name
-        if tuned:  # no sentence has this word
+        if tuned:  # no sentence contains this word
             row = WORDS.index("never")
             name = "encoder.words.table"
             assert torch.equal(after[name][row], start[name][row])
-    assert len(held_out) == 2  # two decoders had their turn
+    assert len(held_out) == 2  # two decoders were updated
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
@@ -447,7 +447,7 @@ def test_iteration_equals_algorithm_1(case: str, tuned: bool) -> None:
 def test_adversary_without_meta_learning_has_the_same_direction(
     shared: bool, adversary: bool
 ) -> None:
-    """Plain learning: θ by L_tr - λ L_dis, φ by L_tr, γ by L_dis, each at the parameters as they are."""
+    """Plain training: encoder by L_tr - λ L_dis, decoder by L_tr, discriminator by L_dis."""
     decoders = "shared" if shared else "own"
     method = MetaNER(**{**CONFIG, "meta": False, "adversary": adversary, "decoders": decoders})
     scene, lexicon = set_up(method, seed=3)

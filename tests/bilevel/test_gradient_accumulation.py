@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {"k": 2, "tasks": 4, "aux_weight": 0.6, "inner_rate":
 def taken(
     name: str, folder: Path, settings: dict[str, Any]
 ) -> tuple[dict[str, Tensor], TaggingModel, Any, list[Any]]:
-    """The gradients of one iteration, the model, the method's settings and the tasks drawn."""
+    """The gradients of one iteration, the model, the settings and the drawn tasks."""
     still = {"dropout": 0.0, "network_dropout": False, "max_length": 40, "overlap": 8}
     encoder = {"kind": "transformer", "name": str(folder), **still}
     chosen = method(name)(**{**SETTINGS, **settings, "encoder": encoder})
@@ -87,7 +87,7 @@ def test_tasks_one_after_another_give_the_same_step(
 
 
 def test_step_equals_the_algorithm(tiny_transformer: Path) -> None:
-    """HGDA Algorithms 1 and 2, first order, task by task on copies of the model."""
+    """HGDA Algorithms 1 and 2, first order, for each task on a copy of the model."""
     found, model, (config, batcher), drawn = taken(
         "hgda", tiny_transformer, {"tag_head": "softmax"}
     )
@@ -113,7 +113,7 @@ def test_step_equals_the_algorithm(tiny_transformer: Path) -> None:
 def _losses(
     model: TaggingModel, batcher: Any, sentences: list[Sentence], domain: int
 ) -> tuple[dict[str, float], list[Tensor]]:
-    """θ by label + 0.6 aux, φ by label, ω by aux; each group's loss and the gradients."""
+    """Losses and gradients: encoder by label + 0.6 aux, decoder by label, head by aux."""
     batch = batcher([sentences], [model.labels_of(domain)])
     states = model.encoder(batch)
     label = model.decoder[domain](states, batch.tags, batch.mask).mean()

@@ -35,7 +35,7 @@ ENCODER = {
     "hidden": 3,
     "dropout": 0.0,
 }
-# Far from the defaults, so that each has its effect on the numbers compared.
+# Far from the defaults, so that each setting affects the results.
 CONFIG: dict[str, Any] = {
     "k": 2,
     "tasks": 4,
@@ -135,7 +135,7 @@ def test_update_equals_the_algorithms(name: str, steps: int) -> None:
     batches = drawn(seed, steps, sampling)
     for done, batch in enumerate(batches):
         truth.iterate(batch, share_left=1 - done / steps)
-        assert truth.norm > optimiser["clip"]  # clipping took part
+        assert truth.norm > optimiser["clip"]  # the gradient was clipped
 
     base = method.fit(sources(), Budget(steps), vectors=VECTORS, seed=seed)
     after = dict(base.model.named_parameters())
@@ -152,7 +152,7 @@ def test_update_equals_the_algorithms(name: str, steps: int) -> None:
         else:
             assert moved > 1e-4, parameter  # ten times the tolerance
     if steps == 1:
-        assert len(seen) == 2  # so a decoder did stand still
+        assert len(seen) == 2  # so one decoder was not updated
 
 
 def test_base_is_reproducible_and_depends_on_the_seed() -> None:
@@ -172,7 +172,7 @@ def test_training_runs_with_every_outer_gradient(outer: str) -> None:
 
 
 def test_second_order_handles_sentences_of_one_word() -> None:
-    """Sequences of a single step leave the recurrent weights out of the graph."""
+    """Recurrent weights are not in the graph of sequences of one step."""
     single = [
         SourceDomain(
             n,
@@ -189,7 +189,7 @@ def test_second_order_handles_sentences_of_one_word() -> None:
 
 
 def test_recipes_have_the_values_of_the_paper() -> None:
-    """The defaults differ from them in the outer optimiser only (and say so)."""
+    """The defaults differ only in the outer optimiser."""
     recipes = resources.files("adaptner.reproduce.tables") / "recipes"
     hgda, nes, maml = (
         make_method(name, Path(str(recipes / f"{name}.toml"))).config
@@ -217,12 +217,12 @@ def test_learning_rate_follows_equation_3(k: int) -> None:
     config = HGDA(k=k, optimiser={"name": "sgd"}).config
     assert config.scaled_rate() == pytest.approx(1e-2 * math.sqrt(k / 32))
     assert config.outer_optimiser().rate == config.scaled_rate()
-    assert HGDA(k=k).config.outer_optimiser().rate == 2e-3  # AdamW has a rate of its own
+    assert HGDA(k=k).config.outer_optimiser().rate == 2e-3  # AdamW does not use eq. 3
     assert HGDA(k=k, outer_rate=0.3).config.outer_optimiser().rate == 0.3
 
 
 def test_recorded_hardness_equals_equation_2(tmp_path: Any) -> None:
-    """Tables 1 and 4 are printed from these records."""
+    """Tables 1 and 4 are made from these records."""
     import json
 
     from adaptner.training.loop import TrainingRun

@@ -62,7 +62,7 @@ def test_first_order_is_the_gradient_of_the_query_loss_at_the_adapted_point(
 
 
 def test_first_and_second_order_differ() -> None:
-    """Or the two tests above would pass for one and the same function."""
+    """Otherwise the two tests above would pass for one and the same function."""
     support, query, start = tagger()
     first = FirstOrder()(InnerLoop(2, 0.3), support, query, start)[1]
     second = SecondOrder()(InnerLoop(2, 0.3), support, query, start)[1]
@@ -70,7 +70,7 @@ def test_first_and_second_order_differ() -> None:
 
 
 def converged(aux_weight: float | None = 1.0) -> tuple[Case, InnerLoop, float]:
-    """λ = 1, or else the groups would not descend on one function and H would not be its Hessian."""
+    """With λ = 1 all groups descend on one function, whose Hessian is H."""
     return toy(aux_weight, curvature=0.2), InnerLoop(60, 0.3), 1.3
 
 
@@ -85,7 +85,7 @@ def test_implicit_is_the_gradient_of_the_converged_proximal_problem(
     def solved(p: Parameters) -> Parameters:
         return inner.adapt(support, p, proximal=strength)
 
-    # The oracle's premise: the inner problem is solved, ∇L(θ') + strength (θ' - θ) = 0.
+    # The reference assumes that the inner problem is solved: ∇L(θ') + strength (θ' - θ) = 0.
     point = {n: p.detach().requires_grad_() for n, p in solved(start).items()}
     descent = torch.autograd.grad(support(point).total.sum(), [*point.values()])
     for (name, p), d in zip(point.items(), descent, strict=True):
@@ -97,7 +97,7 @@ def test_implicit_is_the_gradient_of_the_converged_proximal_problem(
 
 def test_implicit_approaches_first_order_as_the_proximal_term_grows() -> None:
     support, query, start = toy(1.0, curvature=0.2)
-    inner = InnerLoop(50, 1e-8)  # so strong a pull leaves the parameters where they are
+    inner = InnerLoop(50, 1e-8)  # the strong proximal term keeps the parameters at the start
     implicit = Implicit(1e7, iterations=10)(inner, support, query, start)[1]
     first = FirstOrder()(inner, support, query, start)[1]
     for name in start:
@@ -113,7 +113,7 @@ def test_implicit_gradients_of_a_tagger_are_finite() -> None:
 
 
 def test_conjugate_gradient_equals_a_dense_solve_for_each_task() -> None:
-    """Tasks of very different condition, one trivial, one with nothing to solve."""
+    """Tasks of very different condition numbers, one trivial and one with a zero target."""
     g = torch.Generator().manual_seed(0)
     size, tasks = 6, 4
     root = torch.randn(tasks, size, size, generator=g, dtype=torch.float64)

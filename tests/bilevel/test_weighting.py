@@ -32,7 +32,7 @@ def losses(label: list[float], aux: list[float] | None, weight: float = 1.0) -> 
 
 
 def test_hardness_weights_by_hand() -> None:
-    """θ by the total, φ by the labelling, ω by the classification loss."""
+    """Encoder by the total, decoder by the labelling, head by the classification loss."""
     found = hardness_weights(losses([6.0, 2.0, 0.0], [1.0, 1.0, 2.0], weight=0.5))
     assert found["encoder"].tolist() == pytest.approx([6.5 / 10, 2.5 / 10, 1.0 / 10])
     assert found["decoder"].tolist() == pytest.approx([6 / 8, 2 / 8, 0])

@@ -57,7 +57,7 @@ def test_stacking_repeats_the_encoder_and_pads_decoders() -> None:
     assert torch.equal(transition[0, :3, :3], own["decoder.0.transition"][0])
     assert torch.equal(transition[1], own["decoder.1.transition"][0])
     assert torch.equal(transition[0], transition[2])
-    # alone, a small decoder is not padded
+    # a single small decoder is not padded
     assert model.stack_tasks([0])["decoder.transition"].shape == (1, 3, 3)
 
 
@@ -75,7 +75,7 @@ def test_losses_at_once_equal_separate_losses(per_token: bool) -> None:
     assert together.aux is not None
     torch.testing.assert_close(together.total, together.label + 0.3 * together.aux)
     for i, (task, domain) in enumerate(zip(tasks, domains, strict=True)):
-        # through the module itself: encoder, then its own decoder and head, sentence by sentence
+        # through the module: encoder, then decoder and head, one sentence at a time
         label, aux = 0.0, 0.0
         for s in task:
             one = batch_of(batcher, [[s]], [domain])
@@ -151,7 +151,7 @@ def test_gradients_are_accumulated() -> None:
 
 
 def test_stacked_gradients_equal_module_gradients() -> None:
-    """Round trip: stack, differentiate, bring home with weight one = backward on the module."""
+    """Stacking, differentiating and adding with weight 1 equals backward on the module."""
     model, batcher = made()
     domains, tasks = [1, 0, 1], [DRUG, GENE, DRUG[::-1]]
     start = {n: p.clone().requires_grad_() for n, p in model.stack_tasks(domains).items()}

@@ -1,4 +1,4 @@
-"""Objectives to differentiate in these tests: a smooth toy, and a real tiny tagging model."""
+"""Loss functions for tests of bilevel optimisation: a smooth toy and a tiny tagging model."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def random(*shape: int, seed: int) -> Tensor:
 
 
 def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) -> Case:
-    """Labelling depends on θ and φ, classification on θ and ω, both through softplus; each task has
-    its own data. ``curvature`` adds a quadratic bowl, so that the losses are strongly convex."""
+    """Labelling depends on encoder and decoder, classification on encoder and head, both through softplus;
+    each task has its own data. ``curvature`` adds a quadratic term that makes the losses strongly convex."""
 
     def objective(seed: int) -> LossFunction:
         by_theta, by_phi = random(tasks, 6, 3, seed=seed), random(tasks, 6, 2, seed=seed + 1)
@@ -95,17 +95,17 @@ def tagger(aux_weight: float = 0.4, recurrent: str = "lstm") -> Case:
 
 
 def own_loss(losses: Losses, name: str) -> Tensor:
-    """What a parameter answers for: θ the total, φ the labelling, ω the classification loss."""
-    chosen = {"encoder": losses.total, "decoder": losses.label, "head": losses.aux}
-    found = chosen[group_of(name)]
-    assert found is not None
-    return found
+    """The loss that a parameter descends on: total, labelling or classification loss."""
+    by_group = {"encoder": losses.total, "decoder": losses.label, "head": losses.aux}
+    loss = by_group[group_of(name)]
+    assert loss is not None
+    return loss
 
 
 def descended(
     support: LossFunction, start: Parameters, steps: int, rate: float, proximal: float = 0.0
 ) -> Parameters:
-    """Algorithm 2, lines 2 to 9, one group after the other."""
+    """Algorithm 2, lines 2 to 9, one group after another."""
     current = dict(start)
     for _ in range(steps):
         after = {}
@@ -126,7 +126,7 @@ def descended(
 def slopes(
     function: Callable[[Parameters], Losses], at: Parameters, name: str, towards: Tensor
 ) -> Tensor:
-    """(G,) central difference of a parameter's own loss along a direction, every task at once."""
+    """(G,) central difference of a parameter's loss along a direction, for all tasks."""
     step = 1e-5
     ahead = function({**at, name: at[name] + step * towards})
     behind = function({**at, name: at[name] - step * towards})
@@ -149,4 +149,4 @@ def assert_is_gradient(
             found = (gradients[name] * towards).flatten(1).sum(1)
             torch.testing.assert_close(found, expected, atol=tolerance, rtol=1e-5, msg=name)
             largest = max(largest, float(expected.abs().max()))
-    assert largest > 1e3 * tolerance  # else nothing has been tested
+    assert largest > 1e3 * tolerance  # otherwise the test could not fail

@@ -19,7 +19,7 @@ from adaptner.vectors.word_vectors import WordVectors
 
 
 def _bidirectional(ours: nn.Module) -> tuple[nn.LSTM, dict[str, list[Tensor]]]:
-    """A torch LSTM with our weights; its second bias is zero and stays so."""
+    """A torch LSTM with our weights; its second bias is always zero."""
     rows, inputs = ours.input_weight.shape[2:]
     lstm = nn.LSTM(inputs, rows // 4, bidirectional=True).double()
     names = {"input_weight": "weight_ih", "recurrent_weight": "weight_hh", "bias": "bias_ih"}
@@ -171,7 +171,7 @@ def _gradients(loss: Tensor, module: nn.Module) -> list[Tensor]:
 
 
 def algorithm_2(naive: Naive, task: Task, s: Settings):
-    """Query losses and their gradients by the task's own θ_i, φ_i, ω_i (first order)."""
+    """Query losses and their first-order gradients at the adapted parameters of the task."""
     theta, phi = copy.deepcopy(naive.theta), copy.deepcopy(naive.phis[task.domain])
     omega = copy.deepcopy(naive.omega)
     for step in range(s.inner_steps + 1):
@@ -190,7 +190,7 @@ def algorithm_2(naive: Naive, task: Task, s: Settings):
 
 
 class Algorithm1:
-    """Lines 2 to 13 with the appendix's SGD: clip, then decay, momentum and the linear schedule."""
+    """Lines 2 to 13 with the SGD of the appendix: clipping, decay, momentum and linear schedule."""
 
     def __init__(self, naive: Naive, settings: Settings) -> None:
         self.naive, self.settings = naive, settings

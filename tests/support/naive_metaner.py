@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Task:
-    """L_tr(θ, φ) and, with an adversary, L_dis(θ, γ) of a task, and the φ0 and γ0 it is taken at."""
+    """L_tr(θ, φ) and, with an adversary, L_dis(θ, γ) of a task, with the φ0 and γ0 where they are computed."""
 
     label: Callable[[Values, Values], Tensor]
     phi: Values
@@ -23,7 +23,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """Eq. 19's two parts, and what eqs 20, 21 and 22 subtract (times β)."""
+    """The two parts of eq. 19, and the gradients that eqs 20, 21 and 22 subtract (times β)."""
 
     label: float
     dis: float | None

@@ -1,7 +1,7 @@
-"""A tagger written out naively: one sentence, one word, one character window and one tag path at a
-time, with none of the package's layers. BiGRU, character CNN, CRF, discriminator of MetaNER.
+"""A naive tagger (BiGRU, character CNN, CRF, MetaNER's discriminator) that uses none of the package's layers.
 
-Parameters are a flat dictionary under ``TaggingModel``'s names, less the leading dimension of tasks.
+It computes one sentence, word, character window and tag path at a time. Parameters are a flat dictionary
+with the names of ``TaggingModel``, without the task dimension.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def gradient(loss: Tensor, by: Values) -> Values:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words with rows in a table; ``table`` holds frozen vectors, tuned ones are parameters."""
+    """Words and their rows; ``table`` holds frozen vectors, trained ones are parameters."""
 
     words: tuple[str, ...]
     table: np.ndarray
@@ -62,7 +62,7 @@ class Lexicon:
 
 
 def convolved(p: Values, letters: Tensor) -> list[Tensor]:
-    """For each filter width, the largest response over the places of the word."""
+    """The maximum response over the positions of the word, for each filter width."""
     found = []
     number = 0
     while f"encoder.char_cnn.weights.{number}" in p:
@@ -98,7 +98,7 @@ def scanned(p: Values, inputs: Sequence[Tensor], direction: int) -> list[Tensor]
 
 
 def states_of(p: Values, lexicon: Lexicon, tokens: Sequence[str]) -> list[Tensor]:
-    """θ"""
+    """The encoder's states."""
     inputs = []
     for word in tokens:
         parts = [lexicon.vector(p, word)]
@@ -126,7 +126,7 @@ def gold_tags(sentence: Sentence, bioes: bool) -> list[str]:
 
 
 def may_follow(before: str, after: str, bioes: bool) -> bool:
-    """``before`` and ``after`` are "O" beyond the ends of a sentence."""
+    """``before`` and ``after`` are "O" outside the sentence."""
     unfinished = before[0] in "BI"
     if after[0] in "IE":
         return unfinished and before[2:] == after[2:]
@@ -150,7 +150,7 @@ def tag_paths(tags: tuple[str, ...], length: int) -> list[list[int]]:
 def crf_loss(
     phi: Values, tags: tuple[str, ...], states: list[Tensor], sentence: Sentence
 ) -> Tensor:
-    """Minus log p(y | h), the sum in it over every path. ``phi`` under the CRF's own names."""
+    """-log p(y | h) with a sum over all paths. ``phi`` has the parameter names of the CRF."""
     emitted = torch.stack([phi["weight"] @ h + phi["bias"] for h in states])
     paths = tag_paths(tags, len(sentence))
     gold = [tags.index(t) for t in gold_tags(sentence, any(t[0] in "ES" for t in tags))]
@@ -164,7 +164,7 @@ def crf_loss(
 
 
 def discriminator_loss(gamma: Values, states: list[Tensor], wanted: int) -> Tensor:
-    """Eqs 9 to 11 and 13. ``gamma`` under the head's own names."""
+    """Eqs 9 to 11 and 13. ``gamma`` has the parameter names of the head."""
     strengths = [
         torch.exp(torch.tanh(h @ gamma["attention_weight"] + gamma["attention_bias"][0]))
         for h in states
@@ -184,7 +184,7 @@ def under(values: Values, prefix: str) -> Values:
 def label_loss(
     p: Values, phi: Values, tags: tuple[str, ...], lexicon: Lexicon, task: Sequence[Sentence]
 ) -> Tensor:
-    """Eq. 12, the mean over a task's sentences."""
+    """Eq. 12, averaged over the sentences of a task."""
     total = torch.zeros((), dtype=torch.float64)
     for sentence in task:
         total = total + crf_loss(phi, tags, states_of(p, lexicon, sentence.tokens), sentence)
@@ -194,7 +194,7 @@ def label_loss(
 def domain_loss(
     p: Values, gamma: Values, wanted: int, lexicon: Lexicon, task: Sequence[Sentence]
 ) -> Tensor:
-    """Eq. 13, the mean over a task's sentences."""
+    """Eq. 13, averaged over the sentences of a task."""
     total = torch.zeros((), dtype=torch.float64)
     for sentence in task:
         states = states_of(p, lexicon, sentence.tokens)

@@ -1,5 +1,4 @@
-"""A tiny transformer with random weights and a vocabulary of letters, in a folder as Hugging Face's
-library writes it."""
+"""A Hugging Face folder of a tiny transformer with random weights and a vocabulary of letters."""
 
 from __future__ import annotations
 

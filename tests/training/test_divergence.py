@@ -70,7 +70,7 @@ def test_error_without_a_folder_says_that_nothing_was_written():
 
 
 def test_error_before_the_first_checkpoint_names_none(tmp_path):
-    """Parameters ruined before the first checkpoint: there is nothing to keep, and it says so."""
+    """Parameters that diverged before the first checkpoint are not kept."""
     state = fresh_state()
     with torch.no_grad():
         state.model.weight.fill_(float("nan"))

@@ -26,7 +26,7 @@ def parameter(*values: float) -> nn.Parameter:
 
 @pytest.fixture
 def clock(monkeypatch) -> list[float]:
-    """The time that training reads."""
+    """A settable replacement of ``time.monotonic``."""
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
@@ -95,7 +95,7 @@ def test_share_spent_is_the_larger_share():
 
 
 def plain(**facts: object) -> OptimiserConfig:
-    """Steps that are rate x gradient and nothing else."""
+    """A configuration with steps of rate x gradient."""
     return OptimiserConfig(**{"momentum": 0.0, "weight_decay": 0.0, "clip": 1e9, **facts})
 
 
@@ -122,7 +122,7 @@ def test_constant_schedule_keeps_the_rate():
 
 
 def test_loop_passes_the_spent_share_to_the_schedule():
-    """The first of n steps at the full rate, the last at one n-th of it."""
+    """The first of n steps has the full rate, the last one n-th of it."""
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
     optimiser = Optimiser(model.parameters(), plain(rate=1.0))
@@ -273,7 +273,7 @@ def test_only_rows_of_a_sparse_gradient_change(name):
 
 
 def test_sparse_gradient_is_part_of_the_norm():
-    """As the dense gradient with the same numbers does."""
+    """The norm equals that of the same gradient as a dense tensor."""
     moved = []
     for sparse in (True, False):
         table, other = nn.Parameter(torch.zeros(5, 2)), parameter(0.0)

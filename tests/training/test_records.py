@@ -18,7 +18,7 @@ def write(path, count: int) -> None:
 
 @pytest.mark.parametrize("torn", range(1, 60))
 def test_incomplete_last_line_is_ignored(tmp_path, torn):
-    """Cut anywhere, also inside a letter of several bytes."""
+    """Cut at any byte, also inside a character of several bytes."""
     path = tmp_path / "m.jsonl"
     write(path, 3)
     whole = path.read_bytes()

@@ -112,7 +112,7 @@ from adaptner.training.loop import TrainingRun
 
 def report(done, total, remark=""):
     print(done, flush=True)
-    if done == 7:  # and here it will be killed, however late that is
+    if done == 7:  # the parent kills this process here
         time.sleep(600)
 
 tiny = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
@@ -126,7 +126,7 @@ method.fit(sources, Budget(int(sys.argv[2])), seed=0, run=run)
 @pytest.mark.slow
 @pytest.mark.processes
 def test_run_resumed_after_sigkill_gives_the_same_bytes(fit, uninterrupted, tmp_path):
-    """For real: another process, killed from outside in mid-run, gone on with here."""
+    """A run in another process, killed during training and resumed here."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(tmp_path), str(STEPS)],
         stdout=subprocess.PIPE,
@@ -147,7 +147,7 @@ def test_run_resumed_after_sigkill_gives_the_same_bytes(fit, uninterrupted, tmp_
     with safe_open(tmp_path / CHECKPOINT_FILE, framework="pt") as file:
         done = json.loads(file.metadata()["state"])["done"]
     assert done == 6
-    # the kill may have torn the last record in the middle of a letter
+    # the kill may have cut the last record inside a character
     with open(tmp_path / HARDNESS, "ab") as file:
         file.write('{"iteration": 99, "sentences": ["µ'.encode()[:-1])
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
@@ -160,7 +160,7 @@ def test_same_seed_gives_the_same_bytes(fit, uninterrupted, tmp_path):
 
 
 def test_progress_and_checkpoints_do_not_change_the_result(fit, uninterrupted, tmp_path):
-    fit(STEPS).save(tmp_path)  # no run folder at all
+    fit(STEPS).save(tmp_path)  # without a run folder
     assert (tmp_path / WEIGHTS).read_bytes() == (uninterrupted / WEIGHTS).read_bytes()
 
 

@@ -113,7 +113,7 @@ def test_unknown_words_and_characters_have_their_own_ids() -> None:
     batch = batcher()([[sentence("zβ A")]])
     assert sorted(batch.rows[0].tolist()) == [0, len(VECTORS.words)]
     assert batch.chars[0, 0].tolist() == [UNKNOWN_CHAR, UNKNOWN_CHAR]
-    assert batch.chars[0, 1].tolist() == [UNKNOWN_CHAR, 0]  # "A" is no "a" to the characters
+    assert batch.chars[0, 1].tolist() == [UNKNOWN_CHAR, 0]  # characters keep their case
 
 
 def test_unknown_tag_raises() -> None:
@@ -150,7 +150,7 @@ def test_batches_are_right_after_the_index_was_emptied(monkeypatch: pytest.Monke
 
 
 def test_threads_can_add_words_at_once() -> None:
-    """A tagger's ``predict`` may be called from several threads; they share its batcher."""
+    """``Tagger.predict`` may run in several threads that share a batcher."""
     own = WordBatcher(WordVectors((), np.zeros((0, 2), dtype=np.float32)), "0123456789abcd")
     words = {n: [f"{n}{i}" for i in range(400)] for n in "abcd"}
     failures: list[BaseException] = []
@@ -188,7 +188,7 @@ SUBWORDS = WordVectors(
 
 
 def looked_up(own: WordBatcher, tasks: list[list[Sentence]]) -> list[list[list[np.ndarray]]]:
-    """The vector of every token, task by task and sentence by sentence, through a batch."""
+    """The vector of every token, by task and sentence, computed through a batch."""
     batch = own(tasks)
     found = FrozenEmbeddings(own.vectors)(batch.rows, batch.pieces)
     placed = [found[g][batch.index[g]].numpy() for g in range(len(tasks))]
@@ -223,10 +223,10 @@ def test_only_words_without_a_row_have_ngrams() -> None:
     assert own([[sentence("a BB ccc")]]).pieces is None
     batch = own([[sentence("a cab"), sentence("a")], [sentence("bca bb"), sentence("cab bca")]])
     assert batch.pieces is not None
-    assert len(batch.pieces.starts) == 3  # cab; bca, cab: each once a task
+    assert len(batch.pieces.starts) == 3  # cab; bca, cab: each word once per task
     unknown = (batch.rows == 3).flatten().nonzero()[:, 0]
     assert batch.pieces.places.tolist() == unknown.tolist()
-    assert own([[sentence("a bb")]]).pieces is None  # though it remembers words that have some
+    assert own([[sentence("a bb")]]).pieces is None  # although cached words have some
     assert batcher()([[sentence("cab")]]).pieces is None
 
 

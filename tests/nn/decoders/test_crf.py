@@ -43,7 +43,7 @@ def paths_of(labels: LabelSet, length: int) -> list[tuple[int, ...]]:
 
 
 class Enumerated:
-    """One sentence of one task: every allowed path and its score, from the raw parameters."""
+    """All allowed paths of one sentence with their scores, from the raw parameters."""
 
     def __init__(self, states: Tensor, p: dict[str, Tensor], labels: LabelSet) -> None:
         count = len(labels.tags)
@@ -194,7 +194,7 @@ def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
     for j, length in enumerate(lengths[0]):
         truth = Enumerated(states[0, j, :length], own, labels).marginals(len(labels.tags))
         torch.testing.assert_close(found[0, j, :length], truth, atol=1e-9, rtol=0)
-    with torch.no_grad():  # predicting runs without gradients, marginals must still come
+    with torch.no_grad():  # prediction runs without gradients
         torch.testing.assert_close(crf.marginals(states, mask), found)
 
 
@@ -216,7 +216,7 @@ def test_bias_gradient_is_expected_minus_observed_counts(labels: LabelSet) -> No
     seed=st.integers(0, 10_000),
 )
 def test_forbidden_moves_are_never_decoded(labels: LabelSet, lengths: list[int], seed: int) -> None:
-    """However loudly the emissions ask for one."""
+    """Even if the emissions favour a forbidden move."""
     g = torch.Generator().manual_seed(seed)
     crf = CRF(WIDTH, labels, g)
     states = 200 * torch.randn(1, len(lengths), max(lengths), WIDTH, generator=g)
@@ -228,7 +228,7 @@ def test_forbidden_moves_are_never_decoded(labels: LabelSet, lengths: list[int],
 @pytest.mark.parametrize("lifted", ["moves", "starts", "ends"])
 @pytest.mark.parametrize("labels", [TWO, TWO_S], ids=named)
 def test_enumeration_without_constraints_differs(labels: LabelSet, lifted: str) -> None:
-    """Without one of the limits the best path of such states is ill-formed: the test above can fail."""
+    """Without one of the constraints the best path is ill-formed, so the test above can fail."""
     g = torch.Generator().manual_seed(1)
     crf = CRF(WIDTH, labels, g)
     states, mask = 200 * torch.randn(1, 40, 7, WIDTH, generator=g), torch.ones(1, 40, 7).bool()
@@ -236,12 +236,12 @@ def test_enumeration_without_constraints_differs(labels: LabelSet, lifted: str) 
     setattr(free, lifted, torch.zeros_like(getattr(free, lifted)))
     rows = viterbi(*crf._scores(states, free), mask)[0].tolist()
     kept = all(well_formed(tuple(labels.tags[i] for i in row), labels) for row in rows)
-    assert kept == (labels.scheme == "bio" and lifted == "ends")  # BIO may end as it likes
+    assert kept == (labels.scheme == "bio" and lifted == "ends")  # BIO has no constraint on ends
 
 
 @pytest.mark.parametrize("labels", [TWO, TWO_S, FIVE, THREE_S], ids=named)
 def test_constraints_allow_exactly_the_well_formed_paths(labels: LabelSet) -> None:
-    """Every path of up to three tags is free of limits if well-formed and meets one if not."""
+    """Every path of up to three tags has a penalty if and only if it is ill-formed."""
     limits = TagConstraints([labels])
     moves, starts, ends = (x[0] != 0 for x in (limits.moves, limits.starts, limits.ends))
     for length in (1, 2, 3):
@@ -257,7 +257,7 @@ def test_constraints_allow_exactly_the_well_formed_paths(labels: LabelSet) -> No
 @pytest.mark.parametrize("length", [1, 2, 7, 40])
 @pytest.mark.parametrize("labels", ["", "X", "AB", "PQRST"])
 def test_both_schemes_allow_the_same_number_of_paths(labels: str, length: int) -> None:
-    """They write the same mentions down, so a CRF that scores nothing sums to the same."""
+    """Both schemes describe the same mentions, so a CRF with zero scores has the same partition."""
     mask = torch.ones(1, 1, length).bool()
     sums = []
     for scheme in ("bio", "bioes"):
@@ -269,7 +269,7 @@ def test_both_schemes_allow_the_same_number_of_paths(labels: str, length: int) -
 
 
 def test_cached_constraints_are_not_changed() -> None:
-    """Whatever is done to one, and wherever it was first made, the next is as it should be."""
+    """Changing one set of constraints does not change the next one."""
     labels = LabelSet(("seen", "nowhere", "else"), "bioes")
     with torch.inference_mode():
         TagConstraints([labels]).moves.fill_(7)

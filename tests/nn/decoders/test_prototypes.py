@@ -41,9 +41,9 @@ from adaptner.vectors.word_vectors import WordVectors
 LABELS = LabelSet(("X", "Y"))  # O, B-X, I-X, B-Y, I-Y
 NONE, BX, IX, BY, IY = range(5)
 CLASSES = 5
-FAR = 99.0  # stands where no token is
+FAR = 99.0  # fills the padding
 
-# Two sentences of a support: (state, tag) of every token.
+# Two support sentences: (state, tag) of every token.
 SUPPORT = [
     [((1.0, 1.0), NONE), ((2.0, 0.0), BX), ((4.0, 2.0), IX)],
     [((4.0, 0.0), BX), ((0.0, 6.0), BY)],
@@ -55,7 +55,7 @@ DISTANCES = {BX: 2.0**2 + 1, IX: 3.0**2 + 1, BY: 1 + 5.0**2}
 
 
 def padded(sentences: list[list[tuple[tuple[float, ...], int]]]) -> tuple[Tensor, Tensor, Tensor]:
-    """States, tags and mask of one task; padding holds numbers that would be seen."""
+    """States, tags and mask of one task; the padding holds numbers that would change the results."""
     longest = max(map(len, sentences))
     filler = ((FAR, FAR), BY)
     rows = [[*s, *[filler] * (longest - len(s))] for s in sentences]
@@ -81,7 +81,7 @@ def test_class_means_are_means_of_token_states() -> None:
     assert counts.tolist() == [[1, 2, 1, 1, 0]]
     assert sums[0].tolist() == [[1, 1], [6, 0], [4, 2], [0, 6], [0, 0]]
     means, seen = class_means(sums, counts)
-    assert seen.tolist() == [[False, True, True, True, False]]  # O has a number instead
+    assert seen.tolist() == [[False, True, True, True, False]]  # O has a score instead
     for tag, mean in MEANS.items():
         assert tuple(means[0, tag].tolist()) == mean
     assert means.isfinite().all()
@@ -138,7 +138,7 @@ def test_nearest_mean_wins_unless_o_is_nearer() -> None:
 
 
 def test_unseen_class_is_never_predicted() -> None:
-    """Its mean would be at the origin, where this token is; O is made worthless."""
+    """The token is where the mean of the unseen class would be, and O has a very low score."""
     ours = decoder()
     with torch.no_grad():
         ours.outside.fill_(-1000)
@@ -227,7 +227,7 @@ def made() -> tuple[TaggingModel, WordBatcher]:
     shape = ModelShape(decoder="prototypes", shared=True)
     model = TaggingModel(encoder, {"x": LABELS, "y": LABELS}, g, shape).double()
     with torch.no_grad():
-        for p in model.parameters():  # far from the small numbers they start with
+        for p in model.parameters():  # far from their small initial values
             p.copy_(torch.randn(p.shape, generator=g, dtype=torch.float64))
     return model, batcher
 
@@ -264,7 +264,7 @@ def naive_episode(
     query: list[Sentence],
     labels: LabelSet = LABELS,
 ) -> Tensor:
-    """Fritzler et al. token by token."""
+    """The loss of Fritzler et al. as a loop over tokens."""
     means = naive_means(values, lexicon, support, labels)
     total = torch.zeros((), dtype=torch.float64)
     for sentence in query:
@@ -308,7 +308,7 @@ def test_tasks_at_once_equal_separate_tasks() -> None:
 
 
 def test_episode_gradient_equals_finite_differences() -> None:
-    """By every parameter of θ, through the support's means and the query's states both, and by O's."""
+    """For every parameter of the encoder, which affects means and query states, and for the score of O."""
     model, batcher = made()
     start, step = model.stack_tasks([0, 1]), 1e-5
     at = {n: p.clone().requires_grad_() for n, p in start.items()}
@@ -348,7 +348,7 @@ def corpus(label: str, seed: int) -> list[Sentence]:
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])
 def test_iteration_equals_a_naive_transcription(scheme: str) -> None:
-    """Its gradient: the mean over the episodes that the sampler drew."""
+    """The gradient is the mean over the sampled episodes."""
     sources = [
         SourceDomain(n, LabelSet((n,)), {n: corpus(n, seed)}, {}) for seed, n in enumerate("XY")
     ]
@@ -443,7 +443,7 @@ def test_target_step_is_an_episode_of_two_halves() -> None:
     decoder = tagger.decoder
     assert decoder.outside.item() == pytest.approx(outside.item(), abs=1e-9)
     assert abs(decoder.outside.item() - model.decoder_of(0).outside.item()) > 1e-3
-    # the means are those of all sentences, by the θ that was learnt
+    # the means of all sentences, encoded after training
     for tag, mean in naive_means(learnt, lexicon, sentences, LABELS).items():
         row = tagger.labels.index[tag]
         assert decoder.seen[0, row]

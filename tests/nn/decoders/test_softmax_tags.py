@@ -53,7 +53,7 @@ def test_loss_marginals_and_tags_equal_a_loop_over_tokens() -> None:
 
 
 def test_surplus_tags_of_a_task_have_probability_zero() -> None:
-    """Two tasks side by side, parameters padded to the larger label set, as the model stacks them."""
+    """Two tasks at once, with parameters padded to the larger label set."""
     small, large = made(LabelSet(("A",))), made()
     values, _, mask = states()
     tags = torch.tensor([[[0, 1, 2, 0], [1, 0, 0, 0]]])

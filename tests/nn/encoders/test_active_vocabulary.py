@@ -77,7 +77,7 @@ def test_rows_in_use_are_ascending() -> None:
     first = rows_in_use(model.encoder, [batch_of(batcher, TASKS)])
     assert first is not None
     expected = {numbers[w] for w in ("the", "Gene", "of", "dose")} | {UNKNOWN}
-    filler = {0}  # a task with fewer distinct words than its neighbour
+    filler = {0}  # pads the task with fewer distinct words
     assert set(first.tolist()) - filler == expected
     assert first.tolist() == sorted(first.tolist())
     both = rows_in_use(model.encoder, [batch_of(batcher, TASKS), batch_of(batcher, MORE)])
@@ -106,7 +106,7 @@ def test_restricted_batch_has_the_same_vectors() -> None:
     narrowed = restrict_batch(batch, rows)
     for g in range(2):
         assert torch.equal(less[g][narrowed.rows[g]], full[g][batch.rows[g]])
-    assert torch.equal(narrowed.index, batch.index)  # and nothing else is touched
+    assert torch.equal(narrowed.index, batch.index)  # nothing else changes
 
 
 def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Tensor]]:
@@ -149,7 +149,7 @@ def test_losses_and_gradients_equal_those_of_the_full_table(inner: int) -> None:
         torch.testing.assert_close(found[name], value, atol=1e-13, rtol=0, msg=name)
     table = found["encoder.words.table"][0]
     assert not table[WORDS.index("unread")].any()
-    assert not table[WORDS.index("zero")].any()  # the filler's row is nobody's
+    assert not table[WORDS.index("zero")].any()  # the padding's row is unused
     read = ("the", "dose") if inner else ("the", "Gene", "dose", "of")
     assert all(table[WORDS.index(w)].any() for w in read)
 
@@ -159,14 +159,14 @@ def test_losses_and_gradients_equal_those_of_the_full_table(inner: int) -> None:
 
 @pytest.fixture
 def _double() -> Iterator[None]:
-    """What a run makes of its own is float64 too."""
+    """New tensors are float64 too."""
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
 
 
 class FullTable:
-    """Stands in for ``ActiveVocabulary`` and leaves everything as it is."""
+    """Replaces ``ActiveVocabulary`` and restricts nothing."""
 
     def __init__(self, encoder, batcher, sentences, words=()) -> None:
         self.batcher = batcher
@@ -201,7 +201,7 @@ def test_fine_tuning_with_a_restricted_table_gives_the_same_tagger(
     for table in (Watched, FullTable):
         monkeypatch.setattr(adaptation_loop, "ActiveVocabulary", table)
         taggers.append(fine_tune(own_base(), CORPUS, config, budget=Budget(4), seed=1))
-    assert widths == [len(READ | {UNKNOWN})]  # it was narrow
+    assert widths == [len(READ | {UNKNOWN})]  # the table was restricted
     (less, full), start = taggers, own_base().model.encoder.words.table[0]
     for (name, a), b in zip(less.named_parameters(), full.parameters(), strict=True):
         torch.testing.assert_close(a, b, atol=1e-12, rtol=0, msg=name)
@@ -209,7 +209,7 @@ def test_fine_tuning_with_a_restricted_table_gives_the_same_tagger(
     assert table.shape == start.shape
     for row in range(len(WORDS) + 1):
         assert torch.equal(table[row], start[row]) == (row not in READ), row
-    assert less.batcher.vectors is VECTORS  # the tagger knows all words again
+    assert less.batcher.vectors is VECTORS  # the full vocabulary is restored
     assert [len(e) for e in less.predict_sentences(CORPUS)] == [
         len(e) for e in full.predict_sentences(CORPUS)
     ]
@@ -257,7 +257,7 @@ def test_frozen_and_fully_used_tables_are_not_restricted() -> None:
 
 
 def test_run_without_known_words_restores_the_table() -> None:
-    """All there is to learn is the unknown word's row."""
+    """Only the row of unknown words is trained."""
     model, batcher = made()
     start = model.encoder.words.table.detach().clone()
     table = ActiveVocabulary(model.encoder, batcher, [Sentence.from_tokens(["p53", "Ras"])])
@@ -301,7 +301,7 @@ def test_restricted_table_gives_the_same_predictions(
     read = {vectors.row(w) for tokens in texts for w in tokens}
     size = encoder.words.table.shape[1]
     assert size == len(read | {len(vocabulary)})
-    # each row that is read gets a number of its own
+    # a distinct value in each row in use
     with torch.no_grad():
         for w in {w for tokens in texts for w in tokens}:
             row = table.batcher.vectors.row(w)

@@ -12,7 +12,7 @@ from adaptner.nn.encoders.char_lstm import CharLSTM
 from adaptner.nn.rnn.packing import Packing
 
 EMBEDDED, FILTERS, LETTERS = 3, 4, 6
-# Two tasks of words, longest first, 0 = padding; the second task's last word is filler.
+# Two tasks of words, longest first, 0 = padding; the last word of the second task is padding.
 CHARS = torch.tensor(
     [
         [[2, 3, 4, 5, 1], [5, 5, 2, 0, 0], [3, 0, 0, 0, 0]],
@@ -28,7 +28,7 @@ def random(*shape: int, seed: int) -> Tensor:
 
 
 def varied(module: nn.Module, tasks: int) -> dict[str, Tensor]:
-    """Parameters that differ from task to task."""
+    """Different parameters for each task."""
     return {
         n: random(tasks, *p.shape[1:], seed=20 + i).requires_grad_()
         for i, (n, p) in enumerate(module.named_parameters())

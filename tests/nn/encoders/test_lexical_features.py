@@ -41,7 +41,7 @@ def test_features_equal_a_loop_over_tokens() -> None:
         torch.Generator().manual_seed(1),
     )
     narrow = RecurrentEncoder(SHAPE_OF, batcher, torch.Generator())
-    narrow.load_state_dict(wide.state_dict())  # no parameters of its own
+    narrow.load_state_dict(wide.state_dict())  # the features have no parameters
     task = [sentence("The", "gene", "TP53", "binds", "nothing"), sentence("Gene", ".")]
     batch = batcher([task])
     found, states = wide(batch)[0].detach().numpy(), narrow(batch)[0].detach().numpy()
@@ -82,7 +82,7 @@ def test_word_shapes() -> None:
 
 
 def test_linear_scores_equal_a_linear_layer_over_the_features() -> None:
-    """Of two tasks side by side, and with what is remembered of words from batch to batch."""
+    """For two tasks at once, and with a word cache used over several batches."""
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefgh")
     config = SHAPE_OF.model_copy(update={"lexical_features": True})
     encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(1))

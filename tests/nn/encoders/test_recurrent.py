@@ -54,7 +54,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> None:
-    """Alone, among others, in another order, or beside another task of longer sentences."""
+    """Alone, with others, in another order, or together with a task of longer sentences."""
     encoder, batcher = made(VARIANTS[variant])
     expected = [alone(encoder, batcher, s) for s in SENTENCES]
     shifted = SENTENCES[1:] + SENTENCES[:1]
@@ -75,7 +75,7 @@ def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> Non
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_parameter_is_used(variant: str) -> None:
-    """An unused one makes the inner loop's gradient fail."""
+    """An unused parameter would make the inner loop's gradient fail."""
     encoder, batcher = made(VARIANTS[variant])
     states = encoder(batcher([SENTENCES]))
     gradients = torch.autograd.grad(states.square().sum(), [*encoder.parameters()])
@@ -144,6 +144,6 @@ def test_same_seed_gives_the_same_encoder() -> None:
 
 
 def test_odd_width_of_the_character_lstm_raises() -> None:
-    """Two directions share it evenly; 5 would silently or loudly become 4."""
+    """Both directions have the same width, so 5 would become 4."""
     with pytest.raises(ValidationError):
         EncoderConfig(char_lstm=5)

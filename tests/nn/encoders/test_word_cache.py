@@ -29,7 +29,7 @@ def test_rows_are_those_of_the_words(asked: list[tuple[str, list[int]]], most: i
     before = None
     for known, words in asked:
         numbers = np.array(words)
-        if known != before:  # another batcher's numbers
+        if known != before:  # ids of another batcher
             kept, before = set(), known
         made: list[int] = []
 

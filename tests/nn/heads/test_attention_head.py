@@ -29,7 +29,7 @@ def states(seed: int = 1) -> Tensor:
 
 
 def head(reversal: bool = False, tasks: int = 2) -> AttentionDomainClassifier:
-    """Every task with parameters of its own, large enough to tell."""
+    """Different parameters for each task, large enough to show in the results."""
     g = torch.Generator().manual_seed(0)
     found = AttentionDomainClassifier(WIDTH, DOMAINS, g, reversal)
     for name, p in list(found.named_parameters()):
@@ -41,7 +41,7 @@ def head(reversal: bool = False, tasks: int = 2) -> AttentionDomainClassifier:
 def written_out(
     ours: AttentionDomainClassifier, g: int, sentence: list[list[float]], wanted: int
 ) -> float:
-    """-log p(y_d | c) of one sentence in plain numbers."""
+    """-log p(y_d | c) of one sentence with Python numbers."""
     weights = {n: p[g].tolist() for n, p in ours.named_parameters()}
     strengths = []
     for h in sentence:  # eq. 9
@@ -73,7 +73,7 @@ def test_scores_and_loss_equal_equations_9_to_13(reversal: bool) -> None:
 
 
 def test_attention_by_hand() -> None:
-    """tanh keeps every token's share within a factor of e² of any other's."""
+    """tanh limits the ratio of two attention weights to e²."""
     ours = head(tasks=1)
     ours.attention_weight = nn.Parameter(torch.tensor([[1000.0, 0, 0, 0]]).double())
     ours.attention_bias = nn.Parameter(torch.zeros(1, 1).double())
@@ -129,7 +129,7 @@ def test_more_padding_has_no_influence() -> None:
 
 
 def test_other_sentences_have_no_influence() -> None:
-    """Neither another task nor another sentence of the task changes what a sentence costs."""
+    """The loss of a sentence does not depend on other tasks and sentences."""
     ours, x = head(), states()
     both = ours(x, MASK, CLASSES)
     x[1] = states(seed=9)[1]
@@ -156,7 +156,7 @@ STEP = 1e-5
 
 
 def slope(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
-    """Central differences of a number, entry by entry."""
+    """Central differences for each entry."""
     found = torch.zeros_like(at)
     for i in range(at.numel()):
         step = torch.zeros_like(at)
@@ -168,7 +168,7 @@ def slope(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
 @both_heads
 @both_ways
 def test_encoder_ascends_the_loss_that_the_head_descends(kind: str, reversal: bool) -> None:
-    """θ is a layer below the head: with the reversal its gradient is minus the loss's slope."""
+    """With the reversal, the gradient of a layer below the head is minus the derivative of the loss."""
     ours = HEADS[kind](reversal)
     x, mask, wanted = states()[:1], MASK[:1], CLASSES[:1]
     theta = 0.5 * torch.eye(WIDTH, dtype=torch.float64) + 0.1

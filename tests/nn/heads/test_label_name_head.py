@@ -21,7 +21,7 @@ def head() -> LabelNameHead:
 
 
 def test_loss_equals_loops(head: LabelNameHead) -> None:
-    """As many tokens outside as inside, so that all of them are taken."""
+    """With as many tokens outside as inside, all of them are used."""
     states = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(2))
     borders = [1, 0, 2, 0, 0, 1]
     pairs = {(0, 1): 0.5, (0, 3): 0.75, (2, 1): 0.5, (5, 2): 0.9}
@@ -44,7 +44,7 @@ def test_loss_equals_loops(head: LabelNameHead) -> None:
 
 
 def test_outside_tokens_are_sampled_and_weighted(head: LabelNameHead) -> None:
-    """In the mean over many choices the loss is that of all tokens."""
+    """The mean loss over many samples is that of all tokens."""
     states = torch.randn(40, WIDTH, generator=torch.Generator().manual_seed(3))
     borders = torch.zeros(40, dtype=torch.long)
     borders[:4] = 1

@@ -70,11 +70,11 @@ def test_forbidden_tags_have_finite_losses():
     loss = distillation_loss(found.detach().exp(), found, mask)
     slopes = torch.autograd.grad(loss, list(decoder.parameters()))
     assert all(bool(g.isfinite().all()) for g in slopes)
-    assert float(found.detach()[0, 2, 0].min()) < -5000  # I-A begins no sentence
+    assert float(found.detach()[0, 2, 0].min()) < -5000  # I-A cannot start a sentence
 
 
 def test_distillation_loss_by_hand():
-    """Eq. 11's second term over two tokens; a third is padding, a fourth the teacher is not sure of."""
+    """The second term of eq. 11 over two tokens; of two more, one is padding and one below the confidence."""
     teacher = torch.tensor([[0.75, 0.25], [0.2, 0.8], [1.0, 0.0], [0.55, 0.45]])
     student = torch.tensor([[0.5, 0.5], [0.1, 0.9], [0.5, 0.5], [0.3, 0.7]]).log()
     mask = torch.tensor([True, True, False, True])
@@ -87,7 +87,7 @@ def test_distillation_loss_by_hand():
     assert float(distillation_loss(teacher, student, mask, 0.6)) == pytest.approx(
         (first + second) / 2
     )
-    assert float(distillation_loss(teacher, student, mask, 1.0)) == 0  # of nothing
+    assert float(distillation_loss(teacher, student, mask, 1.0)) == 0  # no token counts
 
 
 def test_gradient_is_zero_if_student_and_teacher_agree():

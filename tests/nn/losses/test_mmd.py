@@ -22,7 +22,7 @@ def squared(a: Tensor, b: Tensor) -> float:
 
 
 def naive(first: Tensor, second: Tensor, widths: int = 5, middle: float | None = None) -> float:
-    """Eq. 4, one pair after another."""
+    """Eq. 4 as a loop over pairs."""
     every = [*first, *second]
     if middle is None:
         pairs = [(a, b) for i, a in enumerate(every) for j, b in enumerate(every) if i != j]
@@ -72,7 +72,7 @@ def test_equal_samples_have_mmd_zero():
 
 
 def test_mmd_is_invariant_to_order_and_shift():
-    """Order of the sides, place and scale of everything (the widths follow)."""
+    """Swapping the sides, shifting and scaling change nothing (the widths scale too)."""
     first, second = points(8), points(5, seed=1, shift=0.5)
     want = float(maximum_mean_discrepancy(first, second))
     assert float(maximum_mean_discrepancy(second, first)) == pytest.approx(want)

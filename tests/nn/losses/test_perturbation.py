@@ -13,7 +13,7 @@ MASK = torch.ones(4, dtype=torch.bool)
 
 
 class Small(nn.Module):
-    """Four words of three numbers, and a softmax over two tags."""
+    """Four word vectors of width 3 and a softmax over two tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ def test_virtual_adversary_is_worse_than_random_noise():
 
 
 def test_layer_called_twice_has_two_offsets():
-    """As a transformer's embeddings are, window by window: each call has a move of its own."""
+    """The embeddings of a transformer are called for each window; each call has its own offset."""
     small = Small()
 
     def twice() -> Tensor:

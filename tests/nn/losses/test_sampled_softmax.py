@@ -23,7 +23,7 @@ WORDS, WIDTH = 9, 4
 @pytest.fixture
 def table() -> torch.Tensor:
     found = OutputWordTable(WORDS, WIDTH, torch.Generator().manual_seed(4)).table.detach()
-    found[:, -1] = torch.linspace(-1, 1, WORDS)  # biases that can be seen
+    found[:, -1] = torch.linspace(-1, 1, WORDS)  # biases large enough to show
     return found
 
 
@@ -77,7 +77,7 @@ def test_loss_of_a_batch_equals_equation_8(table: torch.Tensor) -> None:
     words = torch.tensor([[5, 6, 7], [8, 4, 0]])
     mask = torch.tensor([[True, True, True], [True, True, False]])
     states, negatives = random(2, 3, 2 * WIDTH), torch.tensor([2, 4, 6])
-    known = torch.tensor([EDGE, 2, 4, 5, 6, 7, 8])  # row 0 and 3 are not read
+    known = torch.tensor([EDGE, 2, 4, 5, 6, 7, 8])  # rows 0 and 3 are not used
     found = language_model_loss(states, words, mask, table[known], known, negatives)
     total = 0.0
     for n, sentence in enumerate(([5, 6, 7], [8, 4])):
@@ -107,4 +107,4 @@ def test_negatives_are_distinct_and_reproducible() -> None:
     one, two = (draws.draw(40, torch.Generator().manual_seed(3)) for _ in range(2))
     assert torch.equal(one, two)
     assert torch.equal(one, one.unique())
-    assert len(one) < 40  # some came twice
+    assert len(one) < 40  # some were drawn twice

@@ -29,7 +29,7 @@ class Scan:
     quick: Callable[..., Tensor]
     plain: Callable[..., Tensor]
     gates: int
-    biased: bool  # has a bias of its own inside the recursion
+    biased: bool  # has a second bias inside the recursion
 
     def inputs(self, packing: Packing, hidden: int = HIDDEN) -> list[Tensor]:
         scans, rows = 2 * len(packing.lengths), self.gates * hidden
@@ -91,7 +91,7 @@ def test_gradient_is_the_same_with_and_without_a_graph(scan: Scan) -> None:
 
 @both_scans
 def test_backward_does_not_change_inputs_or_saved_tensors(scan: Scan) -> None:
-    """It works in place: a second backward through the same graph must find the same gradient."""
+    """A second backward pass through the same graph gives the same gradient."""
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
     kept = [x.detach().clone() for x in inputs]
@@ -107,7 +107,7 @@ def test_backward_does_not_change_inputs_or_saved_tensors(scan: Scan) -> None:
 
 @both_scans
 def test_sequences_of_one_step_can_be_differentiated_twice(scan: Scan) -> None:
-    """The recurrent weights then play no part: their gradient is zero, not an error."""
+    """The recurrent weights are then unused; their gradient is zero."""
     packing = packing_of(torch.ones(2, 3, dtype=torch.long))
     inputs = scan.inputs(packing)
     states = scan.quick(*inputs, packing)
@@ -125,7 +125,7 @@ def test_sequences_of_one_step_can_be_differentiated_twice(scan: Scan) -> None:
     ],
 )
 def test_inputs_may_be_frozen(scan: Scan, learning: tuple[int, ...]) -> None:
-    """All but the ``learning`` ones, whether or not the gradient will be differentiated."""
+    """All inputs but the ``learning`` ones, with and without differentiating the gradient."""
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
     expected = torch.autograd.grad(scan.plain(*inputs, packing).sum(), inputs)
@@ -157,7 +157,7 @@ def references(layer: BiLSTM | BiGRU) -> list[nn.LSTM | nn.GRU]:
 
 
 def layer_of(kind: type[BiLSTM] | type[BiGRU], tasks: int) -> BiLSTM | BiGRU:
-    """A layer whose parameters differ from task to task."""
+    """A layer with different parameters for each task."""
     layer = kind(INPUTS, HIDDEN, torch.Generator().manual_seed(0)).double()
     for number, (name, p) in enumerate(list(layer.named_parameters())):
         setattr(layer, name, nn.Parameter(random(tasks, *p.shape[1:], seed=10 + number)))
@@ -166,7 +166,7 @@ def layer_of(kind: type[BiLSTM] | type[BiGRU], tasks: int) -> BiLSTM | BiGRU:
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
 def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]) -> None:
-    """Values and the gradients of everything, with symbols that occur several times."""
+    """Values and all gradients, with symbols that occur several times."""
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
     symbols = random(tasks, SYMBOLS, INPUTS, seed=1).requires_grad_()

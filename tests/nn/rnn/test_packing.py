@@ -23,7 +23,7 @@ def ragged(draw: st.DrawFn) -> tuple[Tensor, int]:
 
 
 def valid_slots(packing: Packing, lengths: Tensor) -> Tensor:
-    """(G, N): the slots that hold one of the task's own tokens."""
+    """(G, N): whether a slot holds a token of the task."""
     width = packing.shape[2]
     rows, steps = packing.places[:, 0] // width, packing.places[:, 0] % width
     return steps < lengths.gather(1, rows)
@@ -44,7 +44,7 @@ def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]
         for direction in (0, 1):
             places = packing.places[task, direction]
             assert sorted(places[own[task]].tolist()) == sorted(cells)
-            assert len(set(places.tolist())) == len(places)  # nothing is overwritten
+            assert len(set(places.tolist())) == len(places)  # no place is used twice
 
 
 @settings(max_examples=60, deadline=None)
@@ -54,7 +54,7 @@ def test_previous_and_last_slots(case: tuple[Tensor, int]) -> None:
     packing = Packing.of(lengths, width)
     forward = packing.places[:, 0]
     first = packing.sizes[0]
-    # one step on in the same row; backwards, one place further left for a task's own tokens
+    # the next step in the same row; for tokens of a task, one place to the left in the backward direction
     assert torch.equal(forward[:, packing.previous] + 1, forward[:, first:])
     own = valid_slots(packing, lengths)[:, first:]
     backward = packing.places[:, 1]

