@@ -110,7 +110,7 @@ def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
 
 
-def tuned(
+def adapt(
     base: Base, sources: list[SourceDomain], config: CrossDomainConfig = CONFIG, **given: Any
 ) -> Tagger:
     support = given.pop("support", target())
@@ -121,19 +121,21 @@ def tuned(
 # --- one step -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wide", [False, True])  # a language model reads the states either way
-def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
-    """Lines 3 to 17 one after the other: each task makes its own BiLSTM by the sum of equation 2, its
-    gradients are added up, and one step of descent is taken at the end."""
-    # dropout and negatives are drawn for all tasks at once: without the first, and with the second
-    # taken over, the order of turns is all there is to see
-    encoder = {**TINY, "dropout": 0.0, "lexical_features": wide, "tune_words": not wide}
-    vectors = vectors_of(sources) if wide else None
-    still = method("crossdomain-lm")(encoder=encoder).fit(sources, Budget(0), vectors=vectors)
-    ours = make_objective(still, sources, CONFIG)
-    naive = copy.deepcopy(ours.network)
-    draws = ours.generator.clone_state()
-    ((tasks, drawn, _),) = take_steps(ours, 1)
+@pytest.mark.parametrize(
+    "lexical", [False, True]
+)  # lexical features are not for the language models
+def test_step_equals_algorithm_1_task_by_task(sources: list[SourceDomain], lexical: bool) -> None:
+    """Lines 3 to 17: each task generates its BiLSTM by the sum of equation 2, the gradients are added
+    up, and one step of gradient descent follows."""
+    # Dropout and negatives are drawn for all tasks at once, so there is no dropout here, and the naive
+    # computation uses the same negatives.
+    encoder = {**TINY, "dropout": 0.0, "lexical_features": lexical, "tune_words": not lexical}
+    vectors = vectors_of(sources) if lexical else None
+    base = method("crossdomain-lm")(encoder=encoder).fit(sources, Budget(0), vectors=vectors)
+    objective = make_objective(base, sources, CONFIG)
+    naive = copy.deepcopy(objective.network)
+    draws = objective.generator.clone_state()
+    ((tasks, drawn, _),) = take_steps(objective, 1)
 
     generator, encoder = naive.recurrent, naive.model.encoder
     sizes = {n: p.numel() for n, p in encoder.recurrent.named_parameters()}
@@ -155,14 +157,14 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
             known = parameters[f"recurrent.{name}"]
             parameters[f"recurrent.{name}"] = own.view(known.shape)
         labels = naive.model.labels_of(domain) if task == NER else LabelSet(())
-        batch = ours.batcher([sentences], [labels])
+        batch = objective.batcher([sentences], [labels])
         states = functional_call(encoder, parameters, (batch,))
         if task == NER:
             decoder = naive.model.decoder_of(domain)
             total = total + decoder(states, batch.tags, batch.mask).mean()
             continue
-        words = ours.vocabulary.numbers(sentences, batch, 0)
-        negatives = NegativeSampler(ours.vocabulary.counts[domain]).draw(50, draws)
+        words = objective.vocabulary.numbers(sentences, batch, 0)
+        negatives = NegativeSampler(objective.vocabulary.counts[domain]).draw(50, draws)
         table = naive.words.table
         for wanted, half in zip(neighbour_words(words, batch.mask[0]), (0, 1), strict=True):
             own = states[0, ..., 10 * half : 10 * half + 10][batch.mask[0]]
@@ -174,26 +176,28 @@ def test_a_step_is_algorithm_1(sources: list[SourceDomain], wide: bool) -> None:
             if p.grad is not None:
                 p -= 0.1 * p.grad
     for (name, mine), theirs in zip(
-        ours.network.named_parameters(), naive.parameters(), strict=True
+        objective.network.named_parameters(), naive.parameters(), strict=True
     ):
         torch.testing.assert_close(mine, theirs, atol=2e-5, rtol=1e-4, msg=name)
 
 
-def test_nothing_moves_before_the_end_of_a_step(base: Base, sources: list[SourceDomain]) -> None:
-    ours = make_objective(base, sources, CONFIG)
-    before = copy.deepcopy(ours.network)
-    optimiser = ours.optimiser()
-    for tasks, sentences in islice(ours.steps(), 2):
-        ours.step_gradients(tasks, sentences)
-        assert same(ours.network, before)
+def test_parameters_change_only_at_the_end_of_a_step(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    objective = make_objective(base, sources, CONFIG)
+    before = copy.deepcopy(objective.network)
+    optimiser = objective.optimiser()
+    for tasks, sentences in islice(objective.steps(), 2):
+        objective.step_gradients(tasks, sentences)
+        assert same(objective.network, before)
     optimiser.step(0.0)
-    assert not same(ours.network, before)
+    assert not same(objective.network, before)
 
 
-def test_gradients_of_tables_are_sparse(base: Base, sources: list[SourceDomain]) -> None:
-    ours = make_objective(base, sources, CONFIG)
-    ours.step_gradients(*next(ours.steps()))
-    network = ours.network
+def test_gradients_of_word_tables_are_sparse(base: Base, sources: list[SourceDomain]) -> None:
+    objective = make_objective(base, sources, CONFIG)
+    objective.step_gradients(*next(objective.steps()))
+    network = objective.network
     for table in (network.words.table, network.model.encoder.words.table):
         assert table.grad.is_sparse
         assert table.grad._nnz() < table.shape[-2]
@@ -201,7 +205,7 @@ def test_gradients_of_tables_are_sparse(base: Base, sources: list[SourceDomain])
 
 
 @pytest.mark.parametrize(
-    ("settings", "turns"),
+    ("settings", "expected"),
     [
         ({}, [(0, NER), (0, LM), (1, NER), (1, LM)]),
         ({"zero_shot": True}, [(0, NER), (0, LM), (1, LM)]),
@@ -211,65 +215,67 @@ def test_gradients_of_tables_are_sparse(base: Base, sources: list[SourceDomain])
         ({"domain_size": 0, "task_size": 0}, [(0, NER), (0, LM), (1, NER), (1, LM)]),
     ],
 )
-def test_every_configuration_has_its_turns_and_learns(
+def test_configuration_decides_the_tasks_of_a_step(
     settings: dict[str, Any],
-    turns: list[tuple[int, int]],
+    expected: list[tuple[int, int]],
     base: Base,
     sources: list[SourceDomain],
 ) -> None:
     config = CONFIG.model_copy(update=settings)
-    ours = make_objective(base, sources, config)
-    assert [(t.domain, t.task) for t in ours.tasks(1)] == turns
-    assert (ours.network.words is None) == (settings.get("data") == "ner")
-    tagger = tuned(base, sources, config)
+    objective = make_objective(base, sources, config)
+    assert [(t.domain, t.task) for t in objective.tasks(1)] == expected
+    assert (objective.network.words is None) == (settings.get("data") == "ner")
+    tagger = adapt(base, sources, config)
     assert tagger.facts["steps"] == 4
     assert all(bool(p.isfinite().all()) for p in tagger.parameters())
 
 
-def test_mixed_text_is_the_text_of_both(base: Base, sources: list[SourceDomain]) -> None:
-    ours = make_objective(base, sources, CONFIG.model_copy(update={"mixed_text": True}))
-    assert ours.vocabulary.sentences == (180, 180)  # 160 of the source and 20 of the target
-    assert torch.equal(*ours.vocabulary.counts)
-
-
-def test_several_sources_take_turns(base: Base) -> None:
-    both = source_domains(group_by_domain([bundled_corpus("gene"), bundled_corpus("drug")]))
-    base = method("crossdomain-lm")(encoder=TINY).fit(both, Budget(0))
-    ours = make_objective(base, both, CONFIG)
-    assert [ours.tasks(i)[0].domain for i in (1, 2, 3)] == [0, 1, 0]
-    assert {t.domain for t in ours.tasks(1)[2:]} == {2}
-
-
-def test_the_tagger_has_the_targets_generated_layer(
+def test_mixed_text_is_the_text_of_source_and_target(
     base: Base, sources: list[SourceDomain]
 ) -> None:
-    ours = make_objective(base, sources, CONFIG)
-    wanted = ours.network.recurrent([(1, NER)])
-    ours.finish(0)
-    for name, p in ours.network.model.encoder.recurrent.named_parameters():
+    objective = make_objective(base, sources, CONFIG.model_copy(update={"mixed_text": True}))
+    assert objective.vocabulary.sentences == (180, 180)  # 160 of the source and 20 of the target
+    assert torch.equal(*objective.vocabulary.counts)
+
+
+def test_sources_alternate_from_step_to_step(base: Base) -> None:
+    both = source_domains(group_by_domain([bundled_corpus("gene"), bundled_corpus("drug")]))
+    base = method("crossdomain-lm")(encoder=TINY).fit(both, Budget(0))
+    objective = make_objective(base, both, CONFIG)
+    assert [objective.tasks(i)[0].domain for i in (1, 2, 3)] == [0, 1, 0]
+    assert {t.domain for t in objective.tasks(1)[2:]} == {2}
+
+
+def test_tagger_has_the_generated_layer_of_the_target(
+    base: Base, sources: list[SourceDomain]
+) -> None:
+    objective = make_objective(base, sources, CONFIG)
+    wanted = objective.network.recurrent([(1, NER)])
+    objective.finish(0)
+    for name, p in objective.network.model.encoder.recurrent.named_parameters():
         assert torch.equal(p, wanted[name])
 
 
-def test_a_learnt_base_is_where_every_task_begins(sources: list[SourceDomain]) -> None:
+def test_every_task_starts_from_a_trained_base(sources: list[SourceDomain]) -> None:
     settings = {"encoder": {**TINY, "char_lstm": 0}, "k": 3, "tasks": 2}
-    learnt = method("finetuning")(**settings).fit(sources, Budget(2))
-    ours = make_objective(learnt, sources, CONFIG)
-    for name, p in learnt.model.encoder.recurrent.named_parameters():
+    trained = method("finetuning")(**settings).fit(sources, Budget(2))
+    objective = make_objective(trained, sources, CONFIG)
+    for name, p in trained.model.encoder.recurrent.named_parameters():
         for domain in (0, 1):
-            found = ours.network.recurrent([(domain, NER), (domain, LM)])[name]
+            found = objective.network.recurrent([(domain, NER), (domain, LM)])[name]
             torch.testing.assert_close(found, p.expand_as(found), atol=1e-5, rtol=1e-4)
 
 
 # --- language models ------------------------------------------------------------------------------
 
 
-def test_perplexity_falls_on_the_packages_own_text(base: Base, sources: list[SourceDomain]) -> None:
+def test_perplexity_falls_on_bundled_text(base: Base, sources: list[SourceDomain]) -> None:
     config = CONFIG.model_copy(
         update={"batch": 20, "optimiser": OptimiserConfig(name="adamw", rate=2e-2)}
     )
-    ours = make_objective(base, sources, config)
+    objective = make_objective(base, sources, config)
     perplexities: dict[int, list[float]] = {0: [], 1: []}
-    for tasks, sentences, losses in take_steps(ours, 40):
+    for tasks, sentences, losses in take_steps(objective, 40):
         for task, own, loss in zip(tasks, sentences, losses, strict=True):
             if task.task == LM:  # eq. 8 is a sum over tokens, averaged over sentences
                 per_token = loss * len(own) / sum(map(len, own))
@@ -284,7 +290,7 @@ ZERO = CONFIG.model_copy(update={"zero_shot": True})
 
 
 class Poisoned(Sentence):
-    """A sentence of the target whose labels must not be looked at."""
+    """A sentence of the target whose labels must not be read."""
 
     @property
     def entities(self) -> tuple[Entity, ...]:  # type: ignore[override]
@@ -305,13 +311,13 @@ def poisoned() -> list[Sentence]:
     return found
 
 
-def test_zero_shot_touches_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
+def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
     with pytest.raises(AssertionError, match="a label of the target"):
         poisoned()[0].tags  # noqa: B018
     bare = [s.without_entities() for s in target()]
-    as_text = tuned(base, sources, ZERO, support=(), unlabelled=poisoned())
-    as_support = tuned(base, sources, ZERO, support=poisoned())
-    without = tuned(base, sources, ZERO, support=(), unlabelled=bare)
+    as_text = adapt(base, sources, ZERO, support=(), unlabelled=poisoned())
+    as_support = adapt(base, sources, ZERO, support=poisoned())
+    without = adapt(base, sources, ZERO, support=(), unlabelled=bare)
     assert same(as_text, without)
     assert same(as_support, without)
     chosen = method("crossdomain-lm")(adaptation=ZERO.model_dump())
@@ -322,58 +328,62 @@ def test_zero_shot_touches_no_label_of_the_target(base: Base, sources: list[Sour
     assert without.facts["unlabelled"] == 20
 
 
-def test_supervised_learning_does_read_them(base: Base, sources: list[SourceDomain]) -> None:
+def test_supervised_learning_reads_labels_of_the_target(
+    base: Base, sources: list[SourceDomain]
+) -> None:
     with pytest.raises(AssertionError, match="a label of the target"):
-        tuned(base, sources, CONFIG, support=poisoned())
+        adapt(base, sources, CONFIG, support=poisoned())
 
 
-def test_zero_shot_finds_the_sources_labels_only(base: Base, sources: list[SourceDomain]) -> None:
+def test_zero_shot_refuses_labels_that_no_source_has(
+    base: Base, sources: list[SourceDomain]
+) -> None:
     with pytest.raises(UnknownLabels) as error:
-        tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)))
+        adapt(base, sources, ZERO, labels=LabelSet(("CellLine",)))
     assert "CellLine" in str(error.value)
     assert "Gene" in str(error.value)
 
 
-def layers(ours: CrossDomainObjective) -> list[torch.Tensor]:
-    """θ of NER, in the source and in the target."""
-    found = ours.network.recurrent([(0, NER), (1, NER)]).values()
+def generated_layers(objective: CrossDomainObjective) -> list[torch.Tensor]:
+    """The generated parameters of NER in the source and in the target."""
+    found = objective.network.recurrent([(0, NER), (1, NER)]).values()
     return list(torch.cat([part.detach().flatten(1) for part in found], 1))
 
 
-def test_without_its_labels_the_target_begins_as_the_source(
+def test_target_without_labels_starts_as_the_source(
     base: Base, sources: list[SourceDomain]
 ) -> None:
-    """Nothing learns θ of the target's NER: whether it resembles the source's would be luck."""
-    source, goal = layers(make_objective(base, sources, ZERO))
-    assert torch.equal(source, goal)
-    ours = make_objective(base, sources, ZERO)
-    assert len(list(take_steps(ours, 3))) == 3
-    source, goal = layers(ours)
-    assert not torch.equal(source, goal)  # the language models pull them apart
-    assert float(torch.cosine_similarity(source, goal, 0)) > 0.9
+    """No step trains NER of the target, so a random start would stay unrelated to the source."""
+    source, target_layer = generated_layers(make_objective(base, sources, ZERO))
+    assert torch.equal(source, target_layer)
+    objective = make_objective(base, sources, ZERO)
+    assert len(list(take_steps(objective, 3))) == 3
+    source, target_layer = generated_layers(objective)
+    assert not torch.equal(source, target_layer)  # the language models separate them
+    assert float(torch.cosine_similarity(source, target_layer, 0)) > 0.9
     at_random = ZERO.model_copy(update={"near_start": False})
-    for config in (at_random, CONFIG):  # CONFIG: with labels, the paper's start as it is
-        source, goal = layers(make_objective(base, sources, config))
-        assert abs(float(torch.cosine_similarity(source, goal, 0))) < 0.9
+    for config in (at_random, CONFIG):  # with labels, the start is random, as in the paper
+        source, target_layer = generated_layers(make_objective(base, sources, config))
+        assert abs(float(torch.cosine_similarity(source, target_layer, 0))) < 0.9
 
 
-def test_zero_shot_needs_text(base: Base, sources: list[SourceDomain]) -> None:
+def test_zero_shot_without_text_is_refused(base: Base, sources: list[SourceDomain]) -> None:
     with pytest.raises(TooFewSentences, match="raw text"):
-        tuned(base, sources, ZERO, support=())
+        adapt(base, sources, ZERO, support=())
 
 
 @pytest.mark.parametrize("data", ["target", "ner"])
-def test_zero_shot_needs_the_sources_and_raw_text(data: str) -> None:
+def test_zero_shot_with_partial_data_is_refused(data: str) -> None:
     with pytest.raises(BadConfiguration, match="zero_shot"):
         method("crossdomain-lm")(adaptation={"zero_shot": True, "data": data})
 
 
-# --- a base that has learnt from raw text alone ---------------------------------------------------
+# --- a base trained on raw text alone -------------------------------------------------------------
 
 
 @pytest.fixture
-def taught_by_text(sources: list[SourceDomain]) -> Base:
-    """As the package's own: no domain, no label, a wide encoder."""
+def raw_text_base(sources: list[SourceDomain]) -> Base:
+    """Like the shipped base: no domain, no label, and an encoder with lexical features."""
     encoder = {**TINY, "char_lstm": 0, "tune_words": False, "lexical_features": True}
     base = method("crossdomain-lm")(encoder=encoder).fit(
         sources, Budget(0), vectors=vectors_of(sources)
@@ -383,42 +393,42 @@ def taught_by_text(sources: list[SourceDomain]) -> Base:
     return replace(base, model=alone, facts={"iterations": 4}, provenance=Provenance())
 
 
-def test_it_takes_any_sources_and_keeps_its_layers(
-    taught_by_text: Base, sources: list[SourceDomain]
+def test_raw_text_base_accepts_any_sources_and_starts_from_its_layers(
+    raw_text_base: Base, sources: list[SourceDomain]
 ) -> None:
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
-    still = method("crossdomain-lm")(adaptation={**CONFIG.model_dump(), "encoder_scale": 1e-9})
+    unmoved = method("crossdomain-lm")(adaptation={**CONFIG.model_dump(), "encoder_scale": 1e-9})
     bare = [s.without_entities() for s in target()]
-    tagger = chosen.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
+    tagger = chosen.adapt(raw_text_base, target(), sources=sources, unlabelled=bare)
     assert tagger.facts["source_sentences"] == 160
     assert tagger.labels.labels == ("CellLine",)
-    before = dict(taught_by_text.model.encoder.named_parameters())
-    kept = still.adapt(taught_by_text, target(), sources=sources, unlabelled=bare)
+    before = dict(raw_text_base.model.encoder.named_parameters())
+    kept = unmoved.adapt(raw_text_base, target(), sources=sources, unlabelled=bare)
     for name, p in kept.encoder.named_parameters():
         torch.testing.assert_close(p, before[name], atol=1e-5, rtol=1e-4)
     without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
-    zero = without.adapt(taught_by_text, (), sources=sources, unlabelled=bare)
+    zero = without.adapt(raw_text_base, (), sources=sources, unlabelled=bare)
     assert (zero.labels.labels, zero.facts["sentences"]) == (("Gene",), 0)
 
 
-def test_without_sources_it_learns_from_the_target_alone(taught_by_text: Base) -> None:
-    """CO-LM: NER and language modelling of the target, and no domain to tell apart."""
+def test_raw_text_base_without_sources_learns_from_the_target_alone(raw_text_base: Base) -> None:
+    """This is CO-LM: NER and language modelling of the target, without domain embeddings."""
     bare = [s.without_entities() for s in target()]
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
     co_lm = CONFIG.model_copy(update={"data": "target", "domain_size": 0})
-    found = chosen.adapt(taught_by_text, target(), unlabelled=bare)
+    found = chosen.adapt(raw_text_base, target(), unlabelled=bare)
     request = AdaptRequest(target(), unlabelled=bare)
-    assert same(found, run(CrossDomainObjective(taught_by_text, request, co_lm, {})))
+    assert same(found, run(CrossDomainObjective(raw_text_base, request, co_lm, {})))
     assert (found.facts["source_sentences"], found.facts["unlabelled"]) == (0, 20)
     without = method("crossdomain-lm")(adaptation=ZERO.model_dump())
     with pytest.raises(SourcesNeeded, match=r"given: none\n.*any: it has learnt from raw text"):
-        without.adapt(taught_by_text, (), unlabelled=bare)
+        without.adapt(raw_text_base, (), unlabelled=bare)
 
 
 # --- raw text -------------------------------------------------------------------------------------
 
 
-def test_text_from_files_and_how_much_of_it(
+def test_text_is_read_from_files_up_to_a_limit(
     base: Base, sources: list[SourceDomain], tmp_path: Path
 ) -> None:
     for name in ("source", "target"):
@@ -431,23 +441,23 @@ def test_text_from_files_and_how_much_of_it(
             "target_sentences": 7,
         }
     )
-    ours = make_objective(base, sources, config)
-    assert ours.vocabulary.sentences[1] == 7
-    assert ours.vocabulary.sentences[0] >= 30
-    assert tuned(base, sources, config).facts["unlabelled"] == 7
+    objective = make_objective(base, sources, config)
+    assert objective.vocabulary.sentences[1] == 7
+    assert objective.vocabulary.sentences[0] >= 30
+    assert adapt(base, sources, config).facts["unlabelled"] == 7
 
 
 # --- the run --------------------------------------------------------------------------------------
 
 
-def test_divergence_is_an_error_of_ours(base: Base, sources: list[SourceDomain]) -> None:
+def test_divergence_raises(base: Base, sources: list[SourceDomain]) -> None:
     wild = OptimiserConfig(name="sgd", rate=1e30, momentum=0.0, clip=1e30)
     with pytest.raises(TrainingDiverged):
-        tuned(base, sources, CONFIG.model_copy(update={"optimiser": wild}))
+        adapt(base, sources, CONFIG.model_copy(update={"optimiser": wild}))
 
 
-def test_frozen_vectors_stay_as_they_are(sources: list[SourceDomain]) -> None:
+def test_frozen_vectors_are_not_trained(sources: list[SourceDomain]) -> None:
     chosen = method("crossdomain-lm")(encoder={**TINY, "tune_words": False})
     base = chosen.fit(sources, Budget(0), vectors=vectors_of(sources))
-    tagger = tuned(base, sources)
+    tagger = adapt(base, sources)
     assert not list(tagger.encoder.words.parameters())

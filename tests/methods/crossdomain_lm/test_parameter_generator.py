@@ -1,4 +1,4 @@
-"""θ = W ⊗ I_domain ⊗ I_task: by explicit loops, as a plain layer, and its gradient."""
+"""Generated parameters θ = W ⊗ I_domain ⊗ I_task against explicit loops and a plain layer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adaptner.nn.rnn.packing import Packing
 PAIRS = [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
-def made(
+def make_generator(
     kind: type[BiLSTM] | type[BiGRU] = BiLSTM, domain_size: int = 3, task_size: int = 2
 ) -> tuple[BiLSTM | BiGRU, ParameterGenerator]:
     generator = torch.Generator().manual_seed(5)
@@ -24,8 +24,8 @@ def made(
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_the_contraction_is_the_sum_of_equation_2(kind: type[BiLSTM] | type[BiGRU]) -> None:
-    layer, generator = made(kind)
+def test_parameters_are_the_sum_of_equation_2(kind: type[BiLSTM] | type[BiGRU]) -> None:
+    layer, generator = make_generator(kind)
     found = generator(PAIRS)
     assert found.keys() == dict(layer.named_parameters()).keys()
     size = sum(p.numel() for p in layer.parameters())
@@ -42,7 +42,7 @@ def test_the_contraction_is_the_sum_of_equation_2(kind: type[BiLSTM] | type[BiGR
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_one_domain_and_one_task_are_a_plain_layer(kind: type[BiLSTM] | type[BiGRU]) -> None:
+def test_one_domain_and_one_task_equal_a_plain_layer(kind: type[BiLSTM] | type[BiGRU]) -> None:
     """W ⊗ 1 ⊗ 1 with W set to a layer's parameters computes that layer's states."""
     random = torch.Generator().manual_seed(1)
     layer = kind(4, 3, random)
@@ -61,17 +61,17 @@ def test_one_domain_and_one_task_are_a_plain_layer(kind: type[BiLSTM] | type[BiG
 
 
 @pytest.mark.parametrize("sizes", [(3, 0), (0, 2), (0, 0)])
-def test_an_embedding_may_be_left_out(sizes: tuple[int, int]) -> None:
-    """CO-LM: W ⊗ I_task; CO-NER: W ⊗ I_domain; neither: one θ for all."""
-    _, generator = made(BiLSTM, *sizes)
+def test_size_zero_leaves_an_embedding_out(sizes: tuple[int, int]) -> None:
+    """CO-LM has W ⊗ I_task, CO-NER W ⊗ I_domain; without both, all share one θ."""
+    _, generator = make_generator(BiLSTM, *sizes)
     found = generator(PAIRS)["recurrent_weight"].detach()
     assert generator.weight.shape[0] == max(sizes[0], 1) * max(sizes[1], 1)
     assert torch.equal(found[0], found[2]) == (sizes[0] == 0)  # same task, another domain
     assert torch.equal(found[0], found[1]) == (sizes[1] == 0)  # same domain, another task
 
 
-def test_its_gradient_is_that_of_the_loops() -> None:
-    _, generator = made()
+def test_gradient_equals_that_of_explicit_loops() -> None:
+    _, generator = make_generator()
     weights = torch.randn(4, generator.weight.shape[1], generator=torch.Generator().manual_seed(2))
     parts = generator(PAIRS).values()
     (torch.cat([p.flatten(1) for p in parts], 1) * weights).sum().backward()
@@ -84,20 +84,20 @@ def test_its_gradient_is_that_of_the_loops() -> None:
                 share = generator.domains[domain, u] * generator.tasks[task, v]
                 total = total + (share * generator.weight[2 * u + v] * weights[row]).sum()
     total.backward()
-    for mine, p in zip(found, generator.parameters(), strict=True):
-        torch.testing.assert_close(mine, p.grad)
+    for gradient, p in zip(found, generator.parameters(), strict=True):
+        torch.testing.assert_close(gradient, p.grad)
 
 
 @pytest.mark.parametrize("sizes", [(3, 2), (3, 0), (0, 2), (0, 0)])
-def test_every_pair_may_start_from_a_layer(sizes: tuple[int, int]) -> None:
-    layer, generator = made(BiLSTM, *sizes)
+def test_every_pair_starts_from_a_given_layer(sizes: tuple[int, int]) -> None:
+    layer, generator = make_generator(BiLSTM, *sizes)
     generator.start_from(layer)
     for name, found in generator(PAIRS).items():
-        wanted = dict(layer.named_parameters())[name].expand_as(found)
-        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-4)
+        expected = dict(layer.named_parameters())[name].expand_as(found)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 
-def test_a_domain_placed_near_others_is_generated_their_mean() -> None:
+def test_domain_placed_near_others_has_the_mean_of_their_parameters() -> None:
     random = torch.Generator().manual_seed(4)
     generator = ParameterGenerator(BiLSTM(4, 3, random), 3, 2, random, 3, 2)
     generator.place_near(2, [0, 1])
@@ -105,18 +105,18 @@ def test_a_domain_placed_near_others_is_generated_their_mean() -> None:
         for found in generator([(0, task), (1, task), (2, task)]).values():
             torch.testing.assert_close(found[2], (found[0] + found[1]) / 2)
     assert generator.domains is not None
-    assert generator.domains.requires_grad  # it is learnt on from there
+    assert generator.domains.requires_grad  # it stays trainable
 
 
-def test_without_domains_there_is_nothing_to_place() -> None:
-    _, generator = made(BiLSTM, 0, 2)
+def test_placing_a_domain_without_embedding_changes_nothing() -> None:
+    _, generator = make_generator(BiLSTM, 0, 2)
     before = generator.weight.detach().clone()
     generator.place_near(1, [0])
     assert torch.equal(generator.weight, before)
 
 
-def test_the_papers_sizes_give_13_million_numbers() -> None:
-    """NCRF++'s BiLSTM: 100 + 50 numbers a word in, 100 a direction; embeddings of 8 and 8."""
+def test_sizes_of_the_paper_give_13_million_parameters() -> None:
+    """NCRF++'s BiLSTM: 100 + 50 inputs, 100 states in each direction; embeddings of 8 and 8."""
     random = torch.Generator().manual_seed(0)
     generator = ParameterGenerator(BiLSTM(150, 100, random), 2, 2, random)
     assert generator.weight.numel() == 12_851_200

@@ -1,4 +1,4 @@
-"""Synonyms: WordNet's own files where they are, and the built-in list elsewhere."""
+"""Synonyms from WordNet's files, from the database of ``wn`` and from the built-in list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adaptner.errors import FileUnreadable
 from adaptner.methods.pdaln import synonyms as module
 from adaptner.methods.pdaln.synonyms import Synonyms, built_in, find_synonyms
 
-LICENCE = "  1 A licence stands here, each line after two blanks.\n"
+LICENCE = "  1 The licence: each of its lines starts with two spaces.\n"
 DATA = {
     "noun": [
         "00000010 03 n 03 kitten 0 kitty 0 young_cat 0 001 @ 00000020 n 0000 | small and furry",
@@ -27,7 +27,7 @@ DATA = {
 INDEX = {
     "noun": [
         "kitten n 1 1 @ 1 0 00000010",
-        "kitty n 2 1 @ 2 1 00000030 00000010",  # the pool of money is the commoner sense
+        "kitty n 2 1 @ 2 1 00000030 00000010",  # the commoner sense is the pool of money
         "young_cat n 1 0 1 0 00000010",
         "cat n 1 0 1 1 00000020",
         "feline n 1 0 1 1 00000020",
@@ -51,28 +51,28 @@ def wordnet(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _fresh() -> None:
+def _no_cached_synonyms() -> None:
     find_synonyms.cache_clear()
 
 
-def expected(found: Synonyms) -> None:
-    assert found.of("kitten") == ("kitty",)  # of single words only
-    assert found.of("Kitty") == ("Pool",)  # of its first sense only
+def assert_synonyms_of_wordnet(found: Synonyms) -> None:
+    assert found.of("kitten") == ("kitty",)  # not young_cat: single words only
+    assert found.of("Kitty") == ("Pool",)  # of the commonest sense only
     assert found.of("feline") == ("cat",)
     assert found.of("run") == ("dash",)
     assert found.of("wooden") == ("ligneous",)
     assert found.of("away") == found.of("young_cat") == found.of("sesquipedalian") == ()
 
 
-def test_wordnets_own_files(wordnet, monkeypatch):
+def test_wnsearchdir_names_the_folder_of_wordnet(wordnet, monkeypatch):
     monkeypatch.setenv("WNSEARCHDIR", str(wordnet))
     found = find_synonyms()
     assert found.origin == f"WordNet in {wordnet}"
-    expected(found)
+    assert_synonyms_of_wordnet(found)
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_the_data_of_nltk(wordnet, zipped, monkeypatch, tmp_path):
+def test_wordnet_is_found_in_the_data_of_nltk(wordnet, zipped, monkeypatch, tmp_path):
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
     monkeypatch.setattr(module, "_DEBIAN", tmp_path / "none")
     corpora = tmp_path / "nltk_data" / "corpora"
@@ -84,10 +84,10 @@ def test_the_data_of_nltk(wordnet, zipped, monkeypatch, tmp_path):
     else:
         wordnet.rename(corpora / "wordnet")
     monkeypatch.setenv("NLTK_DATA", str(corpora.parent))
-    expected(find_synonyms())
+    assert_synonyms_of_wordnet(find_synonyms())
 
 
-# Of its schema, what is read.
+# The part of the schema of ``wn`` that is read.
 WN = """
 CREATE TABLE lexicons (rowid INTEGER PRIMARY KEY, language TEXT);
 CREATE TABLE forms (entry_rowid INTEGER, form TEXT, rank INTEGER);
@@ -97,7 +97,7 @@ CREATE TABLE senses (rowid INTEGER PRIMARY KEY, lexicon_rowid INTEGER, entry_row
 
 
 def wn_database(folder: Path, language: str) -> Path:
-    """The WordNet above as the package ``wn`` keeps it, and another language's."""
+    """The WordNet above in the format of the package ``wn``, and one word of another language."""
     with closing(sqlite3.connect(folder / "wn.db")) as db, db:
         db.executescript(WN)
         db.executemany("INSERT INTO lexicons VALUES (?, ?)", [(1, language), (2, "nb")])
@@ -116,7 +116,7 @@ def wn_database(folder: Path, language: str) -> Path:
     return folder / "wn.db"
 
 
-def test_the_database_of_wn(monkeypatch, tmp_path):
+def test_database_of_wn_is_read_unless_wnsearchdir_is_set(monkeypatch, tmp_path):
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
     monkeypatch.setattr(module, "_folders", lambda: ())
     monkeypatch.setenv("WN_DATA_DIR", str(tmp_path))
@@ -125,13 +125,13 @@ def test_the_database_of_wn(monkeypatch, tmp_path):
     find_synonyms.cache_clear()
     found = find_synonyms()
     assert found.origin == f"WordNet in {database}"
-    expected(found)
+    assert_synonyms_of_wordnet(found)
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     find_synonyms.cache_clear()
     assert find_synonyms() == built_in()
 
 
-def test_a_database_of_wn_that_is_of_no_use(monkeypatch, tmp_path):
+def test_database_of_wn_without_english_or_damaged(monkeypatch, tmp_path):
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
     monkeypatch.setattr(module, "_folders", lambda: ())
     monkeypatch.setenv("WN_DATA_DIR", str(tmp_path))
@@ -143,7 +143,7 @@ def test_a_database_of_wn_that_is_of_no_use(monkeypatch, tmp_path):
         find_synonyms()
 
 
-def test_without_wordnet_the_built_in_list_serves(monkeypatch, tmp_path):
+def test_without_wordnet_the_built_in_list_is_used(monkeypatch, tmp_path):
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     found = find_synonyms()
     assert found == built_in()
@@ -151,7 +151,7 @@ def test_without_wordnet_the_built_in_list_serves(monkeypatch, tmp_path):
     assert found.of("Rapidly") == ("Quickly", "Swiftly")
 
 
-def test_the_built_in_list():
+def test_built_in_list_is_symmetric():
     words = built_in().words
     assert len(words) > 400
     assert all(others and word not in others for word, others in words.items())

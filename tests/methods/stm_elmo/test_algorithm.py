@@ -1,5 +1,4 @@
-"""STM+ELMO: which text its language model reads, that the tagger leaves it alone, zero-shot learning
-that sees no label, and a tagger that comes back as it was saved."""
+"""STM+ELMO: the text of its language model, its two stages, zero-shot learning, and saved taggers."""
 
 from __future__ import annotations
 
@@ -53,12 +52,12 @@ def target() -> tuple[Sentence, ...]:
     return bundled_corpus("cellline").split("train")[:20]
 
 
-def tuned(
+def adapt(
     base: Base, sources: list[SourceDomain], config: ContextualConfig = CONFIG, **given: Any
 ) -> Tagger:
     support = given.pop("support", target())
-    known = {d.name: d.sentences for d in sources}
-    return run(STMElmoObjective(base, AdaptRequest(support, **given), config, known))
+    sentences = {d.name: d.sentences for d in sources}
+    return run(STMElmoObjective(base, AdaptRequest(support, **given), config, sentences))
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
@@ -66,22 +65,20 @@ def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
 
 
-def test_the_tagger_leaves_the_language_model_as_it_is(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_tagger_does_not_train_the_language_model(base: Base, sources: list[SourceDomain]) -> None:
     config = CONFIG.model_copy(update={"lm_steps": 2})
-    short, long = (tuned(base, sources, config, budget=Budget(n)) for n in (1, 4))
+    short, long = (adapt(base, sources, config, budget=Budget(n)) for n in (1, 4))
     assert same(short.encoder.language_model, long.encoder.language_model)
     assert not same(short.encoder.language_model, base.model.encoder.language_model)
     assert not same(short.encoder.mix, long.encoder.mix)
     assert (short.facts["steps"], short.facts["lm_steps"]) == (1, 2)
-    untaught = tuned(base, sources, CONFIG.model_copy(update={"lm_steps": 0}))
-    assert same(untaught.encoder.language_model, base.model.encoder.language_model)
+    without_steps = adapt(base, sources, CONFIG.model_copy(update={"lm_steps": 0}))
+    assert same(without_steps.encoder.language_model, base.model.encoder.language_model)
 
 
-def test_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
+def test_setting_decides_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
     taggers = {
-        text: tuned(base, sources, CONFIG.model_copy(update={"lm_text": text}))
+        text: adapt(base, sources, CONFIG.model_copy(update={"lm_text": text}))
         for text in ("both", "source", "target")
     }
     assert {t: tagger.facts["unlabelled"] for t, tagger in taggers.items()} == {
@@ -92,69 +89,69 @@ def test_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
     models = {t: tagger.encoder.language_model for t, tagger in taggers.items()}
     assert not same(models["both"], models["source"])
     assert not same(models["both"], models["target"])
-    # without the other side's text nothing of it is learnt from
+    # With the source's text alone, the target's text changes nothing.
     other = [replace(s, text=s.text[::-1]) for s in target()]
-    again = tuned(base, sources, CONFIG.model_copy(update={"lm_text": "source"}), unlabelled=other)
+    again = adapt(base, sources, CONFIG.model_copy(update={"lm_text": "source"}), unlabelled=other)
     assert same(again.encoder.language_model, models["source"])
 
 
-def test_text_from_a_file(base: Base, sources: list[SourceDomain], tmp_path: Path) -> None:
+def test_text_is_read_from_a_file(base: Base, sources: list[SourceDomain], tmp_path: Path) -> None:
     lines = [s.text for s in bundled_corpus("drug").split("train")[:9]]
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    told = {"target_text": (str(tmp_path / "t.txt"),), "target_sentences": 4}
-    assert tuned(base, sources, CONFIG.model_copy(update=told)).facts["unlabelled"] == 4
+    settings = {"target_text": (str(tmp_path / "t.txt"),), "target_sentences": 4}
+    assert adapt(base, sources, CONFIG.model_copy(update=settings)).facts["unlabelled"] == 4
 
 
 def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
     poisoned = [replace(s, entities=(Entity(0, 99, "no such"),)) for s in target()]
     with pytest.raises(IndexError):
         poisoned[0].tags  # noqa: B018
-    bare = tuned(
+    bare = adapt(
         base, sources, ZERO, support=(), unlabelled=[s.without_entities() for s in target()]
     )
-    assert same(tuned(base, sources, ZERO, support=(), unlabelled=poisoned), bare)
-    assert same(tuned(base, sources, ZERO, support=poisoned), bare)
+    assert same(adapt(base, sources, ZERO, support=(), unlabelled=poisoned), bare)
+    assert same(adapt(base, sources, ZERO, support=poisoned), bare)
     assert bare.labels.labels == ("Gene",)
     assert (bare.facts["sentences"], bare.facts["unlabelled"]) == (0, 20)
 
 
-def test_what_is_missing_is_said_before_any_learning(
-    base: Base, sources: list[SourceDomain]
-) -> None:
-    def never(*told: object) -> None:
+def test_missing_data_is_reported_before_any_step(base: Base, sources: list[SourceDomain]) -> None:
+    def fail(*_: object) -> None:
         raise AssertionError("a step was taken")
 
     with pytest.raises(TooFewSentences, match="raw text"):
-        tuned(base, sources, ZERO, support=(), progress=never)
+        adapt(base, sources, ZERO, support=(), progress=fail)
     with pytest.raises(UnknownLabels):
-        tuned(base, sources, ZERO, labels=LabelSet(("CellLine",)), progress=never)
+        adapt(base, sources, ZERO, labels=LabelSet(("CellLine",)), progress=fail)
     with pytest.raises(NoEntities):
-        tuned(base, sources, support=[s.without_entities() for s in target()], progress=never)
+        adapt(base, sources, support=[s.without_entities() for s in target()], progress=fail)
 
 
-def test_progress_goes_through_both_stages(base: Base, sources: list[SourceDomain]) -> None:
+def test_progress_counts_the_steps_of_both_stages(base: Base, sources: list[SourceDomain]) -> None:
     seen: list[tuple[int, int]] = []
-    tuned(base, sources, progress=lambda done, total, remark="": seen.append((done, total)))
+    adapt(base, sources, progress=lambda done, total, remark="": seen.append((done, total)))
     assert seen[:3] == [(1, 6), (2, 6), (3, 6)]
     assert seen[-1] == (6, 6)
 
 
-def test_a_saved_tagger_says_the_same(
+def test_saved_tagger_and_base_give_the_same_predictions(
     base: Base, sources: list[SourceDomain], tmp_path: Path
 ) -> None:
     config = CONFIG.model_copy(update={"lm_steps": 3})
-    tagger = tuned(base, sources, config, budget=Budget(40))
+    tagger = adapt(base, sources, config, budget=Budget(40))
     test = bundled_corpus("cellline").split("test")[:20]
-    said = tagger.predict_sentences(test)
-    assert any(said)
+    expected = tagger.predict_sentences(test)
+    assert any(expected)
     tagger.save(tmp_path / "tagger")
-    assert Tagger.load(tmp_path / "tagger").predict_sentences(test) == said
+    assert Tagger.load(tmp_path / "tagger").predict_sentences(test) == expected
     base.save(tmp_path / "base")
-    again = tuned(Base.load(tmp_path / "base"), sources, config, budget=Budget(40))
-    assert again.predict_sentences(test) == said
+    again = adapt(Base.load(tmp_path / "base"), sources, config, budget=Budget(40))
+    assert again.predict_sentences(test) == expected
 
 
-def test_only_this_method_teaches_a_language_model(sources: list[SourceDomain]) -> None:
+def test_only_stm_elmo_accepts_an_encoder_with_a_language_model(
+    sources: list[SourceDomain],
+) -> None:
     with pytest.raises(
         BadConfiguration, match=r"encoder\.language_model_width: in-domain learns no"
     ):

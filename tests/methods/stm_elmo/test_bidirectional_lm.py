@@ -1,4 +1,4 @@
-"""The language model in the manner of ELMo: by PyTorch's own LSTM, what each direction sees, and the
+"""The bidirectional language model: against PyTorch's LSTM, the context of each direction, and the
 mixture of layers."""
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ def halves(states: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def test_each_direction_sees_its_own_side_only(
+def test_each_direction_reads_its_own_context_only(
     model: BidirectionalLM, batcher: WordBatcher
 ) -> None:
     before = model(batch_of(batcher, "ab cd ef gh ab"))
     after = model(batch_of(batcher, "ab cd hhh gh ab"))  # another word in the middle
     for one, other in zip(before[1:], after[1:], strict=True):
-        (forward, backward), (forward_now, backward_now) = halves(one), halves(other)
-        assert torch.equal(forward[:2], forward_now[:2])
-        assert torch.equal(backward[3:], backward_now[3:])
+        (forward, backward), (new_forward, new_backward) = halves(one), halves(other)
+        assert torch.equal(forward[:2], new_forward[:2])
+        assert torch.equal(backward[3:], new_backward[3:])
         for place in (2, 3, 4):
-            assert not torch.equal(forward[place], forward_now[place])
+            assert not torch.equal(forward[place], new_forward[place])
         for place in (0, 1, 2):
-            assert not torch.equal(backward[place], backward_now[place])
-    apart = (before[0] != after[0]).any(-1)[0, 0]
-    assert apart.tolist() == [False, False, True, False, False]  # the spelling: no context at all
+            assert not torch.equal(backward[place], new_backward[place])
+    changed = (before[0] != after[0]).any(-1)[0, 0]
+    assert changed.tolist() == [False, False, True, False, False]  # characters have no context
 
 
-def as_pytorch(layer: BiLSTM, direction: int) -> nn.LSTM:
+def pytorch_lstm(layer: BiLSTM, direction: int) -> nn.LSTM:
     found = nn.LSTM(layer.input_weight.shape[-1], HIDDEN, batch_first=True).double()
     with torch.no_grad():
         found.weight_ih_l0.copy_(layer.input_weight[0, direction])
@@ -67,47 +67,49 @@ def as_pytorch(layer: BiLSTM, direction: int) -> nn.LSTM:
 
 
 @torch.no_grad()
-def test_layers_are_those_of_two_plain_lstms_a_direction(
+def test_layers_equal_two_lstms_of_pytorch_in_each_direction(
     model: BidirectionalLM, batcher: WordBatcher
 ) -> None:
-    spelling, lower, upper = model(batch_of(batcher, "ab cd ef gh", "gh ab"))
+    characters, lower, upper = model(batch_of(batcher, "ab cd ef gh", "gh ab"))
     for row, length in ((0, 4), (1, 2)):
-        words = spelling[0, row, :length]
+        words = characters[0, row, :length]
         assert torch.equal(words[:, :HIDDEN], words[:, HIDDEN:])
         for direction, half in ((0, slice(0, HIDDEN)), (1, slice(HIDDEN, None))):
-            read = words[:, :HIDDEN] if direction == 0 else words[:, :HIDDEN].flip(0)
-            first, _ = as_pytorch(model.lower, direction)(read[None])
-            second, _ = as_pytorch(model.upper, direction)(first)
-            for found, wanted in ((lower, first[0]), (upper, (first + second)[0])):
-                in_order = wanted if direction == 0 else wanted.flip(0)
+            inputs = words[:, :HIDDEN] if direction == 0 else words[:, :HIDDEN].flip(0)
+            first, _ = pytorch_lstm(model.lower, direction)(inputs[None])
+            second, _ = pytorch_lstm(model.upper, direction)(first)
+            for found, expected in ((lower, first[0]), (upper, (first + second)[0])):
+                in_order = expected if direction == 0 else expected.flip(0)
                 torch.testing.assert_close(found[0, row, :length, half], in_order)
-    for layer in (spelling, lower, upper):
-        assert not layer[0, 1, 2:].any()  # beyond the end
+    for layer in (characters, lower, upper):
+        assert not layer[0, 1, 2:].any()  # padding
 
 
 @torch.no_grad()
-def test_neighbours_do_not_change_a_sentence(model: BidirectionalLM, batcher: WordBatcher) -> None:
+def test_other_sentences_of_the_batch_change_nothing(
+    model: BidirectionalLM, batcher: WordBatcher
+) -> None:
     alone = model(batch_of(batcher, "ab cd"))
-    beside = model(batch_of(batcher, "gh ef ab cd ef", "ab cd"))
-    for one, other in zip(alone, beside, strict=True):
+    together = model(batch_of(batcher, "gh ef ab cd ef", "ab cd"))
+    for one, other in zip(alone, together, strict=True):
         torch.testing.assert_close(one[0, 0], other[0, 1, :2])
 
 
-def test_the_mixture_is_equation_1_of_peters() -> None:
-    """ELMo_k = γ Σ_j s_j h_kj, s = softmax(w); each task with its own."""
+def test_mixture_is_equation_1_of_peters() -> None:
+    """ELMo_k = γ Σ_j s_j h_kj with s = softmax(w), for each task."""
     random = torch.Generator().manual_seed(1)
     layers = [torch.randn(2, 2, 3, 4, generator=random) for _ in range(LAYERS)]
     weights, gamma = torch.randn(2, LAYERS, generator=random), torch.tensor([0.7, -1.3])
     found = torch.func.functional_call(LayerMix(), {"weights": weights, "gamma": gamma}, (layers,))
     for task in range(2):
         total = math.fsum(math.exp(w) for w in weights[task].tolist())
-        wanted = torch.zeros(2, 3, 4)
+        expected = torch.zeros(2, 3, 4)
         for j in range(LAYERS):
-            wanted += math.exp(float(weights[task, j])) / total * layers[j][task]
-        torch.testing.assert_close(found[task], float(gamma[task]) * wanted)
+            expected += math.exp(float(weights[task, j])) / total * layers[j][task]
+        torch.testing.assert_close(found[task], float(gamma[task]) * expected)
 
 
-def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBatcher) -> None:
+def test_encoder_reads_the_states_without_training_the_model(batcher: WordBatcher) -> None:
     shape = EncoderConfig(char_lstm=0, hidden=4, language_model_width=HIDDEN, dropout=0.0)
     encoder = RecurrentEncoder(shape, batcher, torch.Generator().manual_seed(0))
     assert encoder.recurrent.input_weight.shape[-1] == 3 + 50 + 2 * HIDDEN
@@ -117,7 +119,7 @@ def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBat
     states.sum().backward()
     assert all(p.grad is None for p in encoder.language_model.parameters())
     assert all(p.grad is not None for p in encoder.mix.parameters())
-    with torch.no_grad():  # γ = 0 is an encoder whose inputs lack the language model's states
+    with torch.no_grad():  # γ = 0 removes the language model's states from the inputs
         encoder.mix.gamma.zero_()
         plain = RecurrentEncoder(
             shape.model_copy(update={"language_model_width": 0}), batcher, torch.Generator()
@@ -128,9 +130,9 @@ def test_an_encoder_reads_the_states_and_leaves_the_model_alone(batcher: WordBat
         torch.testing.assert_close(encoder(batch), plain(batch))
 
 
-def test_an_encoder_without_one_is_written_as_before() -> None:
-    """Folders of it can be read by an earlier version, and jobs keep their keys."""
+def test_settings_of_an_encoder_without_language_model_do_not_mention_it() -> None:
+    """So earlier versions can read its folder, and jobs keep their keys."""
     assert "language_model_width" not in EncoderConfig().model_dump()
-    told = EncoderConfig(language_model_width=7).model_dump(mode="json")
-    assert told["language_model_width"] == 7
-    assert EncoderConfig(**told).language_model_width == 7
+    settings = EncoderConfig(language_model_width=7).model_dump(mode="json")
+    assert settings["language_model_width"] == 7
+    assert EncoderConfig(**settings).language_model_width == 7

@@ -1,4 +1,4 @@
-"""A two-directional language model learns from raw text: it gets better, and goes on where it stopped."""
+"""Training of the bidirectional language model on raw text."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def learn(
     start: tuple[BidirectionalLM, WordBatcher, SentenceStream], run: TrainingRun, steps: int
 ) -> BidirectionalLM:
     model, batcher, text = start
-    mine = copy.deepcopy(model)
+    trained = copy.deepcopy(model)
     config = ContextualConfig(lm_optimiser=RATE, lm_batch=12, negatives=50, vocabulary=500)
-    learn_language_model(mine, batcher, text, Budget(steps), config, seed=2, run=run)
-    return mine
+    learn_language_model(trained, batcher, text, Budget(steps), config, seed=2, run=run)
+    return trained
 
 
-def test_perplexity_falls(start, tmp_path: Path) -> None:
-    learnt = learn(start, TrainingRun(tmp_path), 40)
+def test_perplexity_falls_and_all_parameters_change(start, tmp_path: Path) -> None:
+    trained = learn(start, TrainingRun(tmp_path), 40)
     lines = (tmp_path / METRICS).read_text().splitlines()
     found = [json.loads(line)["perplexity"] for line in lines]
     assert len(found) == 40
     assert sum(found[-5:]) < 0.7 * sum(found[:5])
-    for (name, p), before in zip(learnt.named_parameters(), start[0].parameters(), strict=True):
+    for (name, p), before in zip(trained.named_parameters(), start[0].parameters(), strict=True):
         assert not torch.equal(p, before), name
