@@ -1,4 +1,4 @@
-"""MultiTask, AGG and DANN: steps over target and sources together, against the same written out."""
+"""MultiTask, AGG and DANN: steps over target and sources against a naive transcription."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WORDS = ("the", "of", "gene", "dose", "cell", "never")
 TABLE = np.random.default_rng(3).normal(size=(6, 3)).astype(np.float32)
 VECTORS = WordVectors(WORDS, TABLE)
 SOURCES = {"gene": ("G",), "drug": ("D", "E"), "species": ("S",)}
-NEW = ("N", "G")  # one label is known to a source
+NEW = ("N", "G")  # a source has the second label
 
 
 def corpus(labels: tuple[str, ...], name: str, size: int) -> list[Sentence]:
@@ -52,7 +52,7 @@ def corpus(labels: tuple[str, ...], name: str, size: int) -> list[Sentence]:
     found = []
     for number in range(size):
         tokens = [rng.choice((*WORDS[:-1], "Gene", "Ras")) for _ in range(rng.randint(1, 4))]
-        tokens[-1] = f"{name[0]}{number}"  # all distinct, from domain to domain too
+        tokens[-1] = f"{name[0]}{number}"  # distinct tokens, across domains too
         tags = ["O"] * len(tokens)
         if number % 4:
             at = rng.randrange(len(tokens))
@@ -75,7 +75,7 @@ def domains(*names: str) -> list[SourceDomain]:
 
 @pytest.fixture
 def _double() -> Iterator[None]:
-    """What a run makes of its own is float64 too."""
+    """New tensors are float64, like the base."""
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
@@ -119,7 +119,7 @@ METHODS: dict[str, type[Method]] = {"multitask": MultiTask, "agg": AGG, "dann": 
 
 @dataclass
 class Spy:
-    """The joint model of a run, its parameters before the first step, what each step was shown."""
+    """The model of a run, its parameters before the first step, and the data and losses of each step."""
 
     model: Any = None
     start: Values = field(default_factory=dict)
@@ -158,12 +158,12 @@ def domain_of(task: list[Sentence], names: Sequence[str]) -> int:
     for number, name in enumerate(names):
         if all(s in CORPORA[name] for s in task):
             return number
-    raise AssertionError("sentences of no one source")
+    raise AssertionError("the sentences are not of one source")
 
 
 @dataclass
 class Naive:
-    """Joint steps by plain descent, a task and a sentence at a time."""
+    """Joint steps of gradient descent, one task and one sentence at a time."""
 
     values: Values
     lexicon: Lexicon
@@ -185,25 +185,27 @@ class Naive:
         target, *others = tasks
         assert all(s in TARGET for s in target)
         text = others.pop() if self.adversary is not None else []
-        labelling = self.label(p, target, len(self.names))
+        label = self.label(p, target, len(self.names))
         for task in others:
             share = OPTIONS["source_weight"] / len(others)
-            labelling = labelling + share * self.label(p, task, domain_of(task, self.names))
-        slopes = gradient(labelling, p)
-        telling = torch.zeros(())
+            label = label + share * self.label(p, task, domain_of(task, self.names))
+        gradients = gradient(label, p)
+        domain = torch.zeros(())
         if self.adversary is not None:
             gamma = under(p, "head.")
-            telling = domain_loss(p, gamma, 1, self.lexicon, text) / 2
+            domain = domain_loss(p, gamma, 1, self.lexicon, text) / 2
             for task in others:
-                telling = telling + domain_loss(p, gamma, 0, self.lexicon, task) / (2 * len(others))
+                domain = domain + domain_loss(p, gamma, 0, self.lexicon, task) / (2 * len(others))
             lam = self.adversary * (2 / (1 + math.exp(-10 * done / self.steps)) - 1)
-            for name, slope in gradient(telling, p).items():
-                # θ goes up what the discriminator goes down, the more so the longer it lasts
-                slopes[name] = slopes[name] + (slope if name.startswith("head.") else -lam * slope)
-        for name, slope in slopes.items():
+            for name, slope in gradient(domain, p).items():
+                # The encoder's gradient is reversed, and its weight grows with the steps done.
+                gradients[name] = gradients[name] + (
+                    slope if name.startswith("head.") else -lam * slope
+                )
+        for name, slope in gradients.items():
             rate = OPTIONS["optimiser"]["rate"] * (0.5 if name.startswith("encoder.") else 1.0)
             self.values[name] = self.values[name] - rate * slope
-        return labelling.item(), telling.item()
+        return label.item(), domain.item()
 
 
 def run(
@@ -241,14 +243,14 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("case", CASES)
-def test_joint_steps_are_the_ones_written_out(case: str, spy: Spy) -> None:
+def test_joint_steps_equal_the_naive_ones(case: str, spy: Spy) -> None:
     name, shape = CASES[case]
     given, names, steps = base(**shape), ("species", "gene"), 3
     before = values_of(given.model)
     text = TEXT if name == "dann" else []
     tagger = run(name, given, names, steps, text)
     start = dict(spy.start)
-    if "encoder.words.table" in start:  # narrowed within the run
+    if "encoder.words.table" in start:  # restricted during the run
         start["encoder.words.table"] = before["encoder.words.table"]
     naive = Naive(
         dict(start),
@@ -262,14 +264,14 @@ def test_joint_steps_are_the_ones_written_out(case: str, spy: Spy) -> None:
     assert len(spy.tasks) == steps
     for done, tasks in enumerate(spy.tasks):
         assert len(tasks) == 1 + OPTIONS["source_tasks"] + (name == "dann")
-        labelling, telling = naive.step(done, tasks)
+        label, domain = naive.step(done, tasks)
         found = spy.losses[done]
         weights = torch.tensor([1.0, 0.35, 0.35, 0.0][: len(tasks)])
-        assert (found.label @ weights).item() == pytest.approx(labelling, abs=1e-9)
+        assert (found.label @ weights).item() == pytest.approx(label, abs=1e-9)
         if name == "dann":
             assert found.aux is not None
             shares = torch.tensor([0.0, 0.25, 0.25, 0.5])
-            assert (found.aux @ shares).item() == pytest.approx(telling, abs=1e-9)
+            assert (found.aux @ shares).item() == pytest.approx(domain, abs=1e-9)
         else:
             assert found.aux is None
     after = values_of(spy.model)
@@ -278,7 +280,7 @@ def test_joint_steps_are_the_ones_written_out(case: str, spy: Spy) -> None:
         torch.testing.assert_close(value, naive.values[parameter], atol=1e-9, rtol=0, msg=parameter)
         assert (value - start[parameter]).abs().max() > 1e-7, parameter
     assert any(parameter.startswith("head.") for parameter in after) == (name == "dann")
-    # the tagger is the joint model's θ and the target's φ, and the base is as it was
+    # The tagger has the joint model's encoder and the target's decoder; the base has not changed.
     assert tagger.encoder is spy.model.encoder
     assert tagger.decoder is spy.model.decoder[0 if name == "agg" else 2]
     assert all(torch.equal(v, before[n]) for n, v in values_of(given.model).items())
@@ -287,7 +289,7 @@ def test_joint_steps_are_the_ones_written_out(case: str, spy: Spy) -> None:
     assert tagger.facts["source_sentences"] == sum(len(CORPORA[n]) for n in names)
 
 
-def test_the_ramp() -> None:
+def test_adversary_ramp_rises_from_zero_to_one() -> None:
     assert adversary_ramp(0) == 0
     assert adversary_ramp(0.1) == pytest.approx(math.tanh(0.5))
     assert adversary_ramp(0.5) == pytest.approx(math.tanh(2.5))
@@ -295,14 +297,14 @@ def test_the_ramp() -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_a_source_smaller_than_a_batch_is_repeated(spy: Spy) -> None:
-    """The target's batch stays whole: it is to be seen as often as in fine-tuning."""
+def test_source_smaller_than_a_batch_is_repeated(spy: Spy) -> None:
+    """The target's batch keeps its size, so that the target is read as often as in fine-tuning."""
     small = [SourceDomain("gene", LabelSet(("G",)), {"gene": CORPORA["gene"][:2]}, {})]
     MultiTask(adaptation=OPTIONS).adapt(base(), TARGET, sources=small, budget=Budget(2))
     assert [[len(task) for task in tasks] for tasks in spy.tasks] == [[3, 3, 3]] * 2
 
 
-# --- where the decoders start ---------------------------------------------------------------------
+# --- start of the decoders ------------------------------------------------------------------------
 
 
 def assert_tags_equal(
@@ -319,8 +321,8 @@ def assert_tags_equal(
 
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("name", ["multitask", "dann"])
-def test_source_decoders_start_from_the_bases_and_the_targets_anew(name: str, spy: Spy) -> None:
-    given, names = base(), ("species", "drug", "gene")  # another order than the base's
+def test_source_decoders_are_copied_and_the_target_has_a_new_one(name: str, spy: Spy) -> None:
+    given, names = base(), ("species", "drug", "gene")  # not in the base's order
     run(name, given, names, steps=1)
     before = values_of(given.model)
     for number, own in enumerate(names):
@@ -329,7 +331,7 @@ def test_source_decoders_start_from_the_bases_and_the_targets_anew(name: str, sp
         assert set(ours) == set(theirs) == {"weight", "bias", "transition", "start", "end"}
         assert all(torch.equal(v, theirs[n]) for n, v in ours.items()), own
         assert spy.model.labels_of(number) == given.model.labels_of(there)
-    # the target's: noise, though a source knows one of its labels
+    # The target's decoder is random although a source has one of its labels.
     labels = LabelSet(NEW, "bioes")
     assert spy.model.labels_of(3) == labels
     gene = under(before, "decoder.0.")
@@ -340,7 +342,7 @@ def test_source_decoders_start_from_the_bases_and_the_targets_anew(name: str, sp
 
 
 @pytest.mark.usefixtures("_double")
-def test_one_decoder_for_all_is_kept_for_the_target_too(spy: Spy) -> None:
+def test_target_keeps_tags_of_a_base_with_one_decoder(spy: Spy) -> None:
     given = base(shared=True)
     run("multitask", given, ("gene",), steps=1)
     (source,) = given.model.decoder
@@ -351,16 +353,16 @@ def test_one_decoder_for_all_is_kept_for_the_target_too(spy: Spy) -> None:
     assert_tags_equal(
         under(spy.start, "decoder.1."), target.tags, known, source.labels.tags, of=kept
     )
-    assert "B-N" in target.tags  # fresh
+    assert "B-N" in target.tags  # random
 
 
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("shared", [True, False])
-def test_the_decoder_of_agg_covers_all_labels(shared: bool, spy: Spy) -> None:
+def test_decoder_of_agg_has_the_labels_of_all_domains(shared: bool, spy: Spy) -> None:
     given = base(shared=shared)
     tagger = run("agg", given, ("species", "drug"), steps=1)
     every = {*NEW, *SOURCES["species"], *SOURCES["drug"]}
-    if shared:  # the base's one decoder has them all
+    if shared:  # the base's decoder has the labels of all its domains
         every |= {*SOURCES["gene"]}
     assert set(tagger.labels.labels) == every
     assert tagger.labels.scheme == "bioes"
@@ -379,8 +381,8 @@ def test_the_decoder_of_agg_covers_all_labels(shared: bool, spy: Spy) -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_labels_of_unlabelled_text_are_never_looked_at(spy: Spy) -> None:
-    """Poisoned by labels nobody knows, by all the wrong ones, or bare: the same tagger."""
+def test_labels_of_unlabelled_text_are_never_read(spy: Spy) -> None:
+    """Text with unknown labels, with wrong ones or without any gives the same tagger."""
     bare = [Sentence.from_tokens(s.tokens) for s in TEXT]
     poisoned = [Sentence.from_tokens(s.tokens, ["B-POISON"] * len(s)) for s in TEXT]
     wrong = [Sentence.from_tokens(s.tokens, ["B-N"] * len(s)) for s in TEXT]
@@ -390,14 +392,14 @@ def test_labels_of_unlabelled_text_are_never_looked_at(spy: Spy) -> None:
     first = values_of(taggers[0])
     for tagger in taggers[1:]:
         assert all(torch.equal(v, first[n]) for n, v in values_of(tagger).items())
-    # but the text itself is read
+    # The text itself is read.
     other = run("dann", base(), text=bare[:3])
     assert not all(torch.equal(v, first[n]) for n, v in values_of(other).items())
     assert taggers[0].facts["unlabelled"] == len(TEXT)
 
 
 @pytest.mark.usefixtures("_double")
-def test_where_there_is_no_text_the_labelled_sentences_serve(spy: Spy) -> None:
+def test_without_text_the_labelled_sentences_are_its_text(spy: Spy) -> None:
     tagger = run("dann", base())
     words = {s.tokens for s in TARGET}
     assert all(s.tokens in words and not s.entities for tasks in spy.tasks for s in tasks[-1])
@@ -405,17 +407,17 @@ def test_where_there_is_no_text_the_labelled_sentences_serve(spy: Spy) -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_empty_lines_of_the_text_are_passed_over(spy: Spy) -> None:
+def test_empty_sentences_of_the_text_are_ignored(spy: Spy) -> None:
     blank = Sentence("", ())
     with_blanks = values_of(run("dann", base(), text=[blank, *TEXT, blank]))
     without = values_of(run("dann", base(), text=TEXT))
     assert all(torch.equal(v, without[n]) for n, v in with_blanks.items())
-    run("dann", base(), text=[blank])  # nothing left of it: the labelled sentences serve
+    run("dann", base(), text=[blank])  # no text is left: the labelled sentences replace it
     assert all(s.tokens in {t.tokens for t in TARGET} for s in spy.tasks[-1][-1])
 
 
 @pytest.mark.usefixtures("_double")
-def test_only_dann_reads_it() -> None:
+def test_multitask_does_not_read_unlabelled_text() -> None:
     with_text, without = (values_of(run("multitask", base(), text=t)) for t in (TEXT, []))
     assert all(torch.equal(v, without[n]) for n, v in with_text.items())
 
@@ -424,7 +426,7 @@ def test_only_dann_reads_it() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_sources_are_needed(name: str) -> None:
+def test_missing_sources_are_refused(name: str) -> None:
     given, method = base(), METHODS[name]()
     with pytest.raises(SourcesNeeded, match="none") as error:
         method.adapt(given, TARGET)
@@ -433,15 +435,14 @@ def test_sources_are_needed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_sources_of_foreign_domains_are_refused(name: str) -> None:
+def test_sources_of_unknown_domains_are_refused(name: str) -> None:
     foreign = SourceDomain("weather", LabelSet(("W",)), {"w": CORPORA["gene"]}, {})
     with pytest.raises(SourcesNeeded, match="weather"):
         METHODS[name]().adapt(base(), TARGET, sources=[*domains("gene"), foreign])
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_sources_that_cannot_be_learnt_from_are_refused(name: str) -> None:
-    """A domain of which nothing is left, and one whose labels its decoder does not have."""
+def test_empty_sources_and_unknown_source_labels_are_refused(name: str) -> None:
     empty = SourceDomain("drug", LabelSet(("D", "E")), {"drug": [Sentence("", ())]}, {})
     with pytest.raises(SourcesNeeded, match="drug"):
         METHODS[name]().adapt(base(), TARGET, sources=[*domains("gene"), empty])
@@ -450,11 +451,11 @@ def test_sources_that_cannot_be_learnt_from_are_refused(name: str) -> None:
         METHODS[name]().adapt(base(), TARGET, sources=[*domains("gene"), other])
 
 
-# --- does the adversary do what it is for? --------------------------------------------------------
+# --- effect of the adversary ----------------------------------------------------------------------
 
 
-def easily_told(marks: tuple[str, str], label: str, seed: int, size: int) -> list[Sentence]:
-    """Sentences that a word or two give away; what is to be labelled looks alike everywhere."""
+def distinguishable(marks: tuple[str, str], label: str, seed: int, size: int) -> list[Sentence]:
+    """Sentences with words that reveal their domain; entities look alike in all domains."""
     rng = random.Random(seed)
     found = []
     for _ in range(size):
@@ -469,18 +470,19 @@ def easily_told(marks: tuple[str, str], label: str, seed: int, size: int) -> lis
 
 
 @pytest.mark.slow
-def test_the_adversary_makes_source_and_target_alike(
+def test_discriminator_stays_near_chance_only_with_the_reversal(
     spy: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the reversal the discriminator ends near chance, ln 2; without it, it tells them apart.
-    What was to be learnt is learnt either way."""
+    """Chance is a loss of ln 2. The entities are learnt with and without the reversal."""
     sources = [
-        SourceDomain("one", LabelSet(("X",)), {"1": easily_told(("the", "of"), "X", 1, 60)}, {}),
-        SourceDomain("two", LabelSet(("Y",)), {"2": easily_told(("in", "on"), "Y", 2, 60)}, {}),
+        SourceDomain(
+            "one", LabelSet(("X",)), {"1": distinguishable(("the", "of"), "X", 1, 60)}, {}
+        ),
+        SourceDomain("two", LabelSet(("Y",)), {"2": distinguishable(("in", "on"), "Y", 2, 60)}, {}),
     ]
-    support = easily_told(("der", "von"), "Z", 3, 20)
-    text = easily_told(("der", "von"), "Z", 4, 60)
-    test = easily_told(("der", "von"), "Z", 5, 40)
+    support = distinguishable(("der", "von"), "Z", 3, 20)
+    text = distinguishable(("der", "von"), "Z", 4, 60)
+    test = distinguishable(("der", "von"), "Z", 5, 40)
     encoder = {
         "word_width": 6,
         "char_embedding": 4,

@@ -1,4 +1,4 @@
-"""The registry of methods, what each method needs to be complete, and that each one works."""
+"""The registry of methods, checks that every method passes, and the files that belong to each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from adaptner.training.budget import Budget
 from adaptner.types import Entity, LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
-NAMES = [  # a new method adds its name here, in order
+NAMES = [  # add a new method here, in alphabetical order
     "agg",
     "crossdomain-lm",
     "d-shift",
@@ -78,16 +78,16 @@ ROOT = Path(__file__).resolve().parents[2]
 every_method = pytest.mark.parametrize("name", sorted(methods()))
 
 
-def those(kind: type[Method]) -> pytest.MarkDecorator:
+def of_kind(kind: type[Method]) -> pytest.MarkDecorator:
     names = sorted(n for n, m in methods().items() if issubclass(m, kind))
     assert names
     return pytest.mark.parametrize("name", names)
 
 
-every_meta_learner = those(MetaLearner)
-every_metaner = those(MetaNER)
-every_joint = those(JointMethod)
-every_unadapted = those(UnadaptedMethod)
+every_meta_learner = of_kind(MetaLearner)
+every_metaner = of_kind(MetaNER)
+every_joint = of_kind(JointMethod)
+every_unadapted = of_kind(UnadaptedMethod)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,11 +101,11 @@ def sources() -> list[SourceDomain]:
 
 
 def target_of(chosen: Method) -> Corpus:
-    """A target that the method takes: one of the sources' labels where it must be."""
+    """A target that the method accepts: with the sources' labels if it needs them."""
     return bundled_corpus("gene" if not chosen.capabilities.new_labels else "cellline")
 
 
-def adapted(
+def adapt(
     chosen: Method, base: Base, sources: list[SourceDomain], seed: int = 1, size: int = 5
 ) -> Tagger:
     target = target_of(chosen)
@@ -122,12 +122,12 @@ def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
 # --- the registry ---------------------------------------------------------------------------------
 
 
-def test_the_registry_holds_exactly_these():
+def test_registry_has_exactly_these_methods():
     assert list(methods()) == NAMES
 
 
 @every_method
-def test_a_method_says_what_it_is(name):
+def test_method_describes_itself(name):
     found = method(name)
     assert issubclass(found, Method)
     assert found.name == name
@@ -147,7 +147,7 @@ def test_a_method_says_what_it_is(name):
         ("metaner_zero", "metaner-zero"),
     ],
 )
-def test_an_unknown_method_names_the_nearest(given, near):
+def test_unknown_method_error_suggests_a_similar_name(given, near):
     with pytest.raises(UnknownName) as error:
         method(given)
     message = str(error.value)
@@ -157,7 +157,7 @@ def test_an_unknown_method_names_the_nearest(given, near):
 
 
 @pytest.mark.parametrize("name", ["xxxxxxxx", "HGDA-NES"])
-def test_no_method_is_suggested_for_a_name_that_resembles_none(name):
+def test_nothing_is_suggested_for_a_dissimilar_name(name):
     with pytest.raises(UnknownName) as error:
         method(name)
     assert "did you mean" not in str(error.value)
@@ -226,7 +226,7 @@ BAD_SETTINGS: list[tuple[type[Method], list[tuple[dict[str, Any], str]]]] = [
 @pytest.mark.parametrize(
     ("kind", "cases"), BAD_SETTINGS, ids=lambda value: getattr(value, "__name__", "")
 )
-def test_errors_of_bad_settings_begin_with_the_field(kind, cases):
+def test_error_of_a_bad_setting_starts_with_the_field(kind, cases):
     kinds = [m for m in methods().values() if issubclass(m, kind)]
     assert kinds
     for found in kinds:
@@ -237,51 +237,51 @@ def test_errors_of_bad_settings_begin_with_the_field(kind, cases):
 
 
 @every_method
-def test_settings_survive_a_trip_through_json(name):
+def test_settings_survive_json(name):
     first = method(name)(**QUICK)
     again = method(name)(**first.config.model_dump(mode="json"))
     assert again.config == first.config
 
 
 @every_method
-def test_overrides_change_a_configuration_and_leave_the_rest(name):
+def test_override_changes_one_setting_only(name):
     first = method(name)(**QUICK)
     second = method(name)(first.config, k=4)
     assert second.config == first.config.model_copy(update={"k": 4})
 
 
 @every_method
-def test_part_of_a_table_leaves_the_rest_of_it(name):
+def test_override_of_a_nested_setting_keeps_the_others(name):
     plain = method(name)().config
     part = {"encoder": {"hidden": 7}, "optimiser": {"clip": 2.5}, "adaptation": {"batch": 9}}
-    told = method(name)(**part).config
+    changed = method(name)(**part).config
     for table, (field, value) in ((t, *f.items()) for t, f in part.items()):
         before = getattr(plain, table)
-        assert getattr(told, table) == before.model_copy(update={field: value})
+        assert getattr(changed, table) == before.model_copy(update={field: value})
 
 
-def test_what_tells_the_methods_apart():
-    """HGDA 3.2 and 3.3, MetaBioNER's Table 2: classifier, sampling, weighting."""
-    told = {
+def test_meta_learners_differ_in_classifier_sampling_and_weighting():
+    """HGDA, sections 3.2 and 3.3; MetaBioNER, Table 2."""
+    settings = {
         n: (c.classifier, c.sampling, c.weighting)
         for n, c in ((n, m().config) for n, m in methods().items() if issubclass(m, MetaLearner))
     }
-    assert told == {
+    assert settings == {
         "hgda": (True, "all", "hardness"),
         "hgda-nes": (True, "entities", "uniform"),
         "maml": (False, "all", "uniform"),
     }
 
 
-def test_rates_follow_equation_3():
+def test_rate_follows_equation_3_of_hgda():
     config = method("hgda")(k=8, base_rate=0.04, outer_rate=0.5).config
     assert config.scaled_rate() == pytest.approx(0.02)
     assert config.outer_optimiser().rate == 0.5
 
 
 @every_metaner
-def test_metaner_has_the_papers_values(name):
-    """Section 5.1.2; GloVe's 300 numbers are the width of vectors drawn where none are given."""
+def test_metaner_has_the_values_of_the_paper(name):
+    """Section 5.1.2. Random vectors are as wide as the paper's GloVe vectors."""
     config = method(name)().config
     assert (config.inner_rate, config.optimiser.rate, config.aux_weight) == (1e-4, 1e-3, 0.8)
     assert (config.optimiser.weight_decay, config.optimiser.clip) == (1e-6, 5.0)
@@ -294,17 +294,17 @@ def test_metaner_has_the_papers_values(name):
     assert encoder.dropout == 0.5
 
 
-def test_one_decoder_where_the_method_says_so():
+def test_methods_with_one_decoder_for_all_domains():
     shared = {n for n, m in methods().items() if m().config.shape().shared}
     assert shared == {"agg", "d-shift", "metaner-zero", "pdaln", "self-train", "wpz"}
 
 
-# --- at work --------------------------------------------------------------------------------------
+# --- fit and adapt --------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @every_method
-def test_fits_and_adapts(name, sources):
+def test_method_fits_and_adapts(name, sources):
     chosen = method(name)(**QUICK)
     untrained = chosen.fit(sources, Budget(0))
     base = chosen.fit(sources, Budget(5))
@@ -313,16 +313,16 @@ def test_fits_and_adapts(name, sources):
     assert base.facts["vectors"] == "random"
     assert [s["domain"] for s in base.facts["sources"]] == ["Disease", "Drug", "Gene"]
     assert same(untrained.model.encoder, base.model.encoder) != chosen.trains_base
-    tagger = adapted(chosen, base, sources)
+    tagger = adapt(chosen, base, sources)
     assert tagger.method == name
     labels = target_of(chosen).labels.labels
-    # one decoder over the labels of all
+    # These have one decoder over all labels.
     if not chosen.capabilities.new_labels or name == "agg":
         assert set(tagger.labels.labels) == {"Disease", "Drug", "Gene", *labels}
     else:
         assert tagger.labels.labels == labels
     assert tagger.labels.scheme == chosen.config.scheme
-    if not isinstance(chosen, NamedMethod):  # five sentences: φ alone, by steps of its own
+    if not isinstance(chosen, NamedMethod):  # it fits the decoder alone, with its own optimiser
         assert tagger.facts["steps"] == (3 if chosen.capabilities.adapts else 0)
     assert same(tagger.encoder, base.model.encoder) == isinstance(
         chosen, (UnadaptedMethod, NamedMethod)
@@ -332,30 +332,30 @@ def test_fits_and_adapts(name, sources):
 
 @pytest.mark.slow
 @every_method
-def test_the_same_seed_gives_the_same(name, sources):
+def test_seed_determines_base_and_tagger(name, sources):
     chosen = method(name)(**QUICK)
     one, two, other = (chosen.fit(sources, Budget(2), seed=s) for s in (4, 4, 5))
     assert same(one.model, two.model)
     assert not same(one.model, other.model)
-    first, again, third = (adapted(chosen, one, sources, seed=s) for s in (4, 4, 5))
+    first, again, third = (adapt(chosen, one, sources, seed=s) for s in (4, 4, 5))
     assert same(first, again)
     assert same(first, third) == isinstance(
         chosen, (UnadaptedMethod, NamedMethod)
-    )  # nothing is drawn
+    )  # adaptation draws nothing
 
 
 @pytest.mark.slow
 @every_method
-def test_adapting_leaves_the_base_alone(name, sources):
+def test_adapting_does_not_change_the_base(name, sources):
     chosen = method(name)(**QUICK)
     base, untouched = (chosen.fit(sources, Budget(1)) for _ in range(2))
-    adapted(chosen, base, sources)
+    adapt(chosen, base, sources)
     assert same(base.model, untouched.model)
 
 
 @pytest.mark.slow
 @every_method
-def test_a_saved_base_is_adapted_alike(name, sources, tmp_path):
+def test_saved_base_gives_the_same_tagger(name, sources, tmp_path):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(2))
     base.save(tmp_path)
@@ -366,14 +366,14 @@ def test_a_saved_base_is_adapted_alike(name, sources, tmp_path):
         chosen.config.shape(),
     )
     assert same(loaded.model, base.model)
-    assert same(adapted(chosen, loaded, sources), adapted(chosen, base, sources))
+    assert same(adapt(chosen, loaded, sources), adapt(chosen, base, sources))
 
 
 @pytest.mark.slow
 @every_method
-def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
+def test_saved_tagger_gives_the_same_predictions(name, sources, tmp_path):
     chosen = method(name)(**QUICK)
-    tagger = adapted(chosen, chosen.fit(sources, Budget(2)), sources)
+    tagger = adapt(chosen, chosen.fit(sources, Budget(2)), sources)
     tagger.save(tmp_path / "model")
     loaded = Tagger.load(tmp_path / "model")
     assert loaded.method == name
@@ -384,8 +384,8 @@ def test_a_saved_tagger_finds_the_same(name, sources, tmp_path):
 @pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("tune", [False, True])
-def test_given_vectors(name, tune, sources):
-    """Frozen ones, and tuned ones of which the sources and the target read only some."""
+def test_given_vectors_are_kept(name, tune, sources):
+    """Frozen or trained; the sources and the target have only some of the words."""
     words = [s.tokens for d in sources for s in d.sentences]
     words += [s.tokens for s in bundled_corpus("species").split("train")]
     vectors = WordVectors.random(words, 16, np.random.default_rng(0))
@@ -393,15 +393,15 @@ def test_given_vectors(name, tune, sources):
     base = chosen.fit(sources, Budget(2), vectors=vectors)
     assert base.facts["vectors"] == "given"
     assert base.batcher.vectors.words == vectors.words
-    tagger = adapted(chosen, base, sources)
+    tagger = adapt(chosen, base, sources)
     assert tagger.batcher.vectors.words == vectors.words
     assert len(tagger.predict(["HeLa cells grew."])) == 1
 
 
 @pytest.mark.slow
 @every_method
-def test_a_whole_run_in_a_folder(name, tmp_path):
-    """Also where nothing is learnt: a finished run is known as one, and may be made again."""
+def test_finished_run_is_recognised_and_can_be_repeated(name, tmp_path):
+    """Also for methods whose ``fit`` does not train."""
     chosen = method(name)(**QUICK)
     corpora = [bundled_corpus(n) for n in ("disease", "drug")]
     first = pretrain(chosen, corpora, Budget(2), tmp_path / "run")
@@ -411,9 +411,9 @@ def test_a_whole_run_in_a_folder(name, tmp_path):
 
 
 @every_method
-def test_bioes_inside_and_plain_entities_outside(name, sources):
+def test_bioes_tags_do_not_show_in_predictions(name, sources):
     chosen = method(name)(**{**QUICK, "scheme": "bioes"})
-    tagger = adapted(chosen, chosen.fit(sources, Budget(1)), sources)
+    tagger = adapt(chosen, chosen.fit(sources, Budget(1)), sources)
     assert tagger.labels.scheme == "bioes"
     found = tagger.predict([s.text for s in bundled_corpus("gene").split("test")])
     assert {e.label for entities in found for e in entities} <= set(tagger.labels.labels)
@@ -421,40 +421,40 @@ def test_bioes_inside_and_plain_entities_outside(name, sources):
 
 @every_meta_learner
 @pytest.mark.parametrize("outer", ["first", "second", "implicit"])
-def test_every_outer_gradient_runs(name, outer, sources):
+def test_every_outer_gradient_is_finite(name, outer, sources):
     chosen = method(name)(**{**QUICK, "outer": outer, "inner_steps": 2})
     base = chosen.fit(sources, Budget(1))
     assert all(bool(p.isfinite().all()) for p in base.model.parameters())
 
 
 @every_method
-def test_every_encoder_part_may_be_left_out(name, sources):
+def test_encoder_without_character_parts_works(name, sources):
     bare = {**TINY, "char_cnn_filters": 0, "char_lstm": 0, "recurrent": "gru"}
     chosen = method(name)(**{**QUICK, "encoder": bare})
     base = chosen.fit(sources, Budget(1))
-    assert len(adapted(chosen, base, sources).predict(["HeLa cells grew."])) == 1
+    assert len(adapt(chosen, base, sources).predict(["HeLa cells grew."])) == 1
 
 
 @every_method
-def test_too_few_domains(name, sources):
+def test_too_few_domains_are_refused(name, sources):
     chosen = method(name)(**QUICK)
-    least = chosen.min_domains()
-    assert least == (2 if name in ("hgda", "hgda-nes", "metaner", "metaner-zero") else 1)
+    minimum = chosen.min_domains()
+    assert minimum == (2 if name in ("hgda", "hgda-nes", "metaner", "metaner-zero") else 1)
     with pytest.raises(TooFewDomains) as error:
-        chosen.fit(sources[: least - 1], Budget(1))
-    assert ("at least two" if least == 2 else "at least one") in str(error.value)
-    chosen.fit(sources[:least], Budget(1))
+        chosen.fit(sources[: minimum - 1], Budget(1))
+    assert ("at least two" if minimum == 2 else "at least one") in str(error.value)
+    chosen.fit(sources[:minimum], Budget(1))
 
 
 @every_method
-def test_methods_that_draw_tasks_need_enough_sentences(name, sources):
+def test_too_few_sentences_for_a_task_are_refused(name, sources):
     chosen = method(name)(**{**QUICK, "k": 500})
     with pytest.raises(TooFewSentences, match="--k") if chosen.trains_base else nullcontext():
         chosen.fit(sources, Budget(1))
 
 
 @every_method
-def test_methods_that_adapt_need_a_sentence(name, sources):
+def test_empty_target_is_refused_if_the_method_learns_from_it(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
     given = {
@@ -466,17 +466,17 @@ def test_methods_that_adapt_need_a_sentence(name, sources):
 
 
 @every_method
-def test_one_sentence_is_enough(name, sources):
+def test_one_sentence_suffices(name, sources):
     chosen = method(name)(**QUICK)
-    tagger = adapted(chosen, chosen.fit(sources, Budget(0)), sources, size=1)
+    tagger = adapt(chosen, chosen.fit(sources, Budget(0)), sources, size=1)
     assert all(bool(p.isfinite().all()) for p in tagger.parameters())
 
 
-# --- which bases and targets a method takes -------------------------------------------------------
+# --- accepted bases and targets -------------------------------------------------------------------
 
 
 @every_unadapted
-def test_a_heterogeneous_target_is_refused(name, sources):
+def test_target_with_new_labels_is_refused(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
     target = bundled_corpus("cellline")
@@ -488,14 +488,14 @@ def test_a_heterogeneous_target_is_refused(name, sources):
 
 
 @every_unadapted
-def test_decoders_of_each_domain_cannot_be_used_as_they_are(name, sources):
+def test_base_with_several_decoders_cannot_be_used_unchanged(name, sources):
     chosen = method(name)(**{**QUICK, "decoders": "own"})
     with pytest.raises(HeterogeneousTarget, match="a decoder for each of its domains"):
-        adapted(chosen, chosen.fit(sources, Budget(0)), sources)
+        adapt(chosen, chosen.fit(sources, Budget(0)), sources)
 
 
 @every_joint
-def test_joint_methods_need_their_sources(name, sources):
+def test_joint_methods_refuse_missing_and_unknown_sources(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources[:2], Budget(0))
     for given, found in ((), "none"), (sources, "Gene"):
@@ -503,30 +503,30 @@ def test_joint_methods_need_their_sources(name, sources):
             chosen.adapt(base, bundled_corpus("cellline").split("train")[:5], sources=given)
         assert f"sources given: {found}" in str(error.value)
         assert "(Disease, Drug)" in str(error.value)
-    assert adapted(chosen, base, sources[:1]).facts["source_sentences"] == 160
+    assert adapt(chosen, base, sources[:1]).facts["source_sentences"] == 160
 
 
 @every_joint
-def test_joint_methods_start_from_the_base_that_finetuning_makes(name, sources):
+def test_joint_methods_adapt_the_base_of_finetuning(name, sources):
     base = method("finetuning")(**QUICK).fit(sources, Budget(1))
-    tagger = adapted(method(name)(**QUICK), base, sources)
+    tagger = adapt(method(name)(**QUICK), base, sources)
     assert (tagger.method, tagger.facts["base"]) == (name, "finetuning")
 
 
 @every_method
-def test_a_base_with_another_decoder_is_refused(name, sources):
+def test_base_with_another_kind_of_decoder_is_refused(name, sources):
     chosen = method(name)(**QUICK)
     other = method("finetuning" if name == "wpz" else "wpz")(**QUICK)
     with pytest.raises(
         IncompatibleMethod, match=f"{name} cannot adapt a base made by {other.name}"
     ):
-        adapted(chosen, other.fit(sources, Budget(0)), sources)
+        adapt(chosen, other.fit(sources, Budget(0)), sources)
 
 
-def test_in_domain_takes_nothing_of_the_sources(sources):
-    """One base or another, the tagger is the same: words and letters are the target's own."""
+def test_in_domain_uses_nothing_of_the_sources(sources):
+    """Different bases give the same tagger, with the words and letters of the target."""
     chosen = method("in-domain")(**QUICK)
-    first, second = (adapted(chosen, chosen.fit(s, Budget(3)), s) for s in (sources, sources[:1]))
+    first, second = (adapt(chosen, chosen.fit(s, Budget(3)), s) for s in (sources, sources[:1]))
     assert same(first, second)
     support = bundled_corpus("cellline").split("train")[:5]
     assert set(first.batcher.vectors.words) <= {
@@ -534,20 +534,20 @@ def test_in_domain_takes_nothing_of_the_sources(sources):
     }
 
 
-def test_in_domain_refuses_vectors_that_know_the_sources(sources):
+def test_in_domain_refuses_vectors_trained_on_the_sources(sources):
     vectors = WordVectors.random(
         (s.tokens for d in sources for s in d.sentences), 16, np.random.default_rng(0)
     )
     chosen = method("in-domain")(**QUICK)
     tuned = method("finetuning")(**{**QUICK, "encoder": {**TINY, "tune_words": True}})
     with pytest.raises(IncompatibleMethod, match="trained on the sources"):
-        adapted(chosen, tuned.fit(sources, Budget(1), vectors=vectors), sources)
+        adapt(chosen, tuned.fit(sources, Budget(1), vectors=vectors), sources)
     frozen = method("finetuning")(**QUICK)
-    adapted(chosen, frozen.fit(sources, Budget(1), vectors=vectors), sources)
-    adapted(chosen, tuned.fit(sources, Budget(0), vectors=vectors), sources)
+    adapt(chosen, frozen.fit(sources, Budget(1), vectors=vectors), sources)
+    adapt(chosen, tuned.fit(sources, Budget(0), vectors=vectors), sources)
 
 
-def test_dann_reads_unlabelled_text_and_none_of_its_labels(sources):
+def test_dann_reads_unlabelled_text_without_its_labels(sources):
     chosen = method("dann")(**QUICK)
     base = chosen.fit(sources, Budget(1))
     train = bundled_corpus("cellline").split("train")
@@ -559,23 +559,23 @@ def test_dann_reads_unlabelled_text_and_none_of_its_labels(sources):
     assert same(labelled, bare)
     assert labelled.facts["unlabelled"] == 130
     without = tagger(())
-    assert without.facts["unlabelled"] == 5  # the labelled sentences serve
+    assert without.facts["unlabelled"] == 5  # the labelled sentences
     assert not same(labelled, without)
     assert same(tagger([Sentence("", ()), *train]), labelled)
 
 
-def test_without_its_adversary_dann_is_multitask(sources):
+def test_dann_without_adversary_equals_multitask(sources):
     base = method("finetuning")(**QUICK).fit(sources, Budget(1))
-    quiet = {**QUICK, "adaptation": {**QUICK["adaptation"], "aux_weight": 0.0}}
+    without = {**QUICK, "adaptation": {**QUICK["adaptation"], "aux_weight": 0.0}}
     dann, multitask = (
-        adapted(method(name)(**settings), base, sources)
-        for name, settings in (("dann", quiet), ("multitask", QUICK))
+        adapt(method(name)(**settings), base, sources)
+        for name, settings in (("dann", without), ("multitask", QUICK))
     )
     assert same(dann, multitask)
 
 
 @pytest.mark.parametrize("name", ["crossdomain-lm", "self-train", "stm-elmo"])
-def test_jias_methods_need_their_sources(name, sources):
+def test_methods_of_jia2019_refuse_missing_sources(name, sources):
     chosen = method(name)(**QUICK)
     base = chosen.fit(sources, Budget(0))
     with pytest.raises(SourcesNeeded, match="sources given: none"):
@@ -585,8 +585,8 @@ def test_jias_methods_need_their_sources(name, sources):
 @pytest.mark.parametrize(
     "name", sorted(n for n, m in methods().items() if m.capabilities.zero_shot)
 )
-def test_zero_shot_needs_no_label_and_reads_none(name, sources):
-    """The labels of the text may be any, also such as the sources do not have."""
+def test_zero_shot_reads_no_label(name, sources):
+    """Even if the text has labels that no source has."""
     chosen = without_labels(method(name)(**QUICK, decoders="shared"))
     base = chosen.fit(sources, Budget(1))
     text = bundled_corpus("cellline").split("train")[:20]
@@ -605,22 +605,22 @@ def test_zero_shot_needs_no_label_and_reads_none(name, sources):
     assert same(labelled.encoder, base.model.encoder) == (not chosen.capabilities.adapts)
 
 
-def test_methods_that_need_labels_say_so():
+def test_zero_shot_with_a_method_that_needs_labels_is_refused():
     with pytest.raises(UsageError, match="finetuning needs labelled sentences") as error:
         without_labels(method("finetuning")())
     named = "crossdomain-lm, d-shift, dann, metaner-zero, multi-cell, pdaln, self-train, stm-elmo"
     assert named in str(error.value)
 
 
-def test_dann_without_labels_needs_its_adversary():
+def test_zero_shot_dann_without_adversary_is_refused():
     with pytest.raises(BadConfiguration, match="zero_shot needs aux_weight"):
         method("dann")(adaptation={"zero_shot": True, "aux_weight": 0})
 
 
-def test_self_training_takes_the_surest_sentences():
+def test_self_training_selects_the_most_confident_sentences():
     text = [Sentence.from_tokens(["a", "b"]) for _ in range(5)]
-    sure, less, unsure = (Entity(0, 1, "X", score) for score in (0.9, 0.8, 0.3))
-    found = [[unsure], [], [sure, less], [sure], [sure, unsure]]
+    high, middle, low = (Entity(0, 1, "X", score) for score in (0.9, 0.8, 0.3))
+    found = [[low], [], [high, middle], [high], [high, low]]
     chosen = most_confident(text, found, 0.5)
     assert [s.entities for s in chosen] == [
         (Entity(0, 1, "X"), Entity(0, 1, "X")),
@@ -629,10 +629,10 @@ def test_self_training_takes_the_surest_sentences():
     assert most_confident(text, [[] for _ in text], 0.5) == text
 
 
-def test_wpz_without_retraining_takes_means_only(sources):
+def test_wpz_without_retraining_only_computes_class_means(sources):
     chosen = method("wpz")(**QUICK, retrain=False)
     base = chosen.fit(sources, Budget(1))
-    tagger = adapted(chosen, base, sources)
+    tagger = adapt(chosen, base, sources)
     assert tagger.facts["steps"] == 0
     assert same(tagger.encoder, base.model.encoder)
     assert bool(tagger.decoder.seen.any())
@@ -651,7 +651,7 @@ def test_wpz_without_retraining_takes_means_only(sources):
         {"aux_weight": 0.2},
     ],
 )
-def test_every_ablation_of_metaner_learns_and_differs(ablation, sources):
+def test_every_ablation_of_metaner_changes_the_base(ablation, sources):
     full = method("metaner")(**QUICK).fit(sources, Budget(3))
     base = method("metaner")(**{**QUICK, **ablation}).fit(sources, Budget(3))
     assert all(bool(p.isfinite().all()) for p in base.model.parameters())
@@ -659,15 +659,15 @@ def test_every_ablation_of_metaner_learns_and_differs(ablation, sources):
     assert (base.model.head is None) == (ablation.get("adversary") is False)
 
 
-def test_metaner_without_meta_learning_and_adversary_is_plain_learning(sources):
-    """The same draws, the same steps as FineTuning's in MetaNER's settings."""
+def test_metaner_without_meta_learning_and_adversary_equals_finetuning(sources):
+    """FineTuning with MetaNER's settings draws the same tasks."""
     bare = method("metaner")(**QUICK, meta=False, adversary=False)
-    told = bare.config.model_dump(include=set(method("finetuning").Config.model_fields))
-    plain = method("finetuning")(**told)
+    settings = bare.config.model_dump(include=set(method("finetuning").Config.model_fields))
+    plain = method("finetuning")(**settings)
     assert same(*(m.fit(sources, Budget(3)).model for m in (bare, plain)))
 
 
-def test_held_out_sentences_are_left_out():
+def test_held_out_sentences_are_removed_from_the_sources():
     corpus = bundled_corpus("drug")
     held_out = [*corpus.split("train")[:7], *corpus.split("test")]
     (domain,) = source_domains(group_by_domain([corpus]), held_out)
@@ -678,11 +678,11 @@ def test_held_out_sentences_are_left_out():
     assert domain.sha256 == {"drug": corpus.sha256}
 
 
-# --- the five artefacts of a method ---------------------------------------------------------------
+# --- the files of a method ------------------------------------------------------------------------
 
 
 @every_method
-def test_its_file_or_folder_has_its_name(name):
+def test_module_has_the_name_of_the_method(name):
     assert method(name).__module__.split(".")[2] == name.replace("-", "_")
 
 
@@ -690,20 +690,20 @@ RECIPES = sorted((PACKAGE / "reproduce" / "tables" / "recipes").iterdir())
 
 
 def method_of(recipe: Path) -> str:
-    """``hgda-nes.toml`` is that of hgda-nes, ``metaner-ace2005.toml`` one more of metaner."""
+    """The method of a recipe: hgda-nes for ``hgda-nes.toml``, metaner for ``metaner-ace2005.toml``."""
     fitting = [n for n in methods() if recipe.stem == n or recipe.stem.startswith(f"{n}-")]
     assert fitting, f"{recipe.name} names no method"
     return max(fitting, key=len)
 
 
 def commands(recipe: Path) -> list[str]:
-    """The calls a recipe opens with; a backslash leads on to the next line."""
+    """The commands at the start of a recipe; a backslash continues a line."""
     lines = recipe.read_text(encoding="utf-8").replace("\\\n#", " ").splitlines()
     return [line[2:] for line in lines if line.startswith("# adaptner ")]
 
 
 @every_method
-def test_its_recipe(name):
+def test_method_has_a_recipe(name):
     recipe = PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}.toml"
     assert recipe in RECIPES
     assert method_of(recipe) == name
@@ -711,7 +711,7 @@ def test_its_recipe(name):
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
-def test_a_recipe_opens_with_its_command_and_is_taken(recipe):
+def test_recipe_starts_with_a_valid_command_and_has_valid_settings(recipe):
     name = method_of(recipe)
     assert make_method(name, recipe).name == name
     opening = recipe.read_text(encoding="utf-8").splitlines()[0]
@@ -719,14 +719,12 @@ def test_a_recipe_opens_with_its_command_and_is_taken(recipe):
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for call in commands(recipe):
         verb, *arguments = shlex.split(call)[1:]
-        verbs[verb].make_context(
-            verb, expand_list_options(arguments)
-        )  # refuses options it does not know
+        verbs[verb].make_context(verb, expand_list_options(arguments))  # raises for unknown options
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
-def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
-    """What its command reads is in the shared folder, or the recipe says how it comes to be there."""
+def test_recipe_explains_data_that_is_not_shared(recipe, shared_data):
+    """The data of its command is in the shared folder, or the recipe says where to put it."""
     words = [w for call in commands(recipe) for w in shlex.split(call) if "/" in w]
     absent = {w.partition("/")[0] for w in words if not (shared_data / w).is_dir()}
     text = recipe.read_text(encoding="utf-8")
@@ -736,23 +734,23 @@ def test_a_recipe_says_where_licensed_data_must_be_put(recipe, shared_data):
 
 
 @every_metaner
-def test_the_recipe_of_metaner_has_its_defaults(name):
+def test_recipe_of_metaner_has_the_defaults(name):
     recipe = PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}.toml"
     assert make_method(name, recipe).config == method(name)().config
 
 
-def test_an_encoder_of_no_known_kind():
+def test_unknown_kind_of_encoder_is_refused():
     with pytest.raises(BadConfiguration, match=r"^encoder: .*quantum"):
         method("hgda")(encoder={"kind": "quantum"})
 
 
 @pytest.mark.parametrize("name", ["named", "crossdomain-lm"])
-def test_methods_of_one_encoder_refuse_another(name):
+def test_methods_for_recurrent_encoders_refuse_transformers(name):
     with pytest.raises(BadConfiguration, match=r"^encoder"):
         method(name)(encoder={"kind": "transformer", "name": "minilm"})
 
 
-def test_another_kind_of_encoder_takes_the_place_of_all_settings_of_the_first():
+def test_another_kind_of_encoder_replaces_all_encoder_settings():
     config = method("hgda")(encoder={"kind": "transformer", "name": "minilm"}).config
     assert config.encoder == TransformerConfig(name="minilm")
     mean = method("hgda")(config, encoder={"subwords": "mean"}).config.encoder
@@ -760,7 +758,7 @@ def test_another_kind_of_encoder_takes_the_place_of_all_settings_of_the_first():
     assert method("hgda")(config, encoder={"kind": "recurrent"}).config == method("hgda")().config
 
 
-def test_the_recipes_of_transformers_have_the_papers_values():
+def test_transformer_recipes_have_the_values_of_the_paper():
     for name in ("hgda", "hgda-nes", "in-domain"):
         config = make_method(
             name, PACKAGE / "reproduce" / "tables" / "recipes" / f"{name}-bert.toml"
@@ -778,8 +776,8 @@ def test_the_recipes_of_transformers_have_the_papers_values():
             assert (config.sampling, config.weighting) == (plain.sampling, plain.weighting)
 
 
-def test_the_recipes_of_pdaln_with_bert_are_one_system():
-    """All rows have one encoder, one rate and as many target steps; values of the paper's 5.3."""
+def test_bert_recipes_of_pdaln_share_encoder_rates_and_steps():
+    """Values of PDALN, section 5.3."""
     folder = PACKAGE / "reproduce" / "tables" / "recipes"
     rows = [make_method(n, folder / f"{n}-bert.toml").config for n in ("pdaln", "finetuning")]
     base = make_method("d-shift", folder / "d-shift-bert.toml").config
@@ -787,24 +785,24 @@ def test_the_recipes_of_pdaln_with_bert_are_one_system():
         assert config.encoder == base.encoder
         assert config.optimiser == base.optimiser
         assert (config.encoder.max_length, config.encoder.frozen_layers) == (128, 0)
-        told = config.adaptation
-        assert (told.batch, told.steps, told.optimiser.rate) == (32, 1000, 5e-5)
+        tuning = config.adaptation
+        assert (tuning.batch, tuning.steps, tuning.optimiser.rate) == (32, 1000, 5e-5)
 
 
 @every_method
-def test_its_page(name):
+def test_method_has_a_page(name):
     page = ROOT / "docs" / "methods" / f"{name}.md"
     assert page.is_file()
     assert page.read_text(encoding="utf-8").startswith("# ")
 
 
 @pytest.mark.parametrize("name", sorted(n for n in methods() if method(n).paper != "adaptner"))
-def test_its_published_row(name):
+def test_method_has_a_published_row(name):
     rows = [r for p in papers() for t in p.tables for r in t.rows if r.method_id == name]
     assert rows
 
 
-def test_a_sample_of_a_source_is_drawn_by_its_seed() -> None:
+def test_seed_determines_the_sample_of_a_source() -> None:
     sentences = [Sentence.from_tokens([str(n)]) for n in range(20)]
     whole = SourceDomain("a", LabelSet(("X",)), {"one": sentences, "two": sentences[:3]}, {})
     fewer = whole.subsample(5, seed=1)
