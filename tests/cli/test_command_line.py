@@ -20,7 +20,7 @@ from adaptner.cli.main import app
 VERBS = {
     "Everyday": ("demo", "adapt", "tag", "suggest", "check", "score", "methods", "bases"),
     "Data": ("convert", "corpora", "vectors"),
-    "Research": ("pretrain", "tune", "evaluate", "reproduce", "results", "hardness"),
+    "Research": ("pretrain", "tune", "evaluate", "reproduce", "results", "calibrate", "hardness"),
 }
 GROUPS = {
     "corpora": ("list", "fetch", "convert", "stats"),

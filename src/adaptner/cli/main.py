@@ -45,6 +45,7 @@ VERBS = {
         "evaluate": "Measure few-shot F1 on a corpus, over repeated draws of labelled sentences.",
         "reproduce": "Fill a published table: train bases, adapt, score and report.",
         "results": "List, filter and export the results of `adaptner reproduce`.",
+        "calibrate": "Measure and fit how far a base's scores and estimates of F1 can be trusted.",
         "hardness": "Show the tasks of a pretraining iteration, hardest first.",
     },
 }

@@ -74,7 +74,7 @@ class CalibrationConstants(BaseModel):
         except (ValidationError, OSError, ValueError) as error:
             reason = f"damaged {path.name} ({str(error).splitlines()[0]})"
             raise ModelUnreadable(
-                file=base, kind="base", reason=reason, command="benchmarks/trust.py --fit"
+                file=base, kind="base", reason=reason, command="adaptner calibrate --store"
             ) from error
 
 

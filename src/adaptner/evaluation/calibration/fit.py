@@ -20,6 +20,7 @@ from adaptner.adaptation.confidence.calibration import (
     log_odds_shift,
 )
 from adaptner.corpora.corpus import Corpus
+from adaptner.errors import UsageError
 from adaptner.methods.base import Method
 from adaptner.metrics.spans import Score
 from adaptner.models.base import Base
@@ -86,7 +87,10 @@ def observe(
     held_out = method.held_out(base, support, labels=target.labels, seed=seed)
     estimate_end = time.process_time()
     if held_out is None:
-        raise ValueError(f"{method.name} has no held-out predictions to estimate F1 from")
+        raise UsageError(
+            problem=f"{method.name} cannot estimate F1, so there is nothing to calibrate",
+            remedy="give a base of the method named",
+        )
     found, right, gold = Counter[int](), Counter[int](), 0
     for sentence, mentions in zip(test, tagger.mentions(test), strict=True):
         annotated = token_spans(sentence)
