@@ -67,7 +67,7 @@ def test_adapt_a_transformer_without_a_base(
         (("pretrain", *SOURCES, "--download", "-o", "x"), "no transformer is named"),
         (("adapt", "a.jsonl", "--download", "-o", "x"), "no transformer is named"),
         (("reproduce", "hgda/3", "--download"), "no transformer is named"),
-        (("reproduce", "metaner/3", "--encoder", "minilm", "--data", OWN), "no row of metaner/3"),
+        (("reproduce", "metaner/3", "--encoder", "minilm", "--data", OWN), "metaner/3 has no row"),
         (("pretrain", *SOURCES, "--method", "named", "--encoder", "minilm", "-o", "x"), "named"),
         (
             ("pretrain", *SOURCES, "--method", "multi-cell", "--encoder", "minilm", "-o", "x"),
