@@ -1,4 +1,4 @@
-"""``adaptner reproduce`` and ``adaptner results`` as a user calls them."""
+"""``adaptner reproduce`` and ``adaptner results`` from the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cli_kit import OWN, Call, listing
 
-# The package's own corpora in the places of HGDA's.
+# The package's own corpora in place of HGDA's.
 PLACES = {
     "ncbi-disease": "disease",
     "bc5cdr-disease": "disease",
@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
+def test_list_has_every_table_and_the_reasons_for_missing_rows(call: Call) -> None:
     answer = call("reproduce", "--list", "--json")
     assert answer.code == 0
     tables = {row["table"]: row for row in json.loads(answer.out)}
@@ -56,9 +56,7 @@ def test_list_shows_every_table_and_why_rows_are_missing(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_dry_run_prints_the_grid_and_the_hours_and_writes_nothing(
-    call: Call, data: Path, tmp_path: Path
-) -> None:
+def test_dry_run_prints_the_plan_and_writes_nothing(call: Call, data: Path, tmp_path: Path) -> None:
     output = ("-o", tmp_path / "out")
     dry = ("reproduce", "HGDA 3", "--data", data, "--profile", "paper", "--dry-run", *output)
     facts = json.loads(call(*dry, "--json").out)
@@ -72,7 +70,7 @@ def test_dry_run_prints_the_grid_and_the_hours_and_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("hgda/9",), "did you mean 'hgda/"),
         (("hgda/3", "--methods", "hgda", "mamll"), "did you mean 'maml'"),
@@ -82,23 +80,23 @@ def test_dry_run_prints_the_grid_and_the_hours_and_writes_nothing(
         ((), "for example hgda/3"),
     ],
 )
-def test_wrong_names_are_wrong_calls_with_the_nearest(
-    call: Call, data: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+def test_unknown_names_exit_with_2_and_a_suggestion(
+    call: Call, data: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     answer = call("reproduce", *arguments, "--data", data, "-o", tmp_path / "out")
     assert answer.code == 2
-    assert said in answer.err
+    assert message in answer.err
     assert listing(tmp_path) == []
 
 
-def test_missing_data_is_named_with_the_remedy(call: Call, tmp_path: Path) -> None:
+def test_missing_data_exit_with_1_and_a_remedy(call: Call, tmp_path: Path) -> None:
     answer = call("reproduce", "hgda/3", "--data", tmp_path / "none", "-o", tmp_path / "out")
     assert answer.code == 1
     assert "corpora list" in answer.err
     assert listing(tmp_path) == []
 
 
-def test_a_table_that_nothing_fills_yet_says_why(call: Call, tmp_path: Path) -> None:
+def test_a_table_without_rows_to_fill_gives_the_reasons(call: Call, tmp_path: Path) -> None:
     answer = call("reproduce", "metaner/lambda", "-o", tmp_path / "out", "--json")
     assert answer.code == 0
     facts = json.loads(answer.out)
@@ -108,18 +106,19 @@ def test_a_table_that_nothing_fills_yet_says_why(call: Call, tmp_path: Path) -> 
 
 @pytest.mark.processes
 @pytest.mark.slow
-def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: Path) -> None:
-    """One method through the whole path; then what was stored, by every door."""
+def test_a_run_is_stored_reported_listed_and_exported(
+    call: Call, data: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "out"
-    asked = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "-o", output)
-    answer = call(*asked, "--json")
+    arguments = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "-o", output)
+    answer = call(*arguments, "--json")
     assert answer.code == 0, answer.err
     facts = json.loads(answer.out)
     assert (facts["jobs"], facts["done"], facts["computed"], facts["failed"]) == (3, 3, 3, [])
-    again = json.loads(call(*asked, "--json").out)
+    again = json.loads(call(*arguments, "--json").out)
     assert (again["done"], again["computed"]) == (3, 0)
     assert again["report"] == facts["report"]
-    assert json.loads(call(*asked, "--report-only", "--json").out)["report"] == facts["report"]
+    assert json.loads(call(*arguments, "--report-only", "--json").out)["report"] == facts["report"]
     assert all(Path(page).is_file() for page in facts["report"])
 
     rows = json.loads(call("results", output, "--json").out)
@@ -127,9 +126,9 @@ def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: P
         ("maml", "ncbi-disease", 5, 0),
         ("maml", "ncbi-disease", 5, 1),
     ]
-    shown = call("results", output / "results.sqlite", "--table", "HGDA 3")
-    assert "ncbi-disease" in shown.out
-    assert "2 results" in shown.err
+    table = call("results", output / "results.sqlite", "--table", "HGDA 3")
+    assert "ncbi-disease" in table.out
+    assert "2 results" in table.err
     assert json.loads(call("results", output, "--size", 20, "--json").out) == []
     assert json.loads(call("results", output, "--table", "hgda/5", "--json").out) == []
     wrong = call("results", output, "--method", "malm")
@@ -145,18 +144,18 @@ def test_a_run_its_results_and_their_exports(call: Call, data: Path, tmp_path: P
 
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     assert call("results", output, "--parquet", tmp_path / "r.parquet").code == 0
-    table = parquet.read_table(tmp_path / "r.parquet").to_pylist()
-    assert [r["f1"] for r in table] == [r["f1"] for r in rows]
-    assert json.loads(table[0]["settings"]) == rows[0]["settings"]
+    exported = parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    assert [r["f1"] for r in exported] == [r["f1"] for r in rows]
+    assert json.loads(exported[0]["settings"]) == rows[0]["settings"]
 
 
 @pytest.mark.processes
 @pytest.mark.slow
-def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) -> None:
-    """K = T', the recipe's settings, the whole test split; only the iterations are cut."""
+def test_profile_paper_uses_the_recipe(call: Call, data: Path, tmp_path: Path) -> None:
+    """K = T', the recipe's settings and the whole test split, but fewer iterations."""
     cell = ("--targets", "S800", "--methods", "hgda", "--sizes", 4, "--draws", 1)
-    asked = ("reproduce", "hgda/3", "--data", data, "--profile", "paper", *cell)
-    answer = call(*asked, "--iterations", 1, "-o", tmp_path, "--json")
+    arguments = ("reproduce", "hgda/3", "--data", data, "--profile", "paper", *cell)
+    answer = call(*arguments, "--iterations", 1, "-o", tmp_path, "--json")
     assert answer.code == 0, answer.err
     (row,) = json.loads(call("results", tmp_path, "--json").out)
     assert (row["settings"]["k"], row["size"], row["iterations"]) == (4, 4, 1)
@@ -167,12 +166,12 @@ def test_one_cell_as_the_paper_has_it(call: Call, data: Path, tmp_path: Path) ->
 
 @pytest.mark.processes
 @pytest.mark.slow
-def test_a_failed_job_ends_in_code_1_and_names_its_log(
+def test_a_failed_job_exits_with_1_and_names_its_log(
     call: Call, data: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    asked = ("--methods", "maml", *SMALL[:2], "--sizes", "99999", *SMALL[4:], "--draws", 1)
-    answer = call("reproduce", "hgda/3", "--data", data, *asked, "-o", output)
+    arguments = ("--methods", "maml", *SMALL[:2], "--sizes", "99999", *SMALL[4:], "--draws", 1)
+    answer = call("reproduce", "hgda/3", "--data", data, *arguments, "-o", output)
     assert answer.code == 1
     assert "1 of 2 jobs failed" in answer.err
     assert "Traceback" not in answer.err
@@ -183,7 +182,7 @@ def test_a_failed_job_ends_in_code_1_and_names_its_log(
     assert "size 99999" in call("results", output, "--failures").out
 
 
-def test_parquet_without_pyarrow_names_the_extra(
+def test_parquet_without_pyarrow_exits_with_the_extra_to_install(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sys
@@ -197,20 +196,32 @@ def test_parquet_without_pyarrow_names_the_extra(
     assert "adaptner[parquet]" in answer.err
 
 
-def test_ray_without_ray_names_the_extra(
+def test_ray_without_ray_exits_with_the_extra_to_install(
     call: Call, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "ray", None)
-    asked = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "--ray", "local")
-    answer = call(*asked, "-o", tmp_path / "out")
+    arguments = (
+        "reproduce",
+        "hgda/3",
+        "--data",
+        data,
+        "--methods",
+        "maml",
+        *SMALL,
+        "--ray",
+        "local",
+    )
+    answer = call(*arguments, "-o", tmp_path / "out")
     assert answer.code == 1
     assert "adaptner[cluster]" in answer.err
 
 
 @pytest.mark.parametrize("content", [None, b"not a database at all, by any means" * 30])
-def test_results_of_something_else(call: Call, tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_that_is_no_store_exits_with_1_and_its_name(
+    call: Call, tmp_path: Path, content: bytes | None
+) -> None:
     path = tmp_path / "results.sqlite"
     if content is not None:
         path.write_bytes(content)

@@ -309,6 +309,16 @@ def test_opening_a_missing_store_for_reading_creates_none(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_reading_a_store_leaves_the_file_unchanged(store: Store) -> None:
+    store._db.execute("PRAGMA journal_mode = DELETE")
+    store.close()
+    before = store.path.read_bytes()
+    with Store(store.path, make=False) as read_only:
+        assert read_only.results() == []
+    assert store.path.read_bytes() == before
+    assert [p.name for p in store.path.parent.iterdir()] == [store.path.name]
+
+
 def test_a_store_without_a_newer_column_is_read_and_written(store: Store) -> None:
     kept = {"PER": {"correct": 1, "predicted": 2, "gold": 3, "tokens": 4}}
     store.submit(ASK, "hgda/3", "quick", jobs(1, 2))

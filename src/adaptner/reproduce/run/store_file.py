@@ -40,7 +40,9 @@ class StoreFile:
     """A connection; each thread needs its own."""
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
-        """Raises ``StoreUnreadable`` for another program's file and, unless ``make``, for none."""
+        """With ``make=False`` a missing file is an error, and opening does not change the file.
+
+        Raises ``StoreUnreadable`` if the file is no store."""
         self.path = path
         if not make and not path.is_file():
             raise StoreUnreadable(file=path, reason="there is no such file")
@@ -50,6 +52,7 @@ class StoreFile:
             self._db = sqlite3.connect(path, timeout=_TIMEOUT_SECONDS, isolation_level=None)
             self._prepare()
             if make:
+                self._enable_write_ahead_log()
                 with self._transaction() as db:
                     add_new_columns(db)
         except sqlite3.Error as error:
@@ -72,7 +75,6 @@ class StoreFile:
             raise StoreUnreadable(
                 file=self.path, reason=f"written by a newer version (format {found})"
             )
-        self._enable_write_ahead_log()
         self._db.execute("PRAGMA synchronous = NORMAL")
 
     def _enable_write_ahead_log(self) -> None:
