@@ -76,7 +76,8 @@ class _PretendMode(TorchDispatchMode):
 
 
 class _TensorsWithNumbers(TorchFunctionMode):
-    """Fills what ``torch.tensor`` and ``new_tensor`` make: on ``meta`` PyTorch leaves the numbers out."""
+    """Keeps the numbers of ``torch.tensor``, ``new_tensor`` and lists as indices: PyTorch drops them when it
+    makes tensors on ``meta``. Assigning ``data`` assigns the content too."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -87,7 +88,17 @@ class _TensorsWithNumbers(TorchFunctionMode):
             return func(*args, **kwargs).to(PRETEND)
         if func is Tensor.new_tensor and isinstance(args[0], PretendTensor):
             return torch.tensor(args[1], dtype=kwargs.get("dtype", args[0].dtype)).to(PRETEND)
+        if func in (Tensor.__getitem__, Tensor.__setitem__) and isinstance(args[0], PretendTensor):
+            args = (args[0], _without_lists(args[1]), *args[2:])
+        if func == Tensor.data.__set__ and isinstance(args[1], PretendTensor):
+            args[0].content = args[1].content
         return func(*args, **kwargs)
+
+
+def _without_lists(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(_without_lists(part) for part in index)
+    return torch.tensor(index) if isinstance(index, list) else index
 
 
 @contextmanager
