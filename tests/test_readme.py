@@ -125,7 +125,7 @@ def shape(value: object) -> object:
 def test_python_shows_the_entities_of_the_worked_example(printed: dict[int, str]) -> None:
     (line,) = (b.line for b in blocks(README) if b.mark == "python run")
     estimate, entity = printed[line].splitlines()
-    assert re.fullmatch(r"[01]\.\d\d \([01]\.\d\d to [01]\.\d\d\)", estimate)
+    assert re.fullmatch(r"[01]\.\d\d \(90% interval [01]\.\d\d–[01]\.\d\d\)", estimate)
     assert re.fullmatch(r"CellLine \d+ \d+ [01]\.\d+", entity)
 
 

@@ -88,7 +88,7 @@ def test_check_of_conll(run, tmp_path: Path) -> None:  # type: ignore[no-untyped
     assert "a.conll:1: uneven annotation: 'p53'" in printed.stdout
 
 
-def test_check_says_when_it_shows_only_some(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_check_states_how_many_remarks_it_leaves_out(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.conll").write_text("a B-X\n\n" * 31)
     result = run("check", "a.conll")
     assert result.exit_code == 0
@@ -106,7 +106,7 @@ def test_check_says_when_it_shows_only_some(run, tmp_path: Path) -> None:  # typ
         ("missing.txt", None, "FileMissing"),
     ],
 )
-def test_check_of_hopeless_files(  # type: ignore[no-untyped-def]
+def test_check_of_unreadable_files_lists_one_error(  # type: ignore[no-untyped-def]
     run, tmp_path: Path, name: str, content: bytes | None, kind: str
 ) -> None:
     if content is not None:
@@ -156,7 +156,7 @@ def test_convert_through_pipes(run) -> None:  # type: ignore[no-untyped-def]
     assert result.stdout == "TP53\tB-Gene\nfell\tO\n\n"
 
 
-def test_convert_tells_what_is_repaired_and_lost(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_convert_warns_of_repairs_and_losses(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.conll").write_text("a B-X\n\nb I-X\n")
     assert "a.conll:3: I-X read as B-X" in run("convert", "a.conll", "b.jsonl").stderr
     scored = GOOD_LINE.replace('"Gene"', '"Gene", "score": 0.5').replace("{", '{"id": "d1", ', 1)
@@ -166,7 +166,7 @@ def test_convert_tells_what_is_repaired_and_lost(run, tmp_path: Path) -> None:  
         assert loss in told
 
 
-def test_convert_fails_whole(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_failed_convert_writes_nothing(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.jsonl").write_text(GOOD_LINE + "\n" + OFF_LINE)
     error = run("convert", "a.jsonl", "b.conll").exception
     assert isinstance(error, EntityOffTokens)
@@ -175,7 +175,7 @@ def test_convert_fails_whole(run, tmp_path: Path) -> None:  # type: ignore[no-un
     assert run("convert", "a.jsonl", "-", "--to", "conll").stdout == ""
 
 
-def test_convert_misused(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_convert_refuses_wrong_calls(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.jsonl").write_text(GOOD_LINE)
     assert isinstance(run("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO").exception, UsageError)
     assert isinstance(run("convert", "nowhere.jsonl", "b.conll").exception, FileMissing)

@@ -30,7 +30,7 @@ CALLS = [
     *((verb,) for verbs in VERBS.values() for verb in verbs if verb not in GROUPS),
     *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),
 ]
-LONGEST_HELP = {"tag": 40, "check": 40, "suggest": 40, "adapt": 130}  # lines at 80 columns
+LONGEST_HELP = {"tag": 40, "check": 40, "suggest": 40, "adapt": 60}  # lines at 80 columns
 PROGRAM = Path(sys.executable).parent / "adaptner"
 
 
@@ -56,7 +56,7 @@ def test_help_lists_the_verbs_in_three_groups(call: Call) -> None:
         assert [name for name in listed if name in verbs] == list(verbs)
 
 
-@pytest.mark.parametrize("verb", [v for v in CALLS if v != ("adapt",)], ids=" ".join)
+@pytest.mark.parametrize("verb", CALLS, ids=" ".join)
 def test_help_has_one_to_three_examples_of_the_verb(call: Call, verb: tuple[str, ...]) -> None:
     answer = call(*verb, "--help")
     assert (answer.code, answer.err) == (0, "")
@@ -72,7 +72,7 @@ def test_help_shows_every_word_of_the_docstring(call: Call, verb: tuple[str, ...
     assert [word for word in documented.split() if word not in shown] == []
 
 
-@pytest.mark.parametrize("verb", [v for v in CALLS if v != ("adapt",)], ids=" ".join)
+@pytest.mark.parametrize("verb", CALLS, ids=" ".join)
 def test_every_option_is_explained_and_names_its_kind_of_value(verb: tuple[str, ...]) -> None:
     for parameter in _command(verb).params:
         if parameter.name != "help":
@@ -125,7 +125,7 @@ def test_help_loads_nothing_heavy(child) -> None:
     ],
     ids=" ".join,
 )
-def test_a_wrong_call_is_2(
+def test_wrong_call_has_exit_code_2(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -145,7 +145,7 @@ def _ctrl_c_is_heard() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_ctrl_c_is_heard")
-def test_ctrl_c_is_1_and_no_stack_trace(
+def test_ctrl_c_has_exit_code_1_and_no_traceback(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -157,7 +157,7 @@ def test_ctrl_c_is_1_and_no_stack_trace(
 
 
 @pytest.mark.usefixtures("_ctrl_c_is_heard")
-def test_ctrl_c_while_a_run_learns(
+def test_ctrl_c_during_pretraining_leaves_no_base(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Path
 ) -> None:
     monkeypatch.setattr(
@@ -176,7 +176,7 @@ def test_ctrl_c_while_a_run_learns(
     "verb", ["check own.jsonl", "check own.jsonl --json", "convert own.jsonl -"]
 )
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "not"])
-def test_standard_output_on_a_full_disk(
+def test_full_disk_on_standard_output_is_an_error(
     tmp_path: Path, verb: str, unbuffered: dict[str, str]
 ) -> None:
     (tmp_path / "own.jsonl").write_text('{"text": "TP53 fell."}\n')
@@ -199,7 +199,7 @@ def test_standard_output_on_a_full_disk(
 
 
 @pytest.mark.processes
-def test_a_closed_pipe_is_no_stack_trace(tmp_path: Path) -> None:
+def test_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
     line = '{"text": "TP53 fell.", "entities": []}\n'
     (tmp_path / "own.jsonl").write_text(line * 20_000)  # more than a pipe holds
     command = f"'{PROGRAM}' convert own.jsonl - --to jsonl | head -n 1"
@@ -222,5 +222,5 @@ def test_a_closed_pipe_is_no_stack_trace(tmp_path: Path) -> None:
         ("--sources A -q --seed 3", "--sources A -q --seed 3"),
     ],
 )
-def test_several_values_after_one_option(given: str, read: str) -> None:
+def test_values_after_a_list_option_are_expanded(given: str, read: str) -> None:
     assert expand_list_options(given.split()) == read.split()

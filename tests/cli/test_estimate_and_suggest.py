@@ -28,7 +28,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_adapt_tells_what_to_expect(call: Call, mine: Path, tmp_path: Path) -> None:
+def test_adapt_prints_and_stores_the_estimate(call: Call, mine: Path, tmp_path: Path) -> None:
     answer = call("adapt", mine, "-o", tmp_path / "m")
     assert answer.code == 0
     assert "Estimated F1 on similar text: 0." in answer.err
@@ -47,7 +47,7 @@ def test_adapt_tells_what_to_expect(call: Call, mine: Path, tmp_path: Path) -> N
     assert plain["calibration"]["slope"] != 1  # scores are calibrated all the same
 
 
-def test_adapt_says_what_hurts(call: Call, tmp_path: Path) -> None:
+def test_adapt_warns_of_likely_slips(call: Call, tmp_path: Path) -> None:
     rows = [
         ("HeLa cells grew.", [(0, 4, "CellLine")]),
         ("HeLa cells grew.", [(0, 4, "CellLine")]),
@@ -77,7 +77,7 @@ def test_adapt_says_what_hurts(call: Call, tmp_path: Path) -> None:
     }
 
 
-def test_quality_that_cannot_be_told(call: Call, base: Path, mine: Path, tmp_path: Path) -> None:
+def test_no_estimate_without_entities(call: Call, base: Path, mine: Path, tmp_path: Path) -> None:
     empty = [("Nothing grew.", []), ("All gave consent.", []), ("It was late.", [])]
     (tmp_path / "empty.jsonl").write_bytes(jsonl(*empty))
     answer = call("adapt", tmp_path / "empty.jsonl", "--label", "CellLine", "-o", tmp_path / "m")
@@ -99,7 +99,9 @@ def eager(model: Path, tmp_path: Path) -> Path:
     return tmp_path / "eager"
 
 
-def test_suggest(call: Call, model: Path, tmp_path: Path) -> None:
+def test_suggest_proposes_new_sentences_with_or_without_predictions(
+    call: Call, model: Path, tmp_path: Path
+) -> None:
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(s.text for s in SENTENCES[20:50]))
     known = written(tmp_path / "known.jsonl", SENTENCES[20:25])
@@ -122,7 +124,7 @@ def test_suggest(call: Call, model: Path, tmp_path: Path) -> None:
     assert call("check", tmp_path / "next.jsonl").code == 0
 
 
-def test_suggest_from_nothing(call: Call, model: Path, tmp_path: Path) -> None:
+def test_suggest_without_new_sentences_fails(call: Call, model: Path, tmp_path: Path) -> None:
     known = written(tmp_path / "known.jsonl", SENTENCES[:1])
     answer = call("suggest", model, "-", "--labelled", known, stdin=SENTENCES[0].text)
     assert answer.code == 1

@@ -82,17 +82,17 @@ def test_the_table_has_a_row_per_type_and_one_overall(run, gold, predicted):
     assert [c.strip() for c in lines["overall"].split("│")[2:6]] == ["0.5000"] * 3 + ["2"]
 
 
-def test_a_file_against_itself_is_perfect(run, gold):
+def test_file_against_itself_is_perfect(run, gold):
     assert json.loads(run(gold, gold, "--json").stdout)["overall"]["f1"] == 1
 
 
-def test_the_format_may_be_given(run, tmp_path):
+def test_format_can_be_given(run, tmp_path):
     file = tmp_path / "gold.data"
     file.write_text(GOLD, encoding="utf-8")
     assert json.loads(run(file, file, "--from", "conll", "--json").stdout)["documents"] == 2
 
 
-def test_other_texts_are_refused_with_their_place(run, gold, tmp_path):
+def test_different_texts_are_refused_with_their_position(run, gold, tmp_path):
     documents = [{"text": "BRCA1 and aspirin"}, {"text": "no such entity"}]
     result = run(gold, write_jsonl(tmp_path / "other.jsonl", documents))
     assert isinstance(result.exception, WordCountMismatch)
@@ -101,7 +101,7 @@ def test_other_texts_are_refused_with_their_place(run, gold, tmp_path):
 
 
 @pytest.mark.parametrize("longer", ["gold", "predicted"])
-def test_a_missing_document_is_refused(run, tmp_path, longer):
+def test_missing_document_is_refused(run, tmp_path, longer):
     one = write_jsonl(tmp_path / "one.jsonl", [{"text": "a b"}])
     two = write_jsonl(tmp_path / "two.jsonl", [{"text": "a b"}, {"text": "c"}])
     files = (two, one) if longer == "gold" else (one, two)
@@ -111,7 +111,7 @@ def test_a_missing_document_is_refused(run, tmp_path, longer):
     assert f"document 2: the {shorter} file has only 1" in str(result.exception)
 
 
-def test_labels_with_brackets_are_printed_as_they_are(run, tmp_path):
+def test_labels_with_brackets_are_printed_unchanged(run, tmp_path):
     entity = {"start": 0, "end": 1, "label": "[red]"}
     file = write_jsonl(tmp_path / "a.jsonl", [{"text": "a b", "entities": [entity]}])
     assert "[red]" in run(file, file).stdout
@@ -121,7 +121,7 @@ def test_help_shows_an_example(run):
     assert "adaptner score gold.conll predicted.jsonl" in run("--help").stdout
 
 
-def test_ill_formed_tags_are_read_as_conlleval_reads_them_and_said_so(run, gold, tmp_path):
+def test_ill_formed_tags_are_read_as_by_conlleval_with_a_warning(run, gold, tmp_path):
     loose = tmp_path / "loose.conll"
     loose.write_text("BRCA1\tB-Gene\nand\tO\naspirin\tI-Drug\n\nno\tO\nentity\tO\n\n")
     result = run(gold, loose, "--json")

@@ -39,7 +39,7 @@ DEEP = ["deep", "deep/0.txt.jsonl", "deep/b.jsonl"]
 
 @pytest.mark.processes
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_file_each(
+def test_folder_output_has_one_result_per_file(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, jobs: int
 ) -> None:
     output = tmp_path / "out"
@@ -54,12 +54,12 @@ def test_a_file_each(
 
 
 @pytest.mark.processes
-def test_processes_find_what_one_finds(call: Call, eager_model: Path, abstracts: Path) -> None:
+def test_processes_find_the_same_as_one(call: Call, eager_model: Path, abstracts: Path) -> None:
     alone = succeeded(call("tag", eager_model, abstracts)).out
     assert succeeded(call("tag", eager_model, abstracts, "--jobs", 3)).out == alone
 
 
-def test_it_goes_on_where_it_stopped(
+def test_repeated_run_tags_missing_changed_and_new_files_only(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
 ) -> None:
     """What is done is left alone; what is missing, changed or new is done."""
@@ -84,7 +84,7 @@ def test_it_goes_on_where_it_stopped(
     assert "9 file(s) were tagged by an earlier run" in succeeded(call(*run)).err
 
 
-def test_a_crash_leaves_whole_results_only(
+def test_crash_leaves_complete_results_only(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "out"
@@ -125,7 +125,7 @@ def test_results_of_two_models_are_not_mixed(
     assert contents(output) == before
 
 
-def test_a_users_own_file_is_not_taken_for_a_result(
+def test_foreign_file_in_the_output_folder_is_refused(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
@@ -136,7 +136,7 @@ def test_a_users_own_file_is_not_taken_for_a_result(
     assert listing(output) == ["3.txt.jsonl"]
 
 
-def test_results_inside_the_folder_that_is_tagged(
+def test_results_inside_the_input_folder_are_not_tagged(
     call: Call, eager_model: Path, abstracts: Path
 ) -> None:
     """They are not tagged in turn."""
@@ -147,7 +147,7 @@ def test_results_inside_the_folder_that_is_tagged(
     assert listing(abstracts) == first
 
 
-def test_links_that_lead_back_are_not_followed(
+def test_links_to_parent_folders_are_not_followed(
     call: Call, eager_model: Path, abstracts: Path
 ) -> None:
     (abstracts / "deep" / "up").symlink_to(abstracts, target_is_directory=True)
@@ -155,7 +155,7 @@ def test_links_that_lead_back_are_not_followed(
     assert len(succeeded(call("tag", eager_model, abstracts)).records()) == 10
 
 
-def test_a_file_at_fault_has_no_result_until_it_is_mended(
+def test_faulty_file_has_no_result_until_it_is_repaired(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
 ) -> None:
     bad = abstracts / "deep" / "b.jsonl"
@@ -173,7 +173,7 @@ def test_a_file_at_fault_has_no_result_until_it_is_mended(
 
 
 @pytest.mark.parametrize("to", ["conll", "html"])
-def test_other_ways_to_write_them(
+def test_folder_output_in_other_formats(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, to: str
 ) -> None:
     succeeded(call("tag", eager_model, abstracts, "-o", f"{tmp_path}/out/", "--to", to))
@@ -181,7 +181,9 @@ def test_other_ways_to_write_them(
     assert "HeLa" in (tmp_path / "out" / f"0.txt.{to}").read_text()
 
 
-def test_wrong_calls(call: Call, eager_model: Path, abstracts: Path, tmp_path: Path) -> None:
+def test_wrong_calls_write_nothing(
+    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "0.txt").write_text("HeLa.")
@@ -195,7 +197,7 @@ def test_wrong_calls(call: Call, eager_model: Path, abstracts: Path, tmp_path: P
 
 
 @pytest.mark.processes
-def test_a_process_that_dies_is_an_error_of_ours(
+def test_death_of_a_process_is_reported_as_an_error(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from adaptner.models.tagger import Tagger
@@ -217,7 +219,7 @@ def long_text() -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["txt", "jsonl"])
-def test_a_long_document_comes_out_in_one_piece(
+def test_long_document_is_written_in_one_piece(
     call: Call, eager_model: Path, tmp_path: Path, long_text: str, way: str
 ) -> None:
     file = tmp_path / f"long.{way}"
@@ -247,7 +249,7 @@ def test_a_long_document_comes_out_in_one_piece(
         "👩‍🔬 e\u0301tude 🧬! The HeLa line is old.\r\n\r\n\t",
     ],
 )
-def test_control_characters_and_other_scripts_come_back_as_they_were(
+def test_control_characters_and_other_scripts_are_preserved(
     call: Call, eager_model: Path, text: str
 ) -> None:
     document = json.loads(succeeded(call("tag", eager_model, stdin=text)).out)
@@ -257,13 +259,13 @@ def test_control_characters_and_other_scripts_come_back_as_they_were(
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\r\n ", "HeLa\0cells"])
-def test_no_text_is_said(call: Call, eager_model: Path, text: str) -> None:
+def test_input_without_text_is_refused(call: Call, eager_model: Path, text: str) -> None:
     refused(
         call("tag", eager_model, stdin=text), 1, "NUL character" if text.strip() else "no sentences"
     )
 
 
-def test_an_empty_text_among_others(call: Call, eager_model: Path) -> None:
+def test_empty_texts_among_others_have_no_entities(call: Call, eager_model: Path) -> None:
     lines = '{"text": ""}\n{"text": " "}\n{"text": "The HeLa line is old."}\n'
     records = succeeded(call("tag", eager_model, "--from", "jsonl", stdin=lines)).records()
     assert [len(record["entities"]) for record in records] == [0, 0, 1]
@@ -323,7 +325,7 @@ def test_memory_does_not_grow_with_the_input(eager_model: Path, tmp_path: Path) 
     assert peak_megabytes("tag", eager_model, files, "-o", tmp_path / "files.jsonl") < few + 40
 
 
-def test_a_line_of_jsonl_beyond_the_limit(
+def test_overlong_line_of_jsonl_is_reported_and_skipped(
     call: Call, eager_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10_000)
@@ -339,7 +341,7 @@ def test_a_line_of_jsonl_beyond_the_limit(
 
 
 @pytest.mark.processes
-def test_what_is_wrong_is_said_before_torch_is_loaded(child, tmp_path: Path) -> None:
+def test_wrong_format_is_refused_before_torch_is_loaded(child, tmp_path: Path) -> None:
     result = child(
         "import sys\n"
         "from adaptner.errors import AdaptnerError\n"
@@ -376,7 +378,7 @@ def test_tag_loads_no_more_than_it_needs(child, eager_model: Path) -> None:
 # --- from Python ------------------------------------------------------------------------------------
 
 
-def test_from_python(eager_model: Path, abstracts: Path, tmp_path: Path) -> None:
+def test_tag_files_returns_a_summary(eager_model: Path, abstracts: Path, tmp_path: Path) -> None:
     output = tmp_path / "tagged.jsonl"
     assert tag_files(eager_model, abstracts, output) == TaggingSummary(9)
     assert len(output.read_text().splitlines()) == 9
@@ -386,7 +388,7 @@ def test_from_python(eager_model: Path, abstracts: Path, tmp_path: Path) -> None
     )
 
 
-def test_a_crew_reads_no_further_ahead_than_it_must(eager_model: Path) -> None:
+def test_executor_reads_only_a_few_batches_ahead(eager_model: Path) -> None:
     """An endless source is tagged as it comes."""
     from itertools import count, islice
 

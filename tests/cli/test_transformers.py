@@ -87,7 +87,7 @@ def test_adapt_a_transformer_without_a_base(
         ),
     ],
 )
-def test_what_is_refused_before_any_work(
+def test_wrong_calls_are_refused_before_any_work(
     call: Call,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -103,7 +103,7 @@ def test_what_is_refused_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_rows_with_a_transformer_are_planned_apart(
+def test_rows_with_a_transformer_have_their_own_plan(
     call: Call, tiny_transformer: Path, shared_data: Path
 ) -> None:
     asked = ("reproduce", "hgda/3", "--data", shared_data, "--dry-run", "--json")

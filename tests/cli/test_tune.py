@@ -33,7 +33,7 @@ def run(config: Path) -> tuple[object, ...]:
     return ("tune", "--method", "hgda", *sources, "--config", config, *QUICK, *GRID)
 
 
-def test_the_file_holds_the_command_the_choice_and_the_table(
+def test_file_holds_command_choice_and_table(
     call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "tuned.toml"
@@ -66,7 +66,7 @@ def test_the_file_holds_the_command_the_choice_and_the_table(
         assert setting["mean_f1"] == pytest.approx(sum(own) / len(own))
 
 
-def test_the_file_is_taken_by_pretrain_adapt_and_evaluate(
+def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(
     call: Call, run: tuple[object, ...], base: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "tuned.toml"
@@ -87,7 +87,7 @@ def test_the_file_is_taken_by_pretrain_adapt_and_evaluate(
     assert json.loads(succeeded(call(*adapted, "-o", tmp_path / "model")).out)["steps"] == 9
 
 
-def test_the_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
+def test_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
     answer = succeeded(call(*run, "--validate-on", "Disease"))  # without -o nothing is written
     marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
     assert len(marked) == 1
@@ -98,7 +98,9 @@ def test_the_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None
     assert quiet.out == answer.out
 
 
-def test_a_base_takes_the_choice_and_adapt_uses_it(call: Call, base: Path, tmp_path: Path) -> None:
+def test_choice_is_stored_in_the_base_and_used_by_adapt(
+    call: Call, base: Path, tmp_path: Path
+) -> None:
     """Its own settings are tuned: no --config."""
     copy = tmp_path / "base"
     shutil.copytree(base, copy)
@@ -123,7 +125,7 @@ def test_a_base_takes_the_choice_and_adapt_uses_it(call: Call, base: Path, tmp_p
     assert [row["steps"] for row in rows] == [5]
 
 
-def test_what_stands_in_the_test_splits_makes_no_difference(
+def test_content_of_test_splits_makes_no_difference(
     call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
 ) -> None:
     """Another type, other words, other letters: not one number changes."""
@@ -164,7 +166,7 @@ main()
 
 
 @pytest.mark.processes
-def test_a_killed_run_goes_on_to_the_same_file(
+def test_killed_run_continues_to_the_same_file(
     call: Call, child, run: tuple[object, ...], tmp_path: Path
 ) -> None:
     output, rows = tmp_path / "tuned.toml", tmp_path / "tuned.rows.jsonl"
@@ -240,7 +242,7 @@ def test_wrong_calls_are_refused_before_any_work(
     assert (tmp_path / "mine.toml").read_text() == "k = 5\n"
 
 
-def test_a_base_of_another_method_is_refused(call: Call, base: Path, tmp_path: Path) -> None:
+def test_base_of_another_method_is_refused(call: Call, base: Path, tmp_path: Path) -> None:
     before = contents(base)
     answer = call("tune", "--method", "maml", "--base", base, "--sources", DISEASE, GENE, *QUICK)
     assert answer.code == 2

@@ -95,7 +95,7 @@ def test_count_makes_vectors_of_an_even_width(call: Call, text: Path, tmp_path: 
 
 
 @pytest.mark.processes
-def test_json(call: Call, text: Path, tmp_path: Path) -> None:
+def test_json_reports_file_and_neighbours(call: Call, text: Path, tmp_path: Path) -> None:
     output = tmp_path / "v.safetensors"
     answer = call("vectors", "train", text, "-o", output, "--json", *TINY)
     assert (answer.code, answer.err) == (0, "")
@@ -113,7 +113,7 @@ def test_json(call: Call, text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_a_word_without_a_vector_is_a_failure(call: Call, vectors: Path) -> None:
+def test_word_without_a_vector_fails(call: Call, vectors: Path) -> None:
     answer = call("vectors", "near", vectors, "§", "gene")
     assert answer.code == 1
     assert "§ has no vector" in answer.err
@@ -121,7 +121,7 @@ def test_a_word_without_a_vector_is_a_failure(call: Call, vectors: Path) -> None
 
 
 @pytest.mark.processes
-def test_running_text(call: Call, text: Path, tmp_path: Path) -> None:
+def test_tokenise_splits_running_text(call: Call, text: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("BRCA1-mutant (10 cells).\n" * 9)
     output = tmp_path / "v.safetensors"
     options = ("-o", output, "-q", "--tokenise", "--keep-case", *TINY)
@@ -168,7 +168,7 @@ def test_wrong_calls_and_bad_text(
     assert listing(tmp_path) == before
 
 
-def test_near_in_something_else(call: Call, tmp_path: Path) -> None:
+def test_near_refuses_files_without_vectors(call: Call, tmp_path: Path) -> None:
     (tmp_path / "v.safetensors").write_bytes(b"\0" * 100)
     answer = call("vectors", "near", tmp_path / "v.safetensors", "gene")
     assert answer.code == 1
@@ -176,7 +176,9 @@ def test_near_in_something_else(call: Call, tmp_path: Path) -> None:
     assert call("vectors", "near", tmp_path / "none.vec", "gene").code == 1
 
 
-def test_without_floret(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_floret_names_the_extra(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "floret", None)
     answer = call("vectors", "train", tmp_path, "-o", tmp_path / "v.safetensors")
     assert answer.code == 1
@@ -211,7 +213,9 @@ def alive(pid: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
-def test_stopped_while_floret_trains(text: Path, tmp_path: Path, sent: signal.Signals) -> None:
+def test_interrupt_while_floret_trains_leaves_the_output_unchanged(
+    text: Path, tmp_path: Path, sent: signal.Signals
+) -> None:
     """Its loop does not hear signals: it must end with us all the same."""
     (tmp_path / "v.safetensors").write_bytes(b"what was there")
     run = subprocess.Popen(

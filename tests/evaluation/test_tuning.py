@@ -158,7 +158,7 @@ SMALL = SearchGrid(rates=(0.03, 0.1), epochs=(5, 20))
 # --- the choice -----------------------------------------------------------------------------------------
 
 
-def test_the_best_setting_is_chosen_and_the_means_are_right() -> None:
+def test_best_mean_is_chosen() -> None:
     def find(label: str, rate: float, steps: int) -> int:
         return (
             {"Drug": 10, "Gene": 30, "Disease": 50}[label]
@@ -186,7 +186,7 @@ def test_the_best_setting_is_chosen_and_the_means_are_right() -> None:
     assert choice.adaptation["batch"] == method.config.adaptation.batch  # not in the grid
 
 
-def test_a_setting_must_be_good_on_all_played_targets() -> None:
+def test_setting_must_be_good_on_all_validation_domains() -> None:
     def find(label: str, rate: float, steps: int) -> int:
         if rate == 0.1:
             return 90 if label == "Drug" else 10
@@ -225,14 +225,14 @@ def test_ties_go_to_fewer_steps(results: list[SettingScore], chosen: int) -> Non
     assert choose(results) is results[chosen]
 
 
-def test_ties_in_a_whole_run() -> None:
+def test_ties_of_a_whole_run_go_to_fewer_steps() -> None:
     plan = TuningPlan(fake(lambda label, rate, steps: 50), WORLD, SMALL, sizes=(50,), draws=1)
     assert tune(plan).chosen.setting == Setting(0.03, 0.1, 5, 20)
     better = fake(lambda label, rate, steps: 50 + (steps >= 100))  # two thirds of a point
     assert tune(replace(plan, method=better)).chosen.setting.epochs == 20
 
 
-def test_a_setting_that_diverges_is_worth_nothing() -> None:
+def test_diverged_setting_scores_zero() -> None:
     def find(label: str, rate: float, steps: int) -> int:
         if rate == 0.1:
             raise TrainingDiverged(loss="nan", iteration=3, rates=rate, kept="nothing")
@@ -280,7 +280,7 @@ def test_without_a_dev_split_the_rest_of_train_is_scored() -> None:
         assert not set(scored) & set(support)
 
 
-def test_a_base_has_not_seen_its_played_target() -> None:
+def test_base_is_not_pretrained_on_its_validation_domain() -> None:
     taken = WORLD[0].split("dev")[:7]  # seven sentences of Drug's dev split stand in Disease too
     disease = WORLD[2].split("train")
     twins = corpus("Disease", {"train": (*disease, *taken), "dev": WORLD[2].split("dev")})
@@ -293,7 +293,7 @@ def test_a_base_has_not_seen_its_played_target() -> None:
     ]
 
 
-def test_of_several_corpora_the_first_is_played_and_none_is_a_source() -> None:
+def test_first_corpus_of_a_domain_validates_and_none_is_a_source() -> None:
     second = replace(corpus("Drug", {"train": sentences("other", 20, "Drug")}), name="second")
     method = fake(lambda label, rate, steps: 1)
     choice = tune(
@@ -303,7 +303,7 @@ def test_of_several_corpora_the_first_is_played_and_none_is_a_source() -> None:
     assert {r["corpus"] for r in choice.rows} == {"drug"}
 
 
-def test_settings_that_come_to_the_same_steps_are_adapted_once() -> None:
+def test_settings_with_equal_steps_run_once() -> None:
     method = fake(lambda label, rate, steps: steps)
     choice = tune(TuningPlan(method, WORLD, SearchGrid(), ["Drug"], sizes=(5, 20), draws=1))
     # at 5 sentences 20 steps whatever the epochs, at 20 sentences 20, 20 and 40; two rates
@@ -324,7 +324,7 @@ EACH = 2 * (2 + 4)  # adaptations a played target: 2 draws, 2 settings that diff
 
 
 @pytest.mark.parametrize("after", [0, 1, EACH - 1, EACH, EACH + 3, 3 * EACH - 1])
-def test_a_run_that_was_cut_off_goes_on_to_the_same_numbers(tmp_path: Path, after: int) -> None:
+def test_interrupted_run_continues_to_the_same_numbers(tmp_path: Path, after: int) -> None:
     whole = tune(PLAN, tmp_path / "whole.jsonl")
     file = tmp_path / "rows.jsonl"
     cut = fake(known, stop_after=after)
@@ -348,7 +348,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_numbers(tmp_path: Path, afte
     assert any("again" in line for line in told) == (kept % (len(lines) // 3) > 0)
 
 
-def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
+def test_finished_run_repeats_no_trial(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     whole = tune(PLAN, file)
     before = file.read_bytes()
@@ -360,7 +360,7 @@ def test_a_finished_run_has_nothing_left_to_do(tmp_path: Path) -> None:
     assert len(rest.fits) == 3
 
 
-def test_what_the_grid_sets_may_differ(tmp_path: Path) -> None:
+def test_run_continues_if_only_settings_of_the_grid_differ(tmp_path: Path) -> None:
     """A base tuned with --base has other steps afterwards; its run is still the same run."""
     file = tmp_path / "rows.jsonl"
     interrupted(file)
@@ -390,7 +390,7 @@ def interrupted(file: Path) -> None:
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_a_run_of_other_settings_or_data_is_not_gone_on_with(
+def test_run_with_other_settings_or_data_is_not_continued(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
     file = tmp_path / "rows.jsonl"
@@ -401,7 +401,7 @@ def test_a_run_of_other_settings_or_data_is_not_gone_on_with(
     assert file.read_bytes() == before
 
 
-def test_an_unfinished_run_is_not_thrown_away(tmp_path: Path) -> None:
+def test_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     interrupted(file)
     before = file.read_bytes()
@@ -412,9 +412,7 @@ def test_an_unfinished_run_is_not_thrown_away(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("content", [b"my notes\n", b'{"text": "HeLa"}\n', b"[]\n", b"\xff\n"])
-def test_a_file_that_is_not_ours_is_left_alone(
-    tmp_path: Path, content: bytes, resume: bool
-) -> None:
+def test_foreign_file_is_not_overwritten(tmp_path: Path, content: bytes, resume: bool) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(content)
     with pytest.raises(OutputExists):
@@ -422,7 +420,7 @@ def test_a_file_that_is_not_ours_is_left_alone(
     assert file.read_bytes() == content
 
 
-def test_lost_rows_are_noticed(tmp_path: Path) -> None:
+def test_missing_records_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     interrupted(file)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -477,11 +475,11 @@ def refused(error: type[AdaptnerError], match: str, *arguments: Any, **options: 
 
 
 @pytest.mark.parametrize("name", ["d-shift", "metaner-zero"])
-def test_where_nothing_is_adapted_there_is_nothing_to_choose(name: str) -> None:
+def test_method_without_steps_is_refused(name: str) -> None:
     refused(UsageError, f"{name} takes no step", find_method(name)(), OWN)
 
 
-def test_plans_that_cannot_be_carried_out_are_refused_before_any_work() -> None:
+def test_impossible_plans_are_refused_before_any_work() -> None:
     method = fake(known)
     refused(UsageError, "retrain = false", find_method("wpz")(retrain=False), OWN)
     refused(TooFewDomains, "1 source domain.*fake needs at least 2", method, OWN[:1])
@@ -531,7 +529,9 @@ def copied(saved: Path, folder: Path) -> dict[str, bytes]:
     return contents(folder)
 
 
-def test_the_base_adapts_by_the_choice(saved: Path, choice: tuning.Choice, tmp_path: Path) -> None:
+def test_base_adapts_with_the_stored_choice(
+    saved: Path, choice: tuning.Choice, tmp_path: Path
+) -> None:
     before = copied(saved, tmp_path / "base")
     store(choice, tmp_path / "base")
     after = contents(tmp_path / "base")
@@ -550,7 +550,7 @@ def test_the_base_adapts_by_the_choice(saved: Path, choice: tuning.Choice, tmp_p
     assert api.adapt(support, saved).facts["steps"] == 20
 
 
-def test_storing_is_all_or_nothing(
+def test_choice_is_stored_completely_or_not_at_all(
     saved: Path, choice: tuning.Choice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = copied(saved, tmp_path / "base")
@@ -565,7 +565,7 @@ def test_storing_is_all_or_nothing(
     assert contents(tmp_path / "base") == before
 
 
-def test_a_base_of_another_method_is_refused(saved: Path) -> None:
+def test_base_of_another_method_is_refused(saved: Path) -> None:
     with pytest.raises(UsageError, match="a base of hgda, not of maml"):
         refuse_other_method(Base.load(saved), "maml")
     refuse_other_method(Base.load(saved), "hgda")

@@ -9,24 +9,12 @@ import errno
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
     from adaptner.errors import AdaptnerError
-
-INPUT_OUTPUT = "Input and output"  # group of options in --help
-JsonFlag = Annotated[
-    bool,
-    typer.Option("--json", rich_help_panel=INPUT_OUTPUT, help="Print the result as JSON."),
-]
-QuietFlag = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", rich_help_panel=INPUT_OUTPUT, help="Print errors only."),
-]
-SEEDS = 2**32 - 1  # the largest seed that all generators accept
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
