@@ -54,6 +54,7 @@ def test_the_public_names_are_these() -> None:
         "read",
         "suggest",
     ]
+    assert dir(an) == sorted([*an.__all__, "__version__"])
     for name in an.__all__:
         assert getattr(an, name).__name__ == name
         assert getattr(an, name).__doc__

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # torch is loaded when it is needed, not when the package is named: --help must answer at once
+    # Imported on first use, so that `adaptner --help` does not wait for torch.
     if name not in __all__:
         raise AttributeError(f"module 'adaptner' has no attribute {name!r}")
     from importlib import import_module
 
-    home = "adaptner.types" if name in ("Entity", "Sentence") else "adaptner.api"
-    return getattr(import_module(home), name)
+    module = "adaptner.types" if name in ("Entity", "Sentence") else "adaptner.api"
+    return getattr(import_module(module), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
