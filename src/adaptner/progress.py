@@ -1,4 +1,4 @@
-"""Progress a person can watch: a bar with loss, hardness spread and time left, or nothing."""
+"""Progress of long computations: a bar on the terminal, or nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.progress import (
 
 
 class ProgressCallback(Protocol):
-    """Told of every step: how many of ``total`` are done and what there is to say of it."""
+    """Called after every step with the number of steps done, their total and a remark."""
 
     def __call__(self, done: int, total: int, remark: str = "") -> None: ...
 
@@ -27,7 +27,7 @@ Shown = Callable[[str], AbstractContextManager[ProgressCallback]]  # a title to 
 
 
 def no_progress(done: int, total: int, remark: str = "") -> None:
-    """Nobody is watching."""
+    """Ignores all progress."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Names of objects that are imported only when somebody asks for them.
+"""Finds objects by name and imports them only when asked for.
 
-Names may point upwards in the layers, imports may not: a saved model that says ``recurrent =
-"cells-9"`` reaches a part of the method Multi-Cell although ``nn`` knows no method.
+A lower layer can thus use a higher one without importing it: the setting ``recurrent = "cells-9"`` of a
+saved model loads a part of the method Multi-Cell, although ``nn`` imports no method.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from adaptner.errors import UnknownName, did_you_mean
 
 
 class Registry:
-    """Built-in names and, after them, those that other packages declare as entry points."""
+    """Names that are built in, followed by those of the entry points of other packages."""
 
     def __init__(self, kind: str, group: str, builtin: Callable[[], Mapping[str, str]]) -> None:
-        """``builtin`` gives for each name ``module:attribute`` or a module; ``group`` names the entry points."""
+        """``builtin`` returns ``module:attribute`` or a module for each name; ``group`` is that of the
+        entry points."""
         self.kind, self.group, self._builtin = kind, group, builtin
 
     def names(self) -> list[str]:
         return sorted({*self._builtin(), *(point.name for point in entry_points(group=self.group))})
 
     def get(self, name: str) -> Any:
-        """The object of that name; only its own module is imported."""
+        """Return the object of that name, importing only its module. Raises UnknownName."""
         builtin = self._builtin()
         if name in builtin:
             return load(builtin[name])
@@ -38,7 +39,7 @@ class Registry:
 
 
 def load(reference: str) -> Any:
-    """The object behind ``module:attribute``, or the module itself."""
+    """Import ``module:attribute`` or a module."""
     module, _, attribute = reference.partition(":")
     found = import_module(module)
     return getattr(found, attribute) if attribute else found

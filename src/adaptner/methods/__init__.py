@@ -1,6 +1,6 @@
-"""One file or folder per published method, found by its name and imported when it is asked for.
+"""The published methods, one file or folder each, imported when asked for by name.
 
-What methods of one family share is in ``families``; ``base`` says what a method is.
+`base` defines what a method is, `families` has what several methods share.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from types import ModuleType
 from adaptner.methods.base import Method
 from adaptner.registry import Registry
 
-# Modules of this folder that are no methods.
+# Modules of this package that are not methods.
 _SHARED = {"base", "configuration", "families", "pretrained_transformer", "transformer_settings"}
 
 
 @cache
-def _own() -> Mapping[str, str]:
-    """``metaner_zero.py`` is ``metaner-zero``."""
+def _builtin() -> Mapping[str, str]:
+    """The modules by name: ``metaner_zero.py`` is ``metaner-zero``."""
     modules = (module.name for module in pkgutil.iter_modules(__path__))
     return {name.replace("_", "-"): f"{__name__}.{name}" for name in modules if name not in _SHARED}
 
 
-_METHODS = Registry("method", "adaptner.methods", _own)
+_METHODS = Registry("method", "adaptner.methods", _builtin)
 
 
 def method(name: str) -> type[Method]:
-    """The method of that name; no other is imported."""
+    """The method of that name, whose module alone is imported. Raises UnknownName."""
     found = _METHODS.get(name)
-    if isinstance(found, ModuleType):  # one of ours: the one class that it gives a name
+    if isinstance(found, ModuleType):  # a built-in one: its only class
         found = next(
             value
             for value in vars(found).values()

@@ -1,4 +1,4 @@
-"""A method with its settings: the paper's values, then a TOML file, then the command line."""
+"""Makes methods: the paper's settings, overridden by a TOML file, overridden by arguments."""
 
 from __future__ import annotations
 
@@ -22,37 +22,35 @@ def make_method(
     overrides: dict[str, Any] | None = None,
     encoder: str | None = None,
 ) -> Method:
-    """Refused before any training starts if a setting is unknown or out of range. ``encoder``: the
-    transformer to learn with (and the settings for one), unless the file names another."""
+    """Make a method. ``encoder`` is a transformer, with settings for one, unless the file names
+    another. Raises BadConfiguration if a setting is unknown or out of range."""
     kind = find_method(name)
     start = kind() if encoder is None else kind(**transformer_settings(kind, encoder))
     return _overridden(start, file, overrides or {})
 
 
 def method_for_base(name: str | None, base: Base, file: Path | None = None) -> Method:
-    """The method to adapt ``base`` with: the base's own (None) or another.
+    """Make the method that adapts ``base``: the base's own if ``name`` is None, or another.
 
-    The base's own method keeps all settings of the base. Another has its own ones, except that
-    what all methods are told of adaptation (steps, batch, rates, ...) comes from the base. What
-    only some are told, such as DANN's λ, is what tells them apart: it is never taken over. The
-    file overrides either.
+    The base's own method has all settings of the base. Another takes over only the adaptation settings
+    that all methods have (steps, batch, rates, ...). The file overrides either.
     """
     kind = find_method(base.method if name is None else name)
     if kind.name == base.method:
         return _overridden(kind(**base.config), file, {})
-    told = base.config.get("adaptation", {})
-    own = type(kind().config.adaptation).model_fields
+    of_base = base.config.get("adaptation", {})
+    fields = type(kind().config.adaptation).model_fields
     common = {
-        name: told[name]
+        name: of_base[name]
         for name, field in FineTuneConfig.model_fields.items()
-        # where a method has narrowed a field (it has no φ to freeze, say), there is no choice
-        if name in told and own[name].annotation == field.annotation
+        # A method that restricts a field, because it has no decoder to freeze, say, keeps its own.
+        if name in of_base and fields[name].annotation == field.annotation
     }
     return _overridden(kind(adaptation=common), file, {})
 
 
 def without_labels(chosen: Method) -> Method:
-    """The method as it learns with no labelled sentence of the target."""
+    """The method in its zero-shot form. Raises UsageError if it has none."""
     if not chosen.capabilities.zero_shot:
         able = ", ".join(name for name, kind in methods().items() if kind.capabilities.zero_shot)
         raise UsageError(
@@ -61,7 +59,7 @@ def without_labels(chosen: Method) -> Method:
         )
     field = type(chosen.config.adaptation).model_fields.get("zero_shot")
     if field is None or field.annotation is not bool:
-        return chosen  # it never uses any
+        return chosen  # it never reads labelled sentences
     return type(chosen)(chosen.config, adaptation={"zero_shot": True})
 
 

@@ -1,4 +1,4 @@
-"""A base: what pretraining yields and adaptation starts from."""
+"""A base: the result of pretraining, from which adaptation starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from adaptner.version import __version__
 
 @dataclass
 class Base:
-    """A trained θ with its source decoders φ and head ω, and how it came about."""
+    """A trained encoder with its source decoders and auxiliary head, and how it was made."""
 
     model: TaggingModel
     batcher: Batcher
@@ -39,9 +39,9 @@ class Base:
 
     @property
     def labels(self) -> LabelSet:
-        """All labels it knows, in the tag scheme it was learnt in."""
+        """The labels of all domains, in the tag scheme of pretraining."""
         every = [self.model.labels_of(d) for d in range(len(self.model.domains))]
-        if not every:  # learnt from raw text alone
+        if not every:  # trained on raw text only
             return LabelSet(())
         return every[0].with_labels(x for labels in every for x in labels.labels)
 
@@ -60,8 +60,9 @@ class Base:
         )
 
     def of_domains(self, names: Iterable[str], others: Base | None = None) -> Base:
-        """The same θ with the φ of these domains only: its own, or else those of ``others``, which has
-        the same θ. A θ that another domain has tuned is not kept."""
+        """This base with the decoders of these domains only, taken from this base or else from
+        ``others``, which must have the same encoder. The second encoder is dropped if it was trained
+        on any other domain."""
         known = {}
         names = list(names)
         for base in (self,) if others is None else (others, self):

@@ -1,7 +1,8 @@
-"""A second θ in a base: tuned on its sources, with a φ for each of their domains.
+"""A second encoder stored in a base: fine-tuned on the source corpora, with one decoder per source
+domain.
 
-For what the sources teach it is better than the θ of raw text; of a new type it knows less, so both are
-kept (docs/methods/named.md). In a file of its own, in half precision.
+It is better than the encoder trained on raw text for the labels of the sources, and worse for others
+(docs/methods/named.md). It has its own file, in half precision.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DOMAINS = "domains"
 
 @torch.no_grad()
 def rounded(model: TaggingModel) -> TaggingModel:
-    """As it will be read again: taggers made before and after saving are the same."""
+    """Round the parameters as saving does, so that taggers made before and after it are equal."""
     for parameter in model.parameters():
         parameter.copy_(parameter.half().float())
     return model
@@ -31,18 +32,18 @@ def rounded(model: TaggingModel) -> TaggingModel:
 
 def content(model: TaggingModel) -> bytes:
     labels = [model.labels_of(number) for number in range(len(model.domains))]
-    told = [(name, own.labels, own.scheme) for name, own in zip(model.domains, labels, strict=True)]
-    words = torch.frombuffer(bytearray(json.dumps(told).encode()), dtype=torch.uint8)
+    domains = [(name, s.labels, s.scheme) for name, s in zip(model.domains, labels, strict=True)]
+    encoded = torch.frombuffer(bytearray(json.dumps(domains).encode()), dtype=torch.uint8)
     tensors = {n: t.detach().half().contiguous() for n, t in model.state_dict().items()}
-    return save({**tensors, _DOMAINS: words})
+    return save({**tensors, _DOMAINS: encoded})
 
 
 def model_of(content: bytes, encoder: Encoder, batcher: Batcher, shape: ModelShape) -> TaggingModel:
-    """``encoder`` is the base's other: both have one shape and read the same vectors."""
+    """``encoder`` is the base's first, which has the same shape and vectors."""
     tensors = load(content)
-    told = json.loads(bytes(tensors.pop(_DOMAINS).numpy()))
-    domains = {name: LabelSet(tuple(labels), scheme) for name, labels, scheme in told}
-    own = restored_encoder(encoder.config, batcher, torch.Generator())
-    model = TaggingModel(own, domains, torch.Generator(), shape)
+    entries = json.loads(bytes(tensors.pop(_DOMAINS).numpy()))
+    domains = {name: LabelSet(tuple(labels), scheme) for name, labels, scheme in entries}
+    second = restored_encoder(encoder.config, batcher, torch.Generator())
+    model = TaggingModel(second, domains, torch.Generator(), shape)
     model.load_state_dict({n: t.float() for n, t in tensors.items()})
     return model

@@ -1,6 +1,4 @@
-"""Bases that have a name: those in the package, and those a user has put beside them.
-
-A base is a folder; wherever one is asked for, its name does too."""
+"""Bases with a name: those of the package and those in the user's data folder."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ from adaptner.errors import AdaptnerError, UnknownBase, did_you_mean
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST, Manifest, read_manifest
 
-DEFAULT = "biomedical"  # what the package brings
+DEFAULT = "biomedical"  # comes with the package
 _PACKAGE = Path(__file__).resolve().parents[1] / "bases"
 
 
 @dataclass(frozen=True)
 class InstalledBase:
-    """``problem``: why it cannot be used, if its manifest cannot be read."""
+    """``problem`` says why the base cannot be used; it has no manifest then."""
 
     name: str
     folder: Path
@@ -33,7 +31,7 @@ class InstalledBase:
 
 
 def base_folders() -> list[Path]:
-    """Where they are looked for; of two with one name, the user's own comes first."""
+    """The folders that are searched. The user's own bases hide those of the package."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return [Path(home) / "adaptner" / "bases", _PACKAGE]
 
@@ -44,28 +42,30 @@ def installed_bases() -> list[InstalledBase]:
         for manifest in sorted(place.glob(f"*/{MANIFEST}")):
             folder = manifest.parent
             if folder.name not in found:
-                found[folder.name] = _described(folder)
+                found[folder.name] = _describe(folder)
     return sorted(found.values(), key=lambda base: base.name)
 
 
 def load_base(base: str | Path, device: torch.device | None = None) -> Base:
-    """By name or by folder. A folder that is there wins over a name."""
+    """Load a base by folder or name; an existing folder hides a name."""
     return Base.load(base_folder(base), device)
 
 
 def default_base(device: torch.device | None = None) -> Base:
-    """The package's own, or what a user has put under its name."""
+    """Load the base of the package, or the user's own of the same name."""
     return load_base(base_folder(DEFAULT), device)
 
 
 def default_domains() -> tuple[str, ...]:
-    """Of the default base, without loading it."""
+    """The domains of the default base, without loading its weights."""
     return tuple(d.name for d in read_manifest(base_folder(DEFAULT), "base").domains)
 
 
 def base_folder(base: str | Path) -> Path:
     path = Path(base)
-    if path.exists() or len(path.parts) > 1:  # no name has a slash in it: the folder is missing
+    if (
+        path.exists() or len(path.parts) > 1
+    ):  # a name has no slash, so this is a folder, perhaps a missing one
         return path
     known = {each.name: each.folder for each in installed_bases()}
     if str(base) in known:
@@ -75,7 +75,7 @@ def base_folder(base: str | Path) -> Path:
     )
 
 
-def _described(folder: Path) -> InstalledBase:
+def _describe(folder: Path) -> InstalledBase:
     try:
         return InstalledBase(folder.name, folder, read_manifest(folder, "base"))
     except AdaptnerError as error:

@@ -1,4 +1,4 @@
-"""From a path of tags to mentions, each with the odds that it is right."""
+"""Mentions of a path of tags, each with the log-odds that it is right."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from adaptner.nn.decoders.calibration import log_odds
 from adaptner.types import LabelSet
 
-# Of each token three logarithms of probabilities (nn/decoders/span_confidence.py): an array (tokens, 3), or lists
+# Three log-probabilities for each token (nn/decoders/span_confidence.py): an array (tokens, 3) or lists
 PathConfidence = np.ndarray | Sequence[Sequence[float]]
 
 
 class PredictedMention(NamedTuple):
-    """Tokens ``first`` to ``end`` (one past the last); ``log_odds`` as the model sees them."""
+    """The tokens from ``first`` to before ``end``, with log-odds before calibration."""
 
     first: int
     end: int
@@ -26,7 +26,7 @@ class PredictedMention(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOutPredictions:
-    """A sentence's mentions, and those found there by a φ that has not learnt from it."""
+    """A sentence's mentions, and those found by a decoder that was not trained on it."""
 
     gold: frozenset[tuple[int, int, str]]
     found: tuple[PredictedMention, ...]
@@ -36,11 +36,12 @@ class HeldOutPredictions:
 
 
 def mentions_of(
-    tags: Sequence[int], sure: PathConfidence, labels: LabelSet
+    tags: Sequence[int], confidence: PathConfidence, labels: LabelSet
 ) -> list[PredictedMention]:
-    """The mentions of one sentence; ``sure`` is looked at where there are any.
+    """The mentions of one sentence; ``confidence`` may be empty if there are none.
 
-    Windows may meet inside an entity, so any path is read, as conlleval does (text/schemes)."""
+    Any path is valid, because windows may meet inside an entity. Invalid tags are read as conlleval
+    reads them (text/schemes)."""
     names = labels.tags
     found: list[PredictedMention] = []
     if not any(tags):  # O is number 0
@@ -58,8 +59,9 @@ def mentions_of(
         while name[0] in "BI" and end < length and names[tags[end]] in goes_on:
             name = names[tags[end]]
             end += 1
-        # begins here, goes on, and ends here: both borders count
-        chance = sure[i][0] + sum(sure[t][1] for t in range(i, end - 1)) + sure[end - 1][2]
+        # It starts at i, continues and ends before end: both borders must be right.
+        chance = confidence[i][0] + sum(confidence[t][1] for t in range(i, end - 1))
+        chance += confidence[end - 1][2]
         found.append(PredictedMention(i, end, label, log_odds(float(chance))))
         i = end
     return found

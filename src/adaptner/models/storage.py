@@ -1,8 +1,7 @@
-"""Saved models: a folder of safetensors, word list, vectors or tokenizer, and a JSON manifest written
-last.
+"""Folders of saved bases and taggers: tensors, vocabulary and a manifest.
 
-A folder without a manifest is not a model, so a crash never leaves half of one behind. The manifest
-holds the SHA-256 of every other file, so a truncated or exchanged file is noticed. No pickle.
+The manifest is written last and holds the SHA-256 of every other file, so that an interrupted save is
+no model and a damaged file is noticed. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from adaptner.nn.encoders.registry import AnyEncoderConfig
 from adaptner.nn.model import ModelShape
 from adaptner.types import LabelSet, TagScheme
 
-# Folders say the lowest format that describes them, so that an older version reads what it can:
-# 3 is 2 with subword vectors in a file of their own, 4 has a transformer or a softmax over tags.
+# A folder has the lowest format that describes it, so that older versions can read it if possible:
+# 3 adds subword vectors in a separate file, 4 a transformer or a softmax over tags.
 FORMAT, SUBWORD_FORMAT, PLAIN_FORMAT = 4, 3, 2
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 FolderKind = Literal["base", "tagger"]
@@ -45,14 +44,14 @@ COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
 class DomainEntry(BaseModel):
     name: str
     labels: tuple[str, ...]
-    scheme: TagScheme = "bio"  # what manifests without one mean
+    scheme: TagScheme = "bio"  # of manifests without one
 
     def label_set(self) -> LabelSet:
         return LabelSet(self.labels, self.scheme)
 
 
 class Manifest(BaseModel):
-    """What a model folder says of itself. It holds no date: the same run gives the same bytes."""
+    """The description of a saved model. It has no date, so that the same run gives the same bytes."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -65,8 +64,8 @@ class Manifest(BaseModel):
     domains: list[DomainEntry]
     shape: ModelShape = ModelShape()
     config: dict[str, Any] = {}
-    facts: dict[str, Any] = {}  # sources, budget, seed: whatever the model's maker wants known
-    calibration: Calibration = Calibration()  # of a tagger's scores; older folders have none
+    facts: dict[str, Any] = {}  # sources, budget, seed and so on
+    calibration: Calibration = Calibration()  # of a tagger's scores
     provenance: Provenance | None = None  # of a base; folders written before 2026-11-19 have none
     files: dict[str, str] = {}  # name -> SHA-256
 
@@ -77,21 +76,21 @@ def write_model(
     module: nn.Module,
     batcher: Batcher,
     vectors_from: Path | None,
-    beside: Mapping[str, bytes] | None = None,
+    extra_files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Fill ``folder``, manifest last. ``vectors_from``: a folder whose vector files may be linked;
-    ``beside``: further files and what is in them."""
+    """Write the folder, its manifest last. ``vectors_from``: a folder whose vector files may be
+    linked; ``extra_files``: the content of further files."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     tensors = {n: t.detach().contiguous() for n, t in module.state_dict().items()}
     with atomic_file(folder / WEIGHTS, "wb") as file:
         file.write(save(tensors))
-    for name, content in (beside or {}).items():
+    for name, content in (extra_files or {}).items():
         with atomic_file(folder / name, "wb") as file:
             file.write(content)
     names = [
         WEIGHTS,
-        *(beside or {}),
+        *(extra_files or {}),
         *write_vocabulary(folder, manifest.encoder, batcher, vectors_from),
     ]
     number = PLAIN_FORMAT
@@ -116,7 +115,7 @@ def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
     if not path.is_file():
         unfinished = (folder / "checkpoint.safetensors").exists()
         raise unreadable(
-            "its training was not finished (go on with --resume)"
+            "its training was interrupted (continue it with --resume)"
             if unfinished
             else f"no {MANIFEST} in it"
         )
@@ -138,7 +137,7 @@ def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
 
 
 def amend_manifest(folder: Path, kind: FolderKind, **changed: Any) -> None:
-    """Exchange fields of a saved model's manifest in one stroke; its other files stay as they are."""
+    """Replace fields of a saved model's manifest; the other files do not change."""
     manifest = read_manifest(folder, kind).model_copy(update=changed)
     with atomic_file(folder / MANIFEST) as file:
         json.dump(manifest.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
@@ -173,7 +172,7 @@ def read_model(folder: Path, kind: FolderKind) -> tuple[Manifest, dict[str, Tens
 
 @contextmanager
 def consistent_files(folder: Path, kind: FolderKind) -> Iterator[None]:
-    """Round the making of a model from what was read: what fails here was changed by hand."""
+    """Raise ModelUnreadable for errors in the body: files that do not fit together were edited."""
     try:
         yield
     except (KeyError, IndexError, RuntimeError, ValueError) as error:

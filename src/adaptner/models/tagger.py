@@ -1,4 +1,4 @@
-"""The product: a tagger that finds entities in text, saves itself and comes back."""
+"""A tagger: finds entities in text, and can be saved and loaded."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity, LabelSet, Sentence
 from adaptner.version import __version__
 
-# Longer sentences are tagged in windows that overlap: nothing is cut off, memory stays bounded.
+# Longer sentences are tagged in overlapping windows, so that memory is bounded.
 WINDOW, OVERLAP = 512, 64
-ESTIMATE_FACT = "estimate"  # its place among a tagger's facts
-_NOTHING = np.zeros((0, 3))  # how sure a sentence without a mention is
-BATCH_TOKENS = 4096  # padded tokens a batch, about what keeps the matrix products busy
+ESTIMATE_FACT = "estimate"  # the key of the assessment in a tagger's facts
+_NO_CONFIDENCE = np.zeros((0, 3))  # of a sentence without a mention
+BATCH_TOKENS = 4096  # padded tokens in a batch: larger ones are no faster
 
 
 class Tagger(nn.Module):
-    """Stateless once made: ``predict`` may be called from several threads.
+    """An encoder with a decoder. `predict` changes nothing, so several threads may call it.
 
     >>> tagger = Tagger.load("my-model")                                   # doctest: +SKIP
     >>> tagger.predict(["HeLa cells were grown overnight."])               # doctest: +SKIP
@@ -74,13 +74,13 @@ class Tagger(nn.Module):
 
     @property
     def assessment(self) -> Assessment | None:
-        """What could be told of its quality when it was made, if anything."""
-        known = self.facts.get(ESTIMATE_FACT)
-        return None if known is None else Assessment.from_json(known)
+        """The estimate of F1 made while adapting, or None."""
+        values = self.facts.get(ESTIMATE_FACT)
+        return None if values is None else Assessment.from_json(values)
 
     def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
-        """Entities of each text, offsets into that text, each with a score: the probability that it is
-        right, borders and label."""
+        """The entities of each text. Offsets are into that text, and a score is the probability that
+        borders and label are right."""
         if isinstance(texts, str):
             raise UsageError(
                 problem="predict takes a list of texts", remedy="write predict([text])"
@@ -91,7 +91,7 @@ class Tagger(nn.Module):
         return list(self.stream(documents))
 
     def stream(self, documents: Iterable[Document]) -> Iterator[list[Entity]]:
-        """Entities of each document. Some are read ahead, never all: there may be any number."""
+        """The entities of each document, of which there may be any number: few are read ahead."""
         found: list[Entity] = []
         for chunk in group_chunks(
             part for document in documents for part in split_document(document)
@@ -99,26 +99,28 @@ class Tagger(nn.Module):
             sentences = [to_sentences(part.document) for part in chunk]
             tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
             for part, own in zip(chunk, sentences, strict=True):
-                for sentence, entities in zip(own, tagged, strict=False):  # other parts' follow
+                for sentence, entities in zip(
+                    own, tagged, strict=False
+                ):  # `tagged` goes on with the next part
                     found += [e.shifted(part.start + sentence.start) for e in entities]
                 if part.last:
                     yield found
                     found = []
 
     def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
-        """Entities of tokenised sentences, offsets into each sentence's text."""
+        """The entities of tokenised sentences, with offsets into each sentence's text."""
         found = zip(sentences, self.mentions(sentences), strict=True)
         return [[self._entity(sentence, m) for m in own] for sentence, own in found]
 
     def mentions(self, sentences: Sequence[Sentence]) -> list[list[PredictedMention]]:
-        """The same by tokens, with odds as the model itself sees them."""
+        """The mentions of each sentence as token spans, with log-odds before calibration."""
         pieces = [
             (number, first, window)
             for number, sentence in enumerate(sentences)
             for first, window in _windows(sentence)
         ]
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
-        sure: list[np.ndarray] = [_NOTHING] * len(sentences)
+        sure: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
         pieces.sort(key=lambda piece: len(piece[2]))
         at = 0
         while at < len(pieces):
@@ -129,7 +131,7 @@ class Tagger(nn.Module):
             for (number, first, window), (best, known) in zip(
                 chosen, self._tag([w for _, _, w in chosen]), strict=True
             ):
-                # Where two windows overlap, each decides the half it sees more context for.
+                # Each of two overlapping windows decides the half for which it has more context.
                 begin = OVERLAP // 2 if first else 0
                 last = first + len(window) == len(sentences[number])
                 stop = len(window) if last else len(window) - OVERLAP // 2
@@ -137,7 +139,7 @@ class Tagger(nn.Module):
                 tags[number][here] = best[begin:stop]
                 if len(known) == len(sentences[number]):
                     sure[number] = known
-                elif len(known):  # of several windows
+                elif len(known):  # the sentence has several windows
                     if not len(sure[number]):
                         sure[number] = np.zeros((len(sentences[number]), 3))
                     sure[number][here] = known[begin:stop]
@@ -146,7 +148,7 @@ class Tagger(nn.Module):
 
     @torch.no_grad()
     def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
-        """Tags, and how sure they are where a sentence has a mention."""
+        """The tags of each sentence and, if it has a mention, their confidence."""
         batch = self.batcher([sentences]).to(self.encoder.device)
         scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
         best = self.decoder.decode_scores(scores, batch.mask)
@@ -156,11 +158,11 @@ class Tagger(nn.Module):
         if len(chosen[0]):
             known = self.decoder.path_confidence(scores[:, found], batch.mask[:, found], chosen)
             sure = iter(known[:, 0].permute(1, 2, 0).contiguous().cpu().numpy())
-        rows: list[tuple[list[int], np.ndarray]] = [([], _NOTHING)] * len(sentences)
+        rows: list[tuple[list[int], np.ndarray]] = [([], _NO_CONFIDENCE)] * len(sentences)
         every = best[0].tolist()
         for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
             length = len(sentences[place])
-            rows[place] = every[row][:length], next(sure)[:length] if some else _NOTHING
+            rows[place] = every[row][:length], next(sure)[:length] if some else _NO_CONFIDENCE
         return rows
 
     def _entity(self, sentence: Sentence, mention: PredictedMention) -> Entity:
@@ -182,7 +184,7 @@ class Tagger(nn.Module):
             facts=self.facts,
             calibration=self.calibration,
         )
-        with atomic_folder(folder, marker=MANIFEST, kind="a model of ours") as temporary:
+        with atomic_folder(folder, marker=MANIFEST, kind="an adaptner tagger") as temporary:
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
 
     @classmethod
@@ -209,7 +211,7 @@ class Tagger(nn.Module):
 
 
 def _windows(sentence: Sentence) -> Iterable[tuple[int, Sentence]]:
-    """(first token, part) pairs that cover the sentence; an empty sentence has none."""
+    """Pairs of first token and window that cover the sentence; none if it is empty."""
     length = len(sentence)
     if length <= WINDOW:
         if length:

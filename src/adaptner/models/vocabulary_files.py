@@ -1,4 +1,4 @@
-"""What a saved model's batcher needs: word list or vectors, or a tokenizer's files."""
+"""The vocabulary files of a saved model: word list, vectors or tokeniser."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ VECTOR_FILES = (VECTORS, VOCABULARY, SUBWORDS)
 
 
 def write_vocabulary(
-    folder: Path, config: EncoderConfig | TransformerConfig, batcher: Batcher, kin: Path | None
+    folder: Path,
+    config: EncoderConfig | TransformerConfig,
+    batcher: Batcher,
+    vectors_from: Path | None,
 ) -> list[str]:
-    """The names of the files. ``kin``: a folder whose vector files may be linked."""
+    """Write the files and return their names. Vector files in ``vectors_from`` may be linked."""
     if isinstance(batcher, SubwordBatcher):
         return batcher.pretrained.write(folder)
     assert isinstance(config, EncoderConfig)
@@ -39,13 +42,13 @@ def write_vocabulary(
         with atomic_file(folder / WORDS, "wb") as file:
             file.write("".join(f"{w}\n" for w in batcher.vectors.words).encode())
         return [WORDS]
-    own = vector_files(batcher.vectors)
-    if kin is None or not (kin / own[-1]).is_file():
-        write_vectors(batcher.vectors, folder / own[0])
-    elif kin.resolve() != folder.resolve():
-        for name in own:
-            _link(kin / name, folder / name)
-    return list(own)
+    names = vector_files(batcher.vectors)
+    if vectors_from is None or not (vectors_from / names[-1]).is_file():
+        write_vectors(batcher.vectors, folder / names[0])
+    elif vectors_from.resolve() != folder.resolve():
+        for name in names:
+            _link(vectors_from / name, folder / name)
+    return list(names)
 
 
 def read_vocabulary(
@@ -67,15 +70,15 @@ def read_vocabulary(
 
 
 def vector_files(vectors: WordVectors) -> tuple[str, ...]:
-    """Under which names ``write_vectors`` keeps them in a folder, the last one written last."""
+    """The file names that ``write_vectors`` uses, in the order of writing."""
     return (VECTORS, VOCABULARY) if vectors.grams is None else (SUBWORDS,)
 
 
 def _link(source: Path, target: Path) -> None:
-    """A hard link where the file system allows one: vectors are large and never change."""
+    """Link the file if possible, else copy it: vectors are large and never change."""
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)
     except OSError:
-        with open(source, "rb") as given, atomic_file(target, "wb") as file:
-            shutil.copyfileobj(given, file)
+        with open(source, "rb") as opened, atomic_file(target, "wb") as file:
+            shutil.copyfileobj(opened, file)
