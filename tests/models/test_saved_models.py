@@ -343,10 +343,10 @@ def test_a_tagger_where_a_base_is_wanted(saved):
     assert "adaptner pretrain" in str(error.value)
 
 
-def test_an_unfinished_run(fit, tmp_path):
+def test_interrupted_run_is_refused_with_the_way_to_continue(fit, tmp_path):
     folder = tmp_path / "run-base"
     fit(2, TrainingRun(folder, "x"))
-    refuse(folder, ModelUnreadable, "not finished .*--resume")
+    refuse(folder, ModelUnreadable, "interrupted .*--resume")
 
 
 # --- no pickle ------------------------------------------------------------------------------------
