@@ -4,8 +4,8 @@
     nlp.add_pipe("adaptner", config={"model": "my-model"})
     nlp("HeLa cells were grown overnight.").ents
 
-spaCy finds it by itself (entry point ``spacy_factories``) and loads this file with every pipeline, so
-nothing heavy is imported before there is a document to tag.
+spaCy finds the component through the entry point ``spacy_factories`` and imports this file with every
+pipeline, so torch is imported only when there is a document to tag.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ SCORE = "adaptner_score"  # span._.adaptner_score
 
 
 class AdaptnerComponent:
-    """Sets ``doc.ents``. It reads ``doc.text`` and not spaCy's tokens, since a tagger knows the tokens
-    it has learnt from; what it finds is laid on spaCy's, by ``alignment``: a mention that begins or
-    ends inside one takes the whole of it in ("expand"), or leaves it out ("contract"), or is left out
-    itself ("strict").
+    """Sets ``doc.ents``. The tagger tokenises ``doc.text`` itself, as it did in training. A mention that
+    begins or ends inside one of spaCy's tokens is extended to the whole token ("expand"), shortened
+    ("contract") or dropped ("strict"), as ``alignment`` says.
 
-    ``model`` is needed once: a saved pipeline holds a copy of it."""
+    ``model`` is not needed for a saved pipeline, which contains a copy of it."""
 
     def __init__(
         self, name: str, model: str | None, overwrite: bool = True, alignment: Alignment = "expand"
@@ -52,7 +51,7 @@ class AdaptnerComponent:
         if self._loaded is None:
             if self._model is None:
                 raise UsageError(
-                    problem="the component has no model",
+                    problem="the adaptner component has no model",
                     remedy='add it with config={"model": FOLDER}, made by `adaptner adapt`',
                 )
             self._load(self._model)
@@ -63,22 +62,24 @@ class AdaptnerComponent:
     def labels(self) -> tuple[str, ...]:
         try:
             return self.tagger.labels.labels
-        except AdaptnerError:  # spaCy asks before it loads a saved pipeline's model, too
+        except AdaptnerError:  # spaCy asks before it has loaded a saved pipeline's model
             return ()
 
     def __call__(self, doc: Doc) -> Doc:
-        return self._marked(doc, self.tagger.predict([doc.text])[0])
+        return self._annotate(doc, self.tagger.predict([doc.text])[0])
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         for docs in minibatch(stream, batch_size):
             found = self.tagger.predict([doc.text for doc in docs])
             for doc, entities in zip(docs, found, strict=True):
-                yield self._marked(doc, entities)
+                yield self._annotate(doc, entities)
 
-    def _marked(self, doc: Doc, entities: list[Entity]) -> Doc:
+    def _annotate(self, doc: Doc, entities: list[Entity]) -> Doc:
         spans: list[Span] = [] if self._overwrite else list(doc.ents)
         taken = {token for span in spans for token in range(span.start, span.end)}
-        for entity in sorted(entities, key=lambda e: -(e.score or 0.0)):  # the surer one wins
+        for entity in sorted(
+            entities, key=lambda e: -(e.score or 0.0)
+        ):  # the more certain one wins
             span = doc.char_span(
                 entity.start, entity.end, label=entity.label, alignment_mode=self._alignment
             )
@@ -90,7 +91,7 @@ class AdaptnerComponent:
         doc.ents = filter_spans(spans)
         return doc
 
-    # --- with its pipeline on disk, or as bytes -----------------------------------------------------
+    # --- serialisation ------------------------------------------------------------------------------
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         self.tagger.save(path)
@@ -136,5 +137,5 @@ def _key(span: Span) -> str:
 
 
 def _score(span: Span) -> Any:
-    """None for a span that is not of this component."""
+    """None for a span that another component set."""
     return span.doc.user_data.get(_key(span))

@@ -8,7 +8,7 @@ import pytest
 
 from adaptner import api
 from adaptner.adaptation import suggestion as module
-from adaptner.adaptation.suggestion import SHOWN, select_sentences
+from adaptner.adaptation.suggestion import SEEN_WEIGHT, select_sentences
 from adaptner.adaptation.uncertainty import token_entropies
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import UsageError
@@ -50,7 +50,7 @@ def test_what_has_been_shown_counts_less(by_word, tagger: Tagger) -> None:
     known = [sentence("some A5 and E4 here")]
     found = select_sentences(tagger, pool, 3, known)
     assert texts(found) == ["a5 b4", "a5 c3 d0", "e4 f1"]
-    assert found[0].gain == pytest.approx(4 + SHOWN * 5)
+    assert found[0].gain == pytest.approx(4 + SEEN_WEIGHT * 5)
 
 
 def test_no_near_duplicates(by_word, tagger: Tagger) -> None:
@@ -61,7 +61,7 @@ def test_no_near_duplicates(by_word, tagger: Tagger) -> None:
 
 
 def test_of_much_text_the_best_are_kept(by_word, tagger: Tagger, monkeypatch) -> None:
-    monkeypatch.setattr(module, "KEPT", 5)
+    monkeypatch.setattr(module, "MAX_CANDIDATES", 5)
     pool = (sentence(f"w{i} u{i}") for i in range(300))
     assert texts(select_sentences(tagger, pool, 2)) == ["w299 u299", "w298 u298"]
 

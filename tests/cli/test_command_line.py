@@ -153,7 +153,7 @@ def test_ctrl_c_has_exit_code_1_and_no_traceback(
 
     monkeypatch.setattr("adaptner.formats.find_format", interrupted)
     answer = call("check", tmp_path / "a.jsonl")
-    assert (answer.code, answer.out, answer.err) == (1, "", "error: stopped by you\n")
+    assert (answer.code, answer.out, answer.err) == (1, "", "error: interrupted\n")
 
 
 @pytest.mark.usefixtures("_ctrl_c_is_heard")
@@ -166,7 +166,7 @@ def test_ctrl_c_during_pretraining_leaves_no_base(
     )
     sources = ("--sources", OWN / "disease", OWN / "drug")
     answer = call("pretrain", *sources, "--config", config, "-q", "-o", tmp_path / "base")
-    assert (answer.code, answer.err) == (1, "error: stopped by you\n")
+    assert (answer.code, answer.err) == (1, "error: interrupted\n")
     assert not (tmp_path / "base" / "manifest.json").exists()
 
 

@@ -37,7 +37,7 @@ class Fixed(AdaptnerComponent):
         self.entities = list(entities)
 
     def __call__(self, doc):
-        return self._marked(doc, self.entities)
+        return self._annotate(doc, self.entities)
 
 
 def test_entities_are_those_of_the_tagger(nlp, eager_model: Path) -> None:

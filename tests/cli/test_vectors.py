@@ -239,7 +239,7 @@ def test_interrupt_while_floret_trains_leaves_the_output_unchanged(
     assert (tmp_path / "v.safetensors").read_bytes() == b"what was there"
     assert listing(tmp_path) == ["v.safetensors"]
     if sent == signal.SIGINT:
-        assert (run.returncode, said) == (1, "error: stopped by you\n")
+        assert (run.returncode, said) == (1, "error: interrupted\n")
 
 
 def _seconds(pid: int) -> float:

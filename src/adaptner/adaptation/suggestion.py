@@ -1,9 +1,8 @@
-"""Which unlabelled sentences to mark next: those with most that the tagger is unsure of and that no
-sentence has shown yet.
+"""Selects unlabelled sentences to annotate next: those with many new words that the tagger is uncertain
+about.
 
-What a sentence would bring is the entropy of the tags of its words; a word that the sentences learnt
-from, or one chosen before, have shown already counts for less, so that ten sentences are not ten times
-the same question (docs/results/trust.md).
+The gain of a sentence is the sum of its words' tag entropies. A word that an annotated or selected
+sentence contains already counts less, so that the selected sentences differ (docs/results/trust.md).
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from adaptner.adaptation.uncertainty import token_entropies
 from adaptner.models.tagger import Tagger
 from adaptner.types import Entity, Sentence
 
-SHOWN = 0.2  # what an unsure word counts that has been shown before
-ALIKE = 0.6  # share of words in common (Jaccard) from which on two sentences are near-duplicates
-KEPT = 2000  # candidates at most, of however much text
+SEEN_WEIGHT = 0.2  # of the entropy of a word that another sentence contains already
+MIN_OVERLAP = 0.6  # Jaccard similarity from which two sentences are near-duplicates
+MAX_CANDIDATES = 2000  # kept in memory
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``gain`` is what it would bring beside those before it, in nats; ``guesses`` are the tagger's."""
+    """``gain`` is in nats, given the suggestions before; ``guesses`` are the tagger's predictions."""
 
     sentence: Sentence
     gain: float
@@ -35,10 +34,10 @@ class Suggestion:
 class _Candidate:
     sentence: Sentence
     words: frozenset[str]
-    nats: dict[str, float]  # of each distinct word, where it is most unsure
+    nats: dict[str, float]  # the highest entropy of each distinct word
 
     def gain(self, shown: set[str]) -> float:
-        return sum(n * (SHOWN if word in shown else 1) for word, n in self.nats.items())
+        return sum(n * (SEEN_WEIGHT if word in shown else 1) for word, n in self.nats.items())
 
 
 def select_sentences(
@@ -47,11 +46,11 @@ def select_sentences(
     number: int = 10,
     known: Sequence[Sentence] = (),
 ) -> list[Suggestion]:
-    """The ``number`` sentences, at most, whose marking would help most, best first. None is nearly the
-    same as another, nor as one of ``known``, which were marked before."""
+    """At most ``number`` sentences, those with the highest gain first, without near-duplicates of each
+    other and of the annotated sentences ``known``."""
     before = [_words(s) for s in known]
     shown = {word for words in before for word in words}
-    left = _best(tagger, sentences, max(KEPT, 20 * number), shown)
+    left = _best(tagger, sentences, max(MAX_CANDIDATES, 20 * number), shown)
     chosen: list[tuple[Sentence, float]] = []
     taken = list(before)
     while left and len(chosen) < number:
@@ -72,7 +71,7 @@ def select_sentences(
 def _best(
     tagger: Tagger, sentences: Iterable[Sentence], most: int, shown: set[str]
 ) -> list[_Candidate]:
-    """Gains only fall as others are chosen, so that the greatest are enough."""
+    """The candidates with the highest gains; more are not needed, since gains only decrease."""
     heap: list[tuple[float, int, _Candidate]] = []
     for number, (sentence, nats) in zip(count(), token_entropies(tagger, sentences)):
         by_word: dict[str, float] = {}
@@ -80,7 +79,7 @@ def _best(
             word = token.lower()
             by_word[word] = max(value, by_word.get(word, 0.0))
         candidate = _Candidate(sentence, frozenset(by_word), by_word)
-        entry = (candidate.gain(shown), -number, candidate)  # of equal ones the first stays
+        entry = (candidate.gain(shown), -number, candidate)  # of equal gains the first stays
         if len(heap) < most:
             heapq.heappush(heap, entry)
         else:
@@ -93,4 +92,4 @@ def _words(sentence: Sentence) -> frozenset[str]:
 
 
 def _alike(first: frozenset[str], second: frozenset[str]) -> bool:
-    return len(first & second) >= ALIKE * len(first | second)
+    return len(first & second) >= MIN_OVERLAP * len(first | second)

@@ -1,4 +1,4 @@
-"""How unsure a tagger is of each token of a sentence."""
+"""The uncertainty of a tagger about each token."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import torch
 from adaptner.models.tagger import WINDOW, Tagger
 from adaptner.types import Sentence
 
-AT_ONCE = 64  # sentences
+BATCH = 64  # sentences
 
 
 @torch.no_grad()
 def token_entropies(
     tagger: Tagger, sentences: Iterable[Sentence]
 ) -> Iterator[tuple[Sentence, list[float]]]:
-    """Each sentence with the entropy of its tokens' tags, in nats. What has no token, or more than
-    anybody would mark by hand (``WINDOW``), is left out."""
+    """Each sentence with the entropy of its tokens' tags, in nats. Skips empty sentences and those longer
+    than ``WINDOW``, which nobody would annotate by hand."""
     fit = (s for s in sentences if 0 < len(s) <= WINDOW)
-    while some := list(islice(fit, AT_ONCE)):
-        yield from zip(some, _entropies(tagger, some), strict=True)
+    while batch := list(islice(fit, BATCH)):
+        yield from zip(batch, _entropies(tagger, batch), strict=True)
 
 
 def _entropies(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[float]]:
