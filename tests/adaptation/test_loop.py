@@ -27,9 +27,9 @@ class OneNumber(FineTuning):
     """Minimises one number with slope 1 instead of the label loss."""
 
     def __init__(self, base: Base, **options: Any) -> None:
-        super().__init__(base, AdaptRequest(SENTENCES, **options), FineTuneConfig())
         self.number = nn.Parameter(torch.zeros(1))
         self.values: list[float] = []
+        super().__init__(base, AdaptRequest(SENTENCES, **options), FineTuneConfig())
 
     def optimiser(self) -> Optimiser:
         return Optimiser([self.number], PLAIN_SGD)

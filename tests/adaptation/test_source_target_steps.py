@@ -28,7 +28,8 @@ def test_label_losses_of_both_sides_equal_those_of_single_sentences(base):
 
 def test_encoded_sentences_are_in_the_order_of_their_list(base):
     lists: list[list[Any]] = [list(SOURCE), list(SUPPORT)]
-    parts = encode_lists(base.model.encoder, base.batcher, LabelSet(("CellLine", "Gene")), lists)
+    labels, encoder = LabelSet(("CellLine", "Gene")), base.model.encoder
+    parts = encode_lists(encoder, base.batcher, labels, lists, encoder.device)
     for part, sentences in zip(parts, lists, strict=True):
         for pooled, sentence in zip(part.pooled, sentences, strict=True):
             alone = base.model.encoder(base.batcher([[sentence]]))[0, 0].mean(0)

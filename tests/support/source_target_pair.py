@@ -50,7 +50,8 @@ def encode_pair(
         CRF(base.model.encoder.width, own, generator) for own in (LabelSet(("Gene",)), labels)
     ]
     lists = [SOURCE, SUPPORT]
-    parts = encode_lists(encode or base.model.encoder, base.batcher, labels, lists)
+    encoder = base.model.encoder
+    parts = encode_lists(encode or encoder, base.batcher, labels, lists, encoder.device)
     source, target = (EncodedSide(p, d, labels) for p, d in zip(parts, decoders, strict=True))
     return source, target
 

@@ -31,13 +31,13 @@ PATIENCE = 2  # epochs without a better F1
 class EarlyStopping(FineTuning):
     """Fine-tuning that keeps the parameters of the epoch with the best F1 on held-out sentences."""
 
-    def __init__(self, base: Base, request: AdaptRequest, config: FineTuneConfig) -> None:
-        super().__init__(base, request, config)
+    def build(self) -> None:
+        super().build()
         shuffled = self.rng.sample(self.target.sentences, len(self.target.sentences))
         held_out = min(int(HELD_OUT * len(shuffled)), MAX_HELD_OUT)
         self.held_out, self.train = shuffled[:held_out], shuffled[held_out:]
-        self.batches = SentenceBatches(self.train, config.batch, self.rng)
-        self.steps_per_epoch = -(-len(self.train) // config.batch)
+        self.batches = SentenceBatches(self.train, self.config.batch, self.rng)
+        self.steps_per_epoch = -(-len(self.train) // self.config.batch)
         self.best_f1, self.best_steps = -1.0, 0
         self._best_parameters: list[Tensor] = []
         self._epochs_without_gain = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
@@ -62,22 +63,17 @@ class FineTuning(AdaptationObjective):
 
     decoder: TagDecoder
 
-    def __init__(
-        self,
-        base: Base,
-        request: AdaptRequest,
-        config: FineTuneConfig,
-        sources: Mapping[str, Sequence[Sentence]] | None = None,
-        *,
-        start: CRF | None = None,
-    ) -> None:
-        """``start``: the decoder to begin with, instead of the one that ``config`` asks for."""
-        super().__init__(base, request, config, sources)
-        self.encoder = copy.deepcopy(base.model.encoder)
-        self.decoder = start or starting_decoder(
-            base, self.target.labels, config.decoder, self.generator
+    def __init__(self, *arguments: Any, start: CRF | None = None) -> None:
+        """``start``: the decoder to begin with, instead of the one that the settings ask for."""
+        self.start = start
+        super().__init__(*arguments)
+
+    def build(self) -> None:
+        self.encoder = copy.deepcopy(self.base.model.encoder)
+        self.decoder = self.start or starting_decoder(
+            self.base, self.target.labels, self.config.decoder, self.generator
         )
-        self.batches = SentenceBatches(self.target.sentences, config.batch, self.rng)
+        self.batches = SentenceBatches(self.target.sentences, self.config.batch, self.rng)
 
     def other_parameters(self) -> list[nn.Parameter]:
         return [] if self.config.freeze_decoder else super().other_parameters()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from torch import Generator, Tensor, nn
@@ -19,7 +19,6 @@ from torch import Generator, Tensor, nn
 from adaptner.adaptation.decoder_start import keep_known_tags, tag_decoders
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.loop import AdaptationObjective
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.bilevel import group_gradients
 from adaptner.models.base import Base
@@ -69,37 +68,28 @@ class JointTraining(AdaptationObjective):
     the sources becomes the tagger's."""
 
     config: JointConfig
+    shared: ClassVar[bool] = False  # one decoder over the labels of all domains
 
-    def __init__(
-        self,
-        base: Base,
-        request: AdaptRequest,
-        config: JointConfig,
-        sources: Mapping[str, Sequence[Sentence]],
-        *,
-        shared: bool = False,
-    ) -> None:
-        """``shared``: one decoder over the labels of all domains (AGG) instead of one for each."""
-        super().__init__(base, request, config, sources)
-        self.text = request.target_text()
+    def build(self) -> None:
+        config = self.config
+        self.text = self.request.target_text()
         self.has_adversary = config.aux_weight > 0
         self.model = add_target_domain(
-            base,
-            list(sources),
+            self.base,
+            list(self.sources),
             self.target.labels,
-            shared or config.zero_shot,
+            self.shared or config.zero_shot,
             self.has_adversary,
             self.generator,
         )
-        self.target_domain = len(sources)
+        self.target_domain = len(self.sources)
         self.encoder = self.model.encoder
         self.decoder = self.model.decoder_of(self.target_domain)
         self.size = min(config.batch, len(self.target.sentences) or config.batch)
         self.target_batches, self.text_batches, *self.source_batches = (
             SentenceBatches(sentences, self.size, self.rng)
-            for sentences in (self.target.sentences, self.text, *sources.values())
+            for sentences in (self.target.sentences, self.text, *self.sources.values())
         )
-        self.adversary_weight = 0.0
 
     def sentences(self) -> list[Sentence]:
         return [*self.target.sentences, *self.source_sentences, *self.text]
@@ -172,6 +162,10 @@ class JointTraining(AdaptationObjective):
             "source_sentences": len(self.source_sentences),
             "unlabelled": len(self.text) if self.has_adversary else 0,
         }
+
+
+class SharedJointTraining(JointTraining):
+    shared = True
 
 
 def adversary_ramp(share: float) -> float:

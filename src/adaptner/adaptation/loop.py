@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class AdaptationObjective:
     """What one way of adapting a base minimises, and what the loop must know to minimise it.
 
-    ``__init__`` of a subclass builds the model: ``encoder`` and ``decoder`` are those of the tagger
-    that results. ``loss`` draws sentences and returns the loss of the next step. The loop sets
-    ``batcher``, which knows only the words of ``sentences`` and ``extra_words``.
+    ``build`` sets ``encoder`` and ``decoder``, which are those of the tagger that results. ``loss``
+    draws sentences and returns the loss of the next step. The loop sets ``batcher``, which knows only
+    the words of ``sentences`` and ``extra_words``.
     """
 
     encoder: Encoder
@@ -55,6 +55,11 @@ class AdaptationObjective:
         self.target = self.target_data()
         self.generator = torch.Generator().manual_seed(request.seed)
         self.rng = random.Random(request.seed)
+        self.build()
+
+    def build(self) -> None:
+        """Set ``encoder``, ``decoder`` and whatever else ``loss`` needs."""
+        raise NotImplementedError
 
     @property
     def zero_shot(self) -> bool:

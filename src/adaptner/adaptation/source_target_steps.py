@@ -5,8 +5,7 @@ Each side has its own decoder over one encoder. What else ties the two sides tog
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,9 +16,7 @@ from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.joint_training import add_target_domain
 from adaptner.adaptation.loop import AdaptationObjective
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.sentence_batches import SentenceBatches
-from adaptner.models.base import Base
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF
 from adaptner.types import LabelSet, Sentence
@@ -62,27 +59,20 @@ class SourceTargetObjective(AdaptationObjective):
 
     config: SourceTargetConfig
 
-    def __init__(
-        self,
-        base: Base,
-        request: AdaptRequest,
-        config: SourceTargetConfig,
-        sources: Mapping[str, Sequence[Sentence]],
-    ) -> None:
-        super().__init__(base, request, config, sources)
+    def build(self) -> None:
         self.model = add_target_domain(
-            base, list(sources), self.target.labels, False, False, self.generator
+            self.base, list(self.sources), self.target.labels, False, False, self.generator
         )
         self.encoder = self.model.encoder
-        self.decoder = self.model.decoder_of(len(sources))
+        self.decoder = self.model.decoder_of(len(self.sources))
         self.target_batches, *self.source_batches = (
-            SentenceBatches(sentences, config.batch, self.rng)
-            for sentences in (self.target.sentences, *sources.values())
+            SentenceBatches(sentences, self.config.batch, self.rng)
+            for sentences in (self.target.sentences, *self.sources.values())
         )
 
-    @abstractmethod
     def pair_loss(self, encode_both: EncodeBothSides) -> Tensor:
         """The loss of a batch of a source and a batch of the target."""
+        raise NotImplementedError
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         states: Tensor = self.encoder(batch, noise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from adaptner.adaptation.joint_training import SharedJointTraining
 from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
@@ -18,5 +19,5 @@ class AGG(JointMethod):
     title = "AGG"
     paper = "MetaNER"
     base_method = "finetuning"
-    one_decoder = True
+    Objective = SharedJointTraining
     Config: ClassVar[type[MethodConfig]] = AGGConfig

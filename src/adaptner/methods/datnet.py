@@ -8,16 +8,14 @@ from typing import ClassVar
 from pydantic import Field
 from torch import Tensor, nn
 
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.source_target_steps import (
     EncodeBothSides,
     SourceTargetConfig,
     SourceTargetObjective,
 )
 from adaptner.methods.base import Capabilities, MethodConfig
-from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.models.base import Base
 from adaptner.nn.heads.attention_head import AttentionDomainClassifier
 from adaptner.nn.losses.perturbation import word_layer, worst_offset
 
@@ -53,10 +51,8 @@ class DATNetObjective(SourceTargetObjective):
 
     config: DATNetTuneConfig
 
-    def __init__(
-        self, base: Base, request: AdaptRequest, config: DATNetTuneConfig, sources: SourceSentences
-    ) -> None:
-        super().__init__(base, request, config, sources)
+    def build(self) -> None:
+        super().build()
         self.head = AttentionDomainClassifier(self.encoder.width, 2, self.generator, reversal=True)
         self.head.to(self.encoder.device)
 
@@ -106,8 +102,4 @@ class DATNet(SourceAndTargetMethod):
     capabilities = Capabilities(sources="required", decoders=("crf",))
     Config: ClassVar[type[MethodConfig]] = DATNetConfig
     config: DATNetConfig
-
-    def objective(
-        self, base: Base, request: AdaptRequest, sources: SourceSentences
-    ) -> DATNetObjective:
-        return DATNetObjective(base, request, self.config.adaptation, sources)
+    Objective = DATNetObjective

@@ -9,16 +9,14 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.source_target_steps import (
     EncodeBothSides,
     SourceTargetConfig,
     SourceTargetObjective,
 )
 from adaptner.methods.base import Capabilities, MethodConfig
-from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.losses.mmd import label_aware_mmd
 
@@ -85,8 +83,4 @@ class LaDTL(SourceAndTargetMethod):
     capabilities = Capabilities(sources="required", decoders=("crf",))
     Config: ClassVar[type[MethodConfig]] = LaDTLConfig
     config: LaDTLConfig
-
-    def objective(
-        self, base: Base, request: AdaptRequest, sources: SourceSentences
-    ) -> LaDTLObjective:
-        return LaDTLObjective(base, request, self.config.adaptation, sources)
+    Objective = LaDTLObjective

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from adaptner.adaptation.joint_training import JointConfig, JointTraining
+from adaptner.adaptation.joint_training import JointConfig, SharedJointTraining
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.unchanged_base import use_base_unchanged
@@ -18,7 +18,6 @@ from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.families.joint import (
     JointMethodConfig,
     SourceAndTargetMethod,
-    SourceSentences,
 )
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
@@ -54,6 +53,7 @@ class SelfTrain(SourceAndTargetMethod):
     )
     Config: ClassVar[type[MethodConfig]] = SelfTrainConfig
     config: SelfTrainConfig
+    Objective = SharedJointTraining
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         config, sources = self.config.adaptation, self.labelled(base, given.sources)
@@ -65,11 +65,6 @@ class SelfTrain(SourceAndTargetMethod):
             tagger = run(self.objective(base, request, sources))
         tagger.facts["unlabelled"] = len(text)
         return tagger
-
-    def objective(
-        self, base: Base, request: AdaptRequest, sources: SourceSentences
-    ) -> JointTraining:
-        return JointTraining(base, request, self.config.adaptation, sources, shared=True)
 
 
 def most_confident(

@@ -85,7 +85,7 @@ def test_language_model_loss_equals_the_sum_over_single_words(base):
     config = MultiCellTuneConfig(negatives=7)
     models = LanguageModels([GENES[:8], text], encoder.width, config, generator)
     lists = [GENES[:3], text[:2]]
-    parts = encode_lists(encoder, base.batcher, LabelSet(("Gene",)), lists)
+    parts = encode_lists(encoder, base.batcher, LabelSet(("Gene",)), lists, encoder.device)
     generator.manual_seed(5)
     found = float(models(parts, lists).detach())
     generator.manual_seed(5)

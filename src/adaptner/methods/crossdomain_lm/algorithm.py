@@ -11,14 +11,11 @@ from torch import Tensor, nn
 
 from adaptner.adaptation.joint_training import add_target_domain
 from adaptner.adaptation.loop import AdaptationObjective
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.sentence_stream import SentenceStream, endless_batches
 from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
 from adaptner.methods.crossdomain_lm.network import LM, NER, CrossDomainNetwork, DomainTaskStep
 from adaptner.methods.crossdomain_lm.parameter_generator import ParameterGenerator
-from adaptner.methods.families.joint import SourceSentences
 from adaptner.methods.families.raw_text import text_or_labelled
-from adaptner.models.base import Base
 from adaptner.nn.encoders.embeddings import TrainableEmbeddings
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.losses.sampled_softmax import LanguageModelInput, NegativeSampler, OutputWordTable
@@ -36,18 +33,16 @@ class CrossDomainObjective(AdaptationObjective):
 
     config: CrossDomainConfig
 
-    def __init__(
-        self, base: Base, request: AdaptRequest, config: CrossDomainConfig, sources: SourceSentences
-    ) -> None:
-        super().__init__(base, request, config, sources)
-        self.target_domain = len(sources)
-        self.corpora = [*sources.values(), self.target.sentences]
+    def build(self) -> None:
+        base, config = self.base, self.config
+        self.target_domain = len(self.sources)
+        self.corpora = [*self.sources.values(), self.target.sentences]
         self.texts = self._texts()
         self.vocabulary = Vocabulary.of(self.texts, most=config.vocabulary)
         self._sampling = self.generator  # stays on the CPU
         self._samplers = [NegativeSampler(counts) for counts in self.vocabulary.counts]
         model = add_target_domain(
-            base, list(sources), self.target.labels, config.zero_shot, False, self.generator
+            base, list(self.sources), self.target.labels, config.zero_shot, False, self.generator
         )
         encoder = model.encoder
         assert isinstance(encoder, RecurrentEncoder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -31,11 +30,12 @@ class SourceAndTargetMethod(SupervisedMethod):
     needs: ClassVar[str] = "source corpora, at adaptation too"
     capabilities = Capabilities(sources="required")
 
-    @abstractmethod
+    Objective: ClassVar[type[AdaptationObjective]]  # what ``adapt`` minimises
+
     def objective(
         self, base: Base, request: AdaptRequest, sources: SourceSentences
     ) -> AdaptationObjective:
-        """What ``adapt`` minimises."""
+        return self.Objective(base, request, self.config.adaptation, sources)
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
         return run(self.objective(base, given, self.labelled(base, given.sources)))
@@ -74,11 +74,4 @@ def domain_names(domains: Sequence[str], any_will_do: bool = False) -> str:
 class JointMethod(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = JointMethodConfig
     config: JointMethodConfig
-    one_decoder: ClassVar[bool] = False  # over the labels of all domains, instead of one for each
-
-    def objective(
-        self, base: Base, request: AdaptRequest, sources: SourceSentences
-    ) -> AdaptationObjective:
-        return JointTraining(
-            base, request, self.config.adaptation, sources, shared=self.one_decoder
-        )
+    Objective = JointTraining

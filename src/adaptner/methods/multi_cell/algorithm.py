@@ -11,18 +11,15 @@ from torch.nn import functional as F
 from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
 from adaptner.adaptation.joint_training import add_target_domain
 from adaptner.adaptation.loop import AdaptationObjective
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.adaptation.source_target_steps import (
     EncodeBothSides,
     EncodedSide,
     SourceTargetObjective,
 )
-from adaptner.methods.families.joint import SourceSentences
 from adaptner.methods.multi_cell.compositional_lstm import CompositionalLSTM
 from adaptner.methods.multi_cell.config import MultiCellTuneConfig
 from adaptner.methods.multi_cell.language_models import LanguageModels
-from adaptner.models.base import Base
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.base import Encoder
@@ -105,15 +102,9 @@ class MultiCellObjective(SourceTargetObjective):
 
     config: MultiCellTuneConfig
 
-    def __init__(
-        self,
-        base: Base,
-        request: AdaptRequest,
-        config: MultiCellTuneConfig,
-        sources: SourceSentences,
-    ) -> None:
-        super().__init__(base, request, config, sources)
-        self.cells = TypedCells(config, self.encoder, base.labels, self.generator)
+    def build(self) -> None:
+        super().build()
+        self.cells = TypedCells(self.config, self.encoder, self.base.labels, self.generator)
         self.cells.to(self.encoder.device)
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
@@ -136,22 +127,16 @@ class UnsupervisedMultiCell(AdaptationObjective):
     config: MultiCellTuneConfig
     decoder: CRF
 
-    def __init__(
-        self,
-        base: Base,
-        request: AdaptRequest,
-        config: MultiCellTuneConfig,
-        sources: SourceSentences,
-    ) -> None:
-        super().__init__(base, request, config, sources)
-        self.text = request.target_text()
+    def build(self) -> None:
+        config = self.config
+        self.text = self.request.target_text()
         model = add_target_domain(
-            base, list(sources), self.target.labels, True, False, self.generator
+            self.base, list(self.sources), self.target.labels, True, False, self.generator
         )
         decoder = model.decoder_of(0)
         assert isinstance(decoder, CRF)
         self.encoder, self.decoder = model.encoder, decoder
-        self.cells = TypedCells(config, self.encoder, base.labels, self.generator)
+        self.cells = TypedCells(config, self.encoder, self.base.labels, self.generator)
         self.cells.to(self.encoder.device)
         texts = [self.source_sentences, self.text]
         self.language_models = LanguageModels(texts, self.encoder.width, config, self.generator)

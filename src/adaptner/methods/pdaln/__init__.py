@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.methods.base import Capabilities, MethodConfig
-from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.pdaln.algorithm import PDALNObjective
 from adaptner.methods.pdaln.config import PDALNTuneConfig
-from adaptner.models.base import Base
 
 
 class PDALNConfig(SourceConfig):
@@ -40,8 +38,4 @@ class PDALN(SourceAndTargetMethod):
     )
     Config: ClassVar[type[MethodConfig]] = PDALNConfig
     config: PDALNConfig
-
-    def objective(
-        self, base: Base, request: AdaptRequest, sources: SourceSentences
-    ) -> PDALNObjective:
-        return PDALNObjective(base, request, self.config.adaptation, sources)
+    Objective = PDALNObjective

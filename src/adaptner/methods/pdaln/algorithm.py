@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
 from adaptner.adaptation.joint_training import add_target_domain
 from adaptner.adaptation.loop import AdaptationObjective
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.sentence_batches import SentenceBatches
-from adaptner.methods.families.joint import SourceSentences
 from adaptner.methods.pdaln.augmentation import mixed_domain_data
 from adaptner.methods.pdaln.config import PDALNTuneConfig, split_budget
 from adaptner.methods.pdaln.distillation import SelfTraining, start_self_training
@@ -25,7 +23,6 @@ from adaptner.methods.pdaln.losses import (
 )
 from adaptner.methods.pdaln.synonyms import find_synonyms
 from adaptner.methods.pdaln.text_perturbation import perturb
-from adaptner.models.base import Base
 from adaptner.nn.decoders.crf import CRF
 from adaptner.training.budget import Budget
 from adaptner.types import Sentence
@@ -45,11 +42,9 @@ class PDALNObjective(AdaptationObjective):
     config: PDALNTuneConfig
     decoder: CRF
 
-    def __init__(
-        self, base: Base, request: AdaptRequest, config: PDALNTuneConfig, sources: SourceSentences
-    ) -> None:
-        super().__init__(base, request, config, sources)
-        self.text = request.target_text()
+    def build(self) -> None:
+        config = self.config
+        self.text = self.request.target_text()
         self.synonyms = find_synonyms()
         self.augmented: list[Sentence] = []
         if not config.zero_shot and config.augment and config.rounds:
@@ -57,7 +52,7 @@ class PDALNObjective(AdaptationObjective):
                 self.source_sentences, self.target.sentences, self.rng, config
             )
         model = add_target_domain(
-            base, list(sources), self.target.labels, True, False, self.generator
+            self.base, list(self.sources), self.target.labels, True, False, self.generator
         )
         decoder = model.decoder_of(0)
         assert isinstance(decoder, CRF)

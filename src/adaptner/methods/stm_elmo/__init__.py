@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.errors import IncompatibleMethod
 from adaptner.methods.base import Capabilities, MethodConfig
 from adaptner.methods.crossdomain_lm import ENCODER
-from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
+from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.stm_elmo.algorithm import ContextualConfig, STMElmoObjective
 from adaptner.models.base import Base
@@ -37,14 +36,10 @@ class STMElmo(SourceAndTargetMethod):
     trains_language_model = True
     Config: ClassVar[type[MethodConfig]] = STMElmoConfig
     config: STMElmoConfig
+    Objective = STMElmoObjective
 
     def check(self, base: Base) -> None:
         super().check(base)
         if not getattr(base.model.encoder.config, "language_model_width", 0):
             reason = "it has no language model (encoder.language_model_width is 0)"
             raise IncompatibleMethod(method=self.name, base=base.method, reason=reason)
-
-    def objective(
-        self, base: Base, request: AdaptRequest, sources: SourceSentences
-    ) -> STMElmoObjective:
-        return STMElmoObjective(base, request, self.config.adaptation, sources)

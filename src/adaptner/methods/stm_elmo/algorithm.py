@@ -10,13 +10,10 @@ from typing import Literal
 from pydantic import Field
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuning
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.target import TargetData
 from adaptner.corpora.sentence_stream import SentenceStream
-from adaptner.methods.families.joint import SourceSentences
 from adaptner.methods.families.raw_text import RawTextConfig, text_or_labelled
 from adaptner.methods.stm_elmo.language_modelling import learn_language_model
-from adaptner.models.base import Base
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
@@ -47,10 +44,8 @@ class STMElmoObjective(FineTuning):
 
     config: ContextualConfig
 
-    def __init__(
-        self, base: Base, request: AdaptRequest, config: ContextualConfig, sources: SourceSentences
-    ) -> None:
-        super().__init__(base, request, config, sources)
+    def build(self) -> None:
+        super().build()
         self.text, self.target_text_size = self._text()
         self.lm_steps = 0
 

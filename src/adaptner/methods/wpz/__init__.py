@@ -6,6 +6,7 @@ query. On the target it is retrained by episodes of the target's sentences.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import torch
@@ -26,6 +27,7 @@ from adaptner.methods.wpz.adaptation import PrototypeEpisodes, PrototypeTuneConf
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.model import Losses, ModelShape
+from adaptner.training.budget import Budget
 from adaptner.training.loop import StepMetrics
 
 
@@ -80,5 +82,5 @@ class WPZ(SourcePretrainedMethod):
         return iterate
 
     def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        config = self.config
-        return run(PrototypeEpisodes(base, given, config.adaptation, config.retrain))
+        request = given if self.config.retrain else replace(given, budget=Budget(0))
+        return run(PrototypeEpisodes(base, request, self.config.adaptation))

@@ -11,9 +11,7 @@ from torch import Tensor
 
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.loop import AdaptationObjective
-from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.sentence_batches import SentenceBatches
-from adaptner.models.base import Base
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.prototypes import (
     PrototypeDecoder,
@@ -41,21 +39,17 @@ class PrototypeEpisodes(AdaptationObjective):
 
     decoder: PrototypeDecoder
 
-    def __init__(
-        self, base: Base, request: AdaptRequest, config: FineTuneConfig, retrain: bool = True
-    ) -> None:
-        super().__init__(base, request, config)
-        self.retrain = retrain and len(self.target.sentences) > 1
-        self.encoder = copy.deepcopy(base.model.encoder)
-        base_decoder = base.model.decoder_of(0)
+    def build(self) -> None:
+        self.encoder = copy.deepcopy(self.base.model.encoder)
+        base_decoder = self.base.model.decoder_of(0)
         assert isinstance(base_decoder, PrototypeDecoder)
         self.decoder = PrototypeDecoder(self.encoder.width, self.target.labels, self.generator)
         self.decoder.to(self.encoder.device)
         self.decoder.outside = copy.deepcopy(base_decoder.outside)
-        self.batches = SentenceBatches(self.target.sentences, max(2, config.batch), self.rng)
+        self.batches = SentenceBatches(self.target.sentences, max(2, self.config.batch), self.rng)
 
     def stages(self, budget: Budget) -> Iterator[Budget]:
-        if self.retrain:
+        if len(self.target.sentences) > 1:
             yield budget
 
     def loss(self) -> Tensor:
