@@ -1,7 +1,7 @@
 """A straightforward first-order meta-step, the reference of meta_step.py.
 
-``copy.deepcopy`` of the modules per task, ``nn.LSTM`` on packed sequences, character networks over
-every token, a CRF that walks the sentence in Python. Same architecture, same losses.
+It copies the modules for each task, runs ``nn.LSTM`` on packed sequences and the character networks on every
+token, and loops over the sentence in the CRF. Architecture and losses are ours.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""A meta-step through MiniLM by its peak memory, and its fine-tuning by processor time.
+"""Peak memory of a meta-step through MiniLM, and processor time of its fine-tuning.
 
     .venv/bin/python benchmarks/transformer_step.py
 
-Each figure comes from a process of its own, on one thread: HGDA* with m = 4 tasks of K = 10 + 10
-sentences (NCBI-disease, BC5CDR-drug and JNLPBA; the package's own corpora where those are absent), and
-fine-tuning on 50 sentences of NCBI-disease for 100 steps in batches of 10. Memory is the largest resident
-set of the process, whatever it holds (PyTorch and ``transformers`` alone: "idle"). The last lines are
-``peak`` (under 3,000 MB is wanted) and ``fine-tuning`` (under 60 s).
+Each figure comes from a separate process with one thread: HGDA* with m = 4 tasks of K = 10 + 10 sentences
+(NCBI-disease, BC5CDR-drug and JNLPBA, or the bundled corpora if these are absent), and fine-tuning on 50
+sentences of NCBI-disease for 100 steps in batches of 10. Memory is the maximum resident set of the process
+("idle": PyTorch and ``transformers`` alone). The last lines are ``peak`` (aim: below 3,000 MB) and
+``fine-tuning`` (aim: below 60 s).
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ def corpora() -> list[Corpus]:
     return [bundled_corpus(name) for name in OWN]
 
 
-def made(name: str, encoder: str, **more: object) -> Method:
+def make_method(name: str, encoder: str, **settings: object) -> Method:
     kind = method(name)
-    return kind(kind(**transformer_settings(kind, encoder)).config, **more)
+    return kind(kind(**transformer_settings(kind, encoder)).config, **settings)
 
 
 def used() -> tuple[float, float]:
-    """Seconds of user time and megabytes at most, so far."""
+    """Seconds of user time and peak megabytes so far."""
     now = resource.getrusage(resource.RUSAGE_SELF)
     return now.ru_utime, now.ru_maxrss / 1024
 
 
 def idle(encoder: str) -> None:
-    made("in-domain", encoder).fit(source_domains(group_by_domain(corpora())), Budget(0))
+    make_method("in-domain", encoder).fit(source_domains(group_by_domain(corpora())), Budget(0))
     print(f"{used()[1]:.0f}")
 
 
 def meta_step(encoder: str, steps: int) -> None:
     sources = source_domains(group_by_domain(corpora()))
-    chosen = made("hgda", encoder, k=10, tasks=4)
+    chosen = make_method("hgda", encoder, k=10, tasks=4)
     seconds: list[float] = []
     chosen.fit(sources, Budget(0))
-    begun = used()[0]
+    start = used()[0]
 
     from adaptner.training.loop import TrainingRun
 
@@ -69,18 +69,18 @@ def meta_step(encoder: str, steps: int) -> None:
         seconds.append(used()[0])
 
     chosen.fit(sources, Budget(steps), run=TrainingRun(progress=progress))
-    each = (seconds[-1] - seconds[0]) / (steps - 1) if steps > 1 else seconds[-1] - begun
+    each = (seconds[-1] - seconds[0]) / (steps - 1) if steps > 1 else seconds[-1] - start
     print(f"{used()[1]:.0f} {each:.2f}")
 
 
 def fine_tuning(encoder: str, steps: int) -> None:
     target = corpora()[0]
-    chosen = made("in-domain", encoder)
+    chosen = make_method("in-domain", encoder)
     base = chosen.fit(source_domains(group_by_domain([target])), Budget(0))
     support = draw_sentences(target.split("train"), min(50, len(target.split("train"))), 0)
-    begun = used()[0]
+    start = used()[0]
     chosen.adapt(base, support, budget=Budget(steps))
-    print(f"{used()[0] - begun:.1f} {used()[1]:.0f}")
+    print(f"{used()[0] - start:.1f} {used()[1]:.0f}")
 
 
 def in_own_process(part: str, encoder: str, steps: int) -> list[float]:
