@@ -35,7 +35,7 @@ def find_device(name: str = "auto") -> torch.device:
     """The device called ``name``; ``auto`` takes the first available of cuda, mps and cpu.
 
     The index is part of the result, so that it equals the ``device`` of a tensor there.
-    Raises ``DeviceMissing`` for a device that this machine or this PyTorch lacks."""
+    Raises ``DeviceMissing`` if PyTorch cannot use the device on this machine."""
     available: dict[str, Callable[[], bool]] = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
@@ -48,12 +48,12 @@ def find_device(name: str = "auto") -> torch.device:
         raise DeviceMissing(name=name, known=", ".join(DEVICES))
     if kind == "cpu":
         return CPU
-    found = torch.device(name)
-    if found.index is None:
-        found = torch.device(kind, torch.cuda.current_device() if kind == "cuda" else 0)
-    elif kind == "cuda" and found.index >= torch.cuda.device_count():
+    device = torch.device(name)
+    if device.index is None:
+        device = torch.device(kind, torch.cuda.current_device() if kind == "cuda" else 0)
+    elif kind == "cuda" and device.index >= torch.cuda.device_count():
         raise DeviceMissing(name=name, known=", ".join(DEVICES))
-    return found
+    return device
 
 
 def noise_generator(generator: Generator, device: torch.device) -> Generator:

@@ -108,7 +108,7 @@ def test_vocabulary_counts_words_of_each_text() -> None:
     assert found.sentences == (2, 1)
     assert found.read == {"a", "b", "c", "d", "rare"}
     assert len(found) == 5
-    fewer = Vocabulary.of(texts, most=1)
+    fewer = Vocabulary.of(texts, max_words=1)
     assert fewer.number == {"a": 2}
     assert fewer.counts.tolist() == [[4, 2, 2], [2, 1, 1]]
 

@@ -25,6 +25,7 @@ def on_cpu(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: values.detach().cpu() for name, values in tensors.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mentions", ["few", "many"])
 def test_shipped_base_adapts_with_an_estimate(mentions: str, tmp_path: Path) -> None:
     sentences = bundled_corpus("cellline").split("train")[:8]

@@ -118,17 +118,17 @@ def sparse_rows(parameter: nn.Parameter, rows: torch.Tensor, values: torch.Tenso
     )
 
 
-def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> float:
-    """Scale the gradients, dense and sparse, so that their joint norm is at most ``most``; return the norm
+def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
+    """Scale the gradients, dense and sparse, so that their joint norm is at most ``max_norm``; return the norm
     before scaling."""
     gradients = [p.grad for p in parameters if p.grad is not None]
     if not any(g.is_sparse for g in gradients):
-        return float(nn.utils.clip_grad_norm_(parameters, most))
+        return float(nn.utils.clip_grad_norm_(parameters, max_norm))
     parts = [g.coalesce().values() if g.is_sparse else g for g in gradients]
     norm = torch.stack([torch.linalg.vector_norm(part) for part in parts]).norm()
-    if norm > most:
+    if norm > max_norm:
         for gradient in gradients:
-            gradient.mul_(most / (norm + 1e-6))
+            gradient.mul_(max_norm / (norm + 1e-6))
     return float(norm)
 
 

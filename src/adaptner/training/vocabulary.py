@@ -25,9 +25,9 @@ class Vocabulary:
 
     @classmethod
     def of(
-        cls, texts: Sequence[Iterable[Sentence]], least: int = 2, most: int = 100_000
+        cls, texts: Sequence[Iterable[Sentence]], min_count: int = 2, max_words: int = 100_000
     ) -> Vocabulary:
-        """The ``most`` frequent words among those that occur ``least`` times in all texts together."""
+        """The ``max_words`` most frequent words that occur at least ``min_count`` times in all texts."""
         counted: list[Counter[str]] = []
         sentences = []
         for text in texts:
@@ -42,8 +42,8 @@ class Vocabulary:
         for words in counted:
             total.update(words)
         # by frequency, then alphabetically, so that the same texts give the same ids
-        kept = sorted((w for w, n in total.items() if n >= least), key=lambda w: (-total[w], w))
-        number_of = {word: place + 2 for place, word in enumerate(kept[:most])}
+        kept = sorted((w for w, n in total.items() if n >= min_count), key=lambda w: (-total[w], w))
+        number_of = {word: place + 2 for place, word in enumerate(kept[:max_words])}
         counts = torch.zeros(len(texts), len(number_of) + 2)
         for row, words, size in zip(counts, counted, sentences, strict=True):
             known = [(number_of[w], n) for w, n in words.items() if w in number_of]

@@ -124,7 +124,7 @@ def test_unknown_tag_raises() -> None:
 def test_alphabet_is_sorted_without_spaces_or_rare_characters() -> None:
     found = alphabet_of([sentence("ba ab\u00a0x"), sentence("cc β")])
     assert found == "abc"
-    assert alphabet_of([sentence("β")], least=1) == "β"
+    assert alphabet_of([sentence("β")], min_count=1) == "β"
 
 
 def test_packing_covers_the_mask() -> None:

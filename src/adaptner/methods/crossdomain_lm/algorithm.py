@@ -38,7 +38,7 @@ class CrossDomainObjective(AdaptationObjective):
         self.target_domain = len(self.sources)
         self.corpora = [*self.sources.values(), self.target.sentences]
         self.texts = self._texts()
-        self.vocabulary = Vocabulary.of(self.texts, most=config.vocabulary)
+        self.vocabulary = Vocabulary.of(self.texts, max_words=config.vocabulary)
         self._sampling = self.generator  # stays on the CPU
         self._samplers = [NegativeSampler(counts) for counts in self.vocabulary.counts]
         model = add_target_domain(

@@ -32,7 +32,7 @@ class LanguageModels(nn.Module):
         generator: Generator,
     ) -> None:
         super().__init__()
-        self.vocabulary = Vocabulary.of(texts, most=config.vocabulary)
+        self.vocabulary = Vocabulary.of(texts, max_words=config.vocabulary)
         self.words = OutputWordTable(len(self.vocabulary), width // 2, generator)
         self._samplers = [NegativeSampler(counts) for counts in self.vocabulary.counts]
         self._negatives, self._generator = config.negatives, generator

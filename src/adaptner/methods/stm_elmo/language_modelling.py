@@ -52,7 +52,7 @@ def learn_language_model(
     run: TrainingRun | None = None,
 ) -> None:
     """Train ``model`` in place. The table of the words that it predicts is discarded."""
-    vocabulary = Vocabulary.of([text], most=config.vocabulary)
+    vocabulary = Vocabulary.of([text], max_words=config.vocabulary)
     sampler = NegativeSampler(vocabulary.counts[0])
     generator = torch.Generator().manual_seed(seed)
     words = OutputWordTable(len(vocabulary), model.width // 2, generator)

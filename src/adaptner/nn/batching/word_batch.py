@@ -214,9 +214,9 @@ class WordBatcher(Batcher):
         return np.array(ids)
 
 
-def alphabet_of(sentences: Iterable[Sentence], least: int = 2) -> str:
-    """The characters that occur at least ``least`` times, sorted; no spaces."""
+def alphabet_of(sentences: Iterable[Sentence], min_count: int = 2) -> str:
+    """The characters that occur at least ``min_count`` times, sorted; no spaces."""
     counts: Counter[str] = Counter()
     for sentence in sentences:
         counts.update(sentence.text)
-    return "".join(sorted(c for c, n in counts.items() if n >= least and not c.isspace()))
+    return "".join(sorted(c for c, n in counts.items() if n >= min_count and not c.isspace()))

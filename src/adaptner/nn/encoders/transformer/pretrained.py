@@ -61,9 +61,9 @@ class PretrainedTransformer:
         if self.weights is None:
             with torch.random.fork_rng(devices=[]):
                 return AutoModel.from_config(AutoConfig.for_model(**self.description), **plain)
-        fewer = {} if self.layers is None else {"num_hidden_layers": self.layers}
+        layers = {} if self.layers is None else {"num_hidden_layers": self.layers}
         with _usable(self.weights):
-            return AutoModel.from_pretrained(self.weights, local_files_only=True, **plain, **fewer)
+            return AutoModel.from_pretrained(self.weights, local_files_only=True, **plain, **layers)
 
     def write(self, folder: Path) -> list[str]:
         """Write description and tokenizer into a model folder; return the names of the files."""
@@ -112,17 +112,17 @@ def weight_files(folder: Path) -> list[Path]:
 
 def find_folder(name: str) -> Path:
     """The folder of ``name``: a local folder, ``minilm``, or the name of a downloaded model."""
-    found = _located(name)
-    if not weight_files(found):
-        raise EncoderUnusable(file=found, reason="no model.safetensors in it")
-    return found
+    folder = _locate(name)
+    if not weight_files(folder):
+        raise EncoderUnusable(file=folder, reason="no model.safetensors in it")
+    return folder
 
 
 def find_pretrained(name: str) -> PretrainedTransformer:
     return PretrainedTransformer.of(find_folder(name))
 
 
-def _located(name: str) -> Path:
+def _locate(name: str) -> Path:
     need_transformers()
     folder = Path(name)
     if folder.is_dir():
@@ -139,16 +139,16 @@ def _located(name: str) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        found = try_to_load_from_cache(name, CONFIG)
+        cached = try_to_load_from_cache(name, CONFIG)
     except ValueError:  # a path, not the name of a model
-        found = None
-    if not isinstance(found, str):
+        cached = None
+    if not isinstance(cached, str):
         raise EncoderMissing(
             name=name,
             remedy="give the folder of a Hugging Face model, `minilm`, or its name with --download "
             "to fetch it from the Hugging Face hub",
         )
-    return Path(found).parent
+    return Path(cached).parent
 
 
 def download_pretrained(name: str) -> None:
@@ -158,11 +158,11 @@ def download_pretrained(name: str) -> None:
     need_transformers()
     from huggingface_hub import snapshot_download
 
-    wanted = [f"*{ending}" for ending in _ENDINGS]
+    patterns = [f"*{ending}" for ending in _ENDINGS]
     try:
-        folder = Path(snapshot_download(name, allow_patterns=[*wanted, _WEIGHTS[0]]))
+        folder = Path(snapshot_download(name, allow_patterns=[*patterns, _WEIGHTS[0]]))
         if not list(folder.glob(_WEIGHTS[0])):  # older models have no safetensors
-            snapshot_download(name, allow_patterns=[*wanted, _WEIGHTS[1]])
+            snapshot_download(name, allow_patterns=[*patterns, _WEIGHTS[1]])
     except Exception as error:  # a dozen exception classes of three libraries
         raise EncoderMissing(
             name=name,

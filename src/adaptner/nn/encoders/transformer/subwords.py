@@ -116,11 +116,11 @@ class SubwordBatcher(Batcher):
             encodings = self.pretrained.tokenizer.encode_batch(
                 [[w] for w in new], is_pretokenized=True, add_special_tokens=False
             )
-            most = min(MAX_WORD_SUBWORDS, self._room)
+            limit = min(MAX_WORD_SUBWORDS, self._room)
             for word, encoding in zip(new, encodings, strict=True):
                 ids = encoding.ids
-                if len(ids) > most:
-                    ids = ids[: most // 2] + ids[-(most - most // 2) :]
+                if len(ids) > limit:
+                    ids = ids[: limit // 2] + ids[-(limit - limit // 2) :]
                 known[word] = tuple(ids) or (self._unknown,)
         return [known[w] for w in words]
 
@@ -140,8 +140,8 @@ class SubwordBatcher(Batcher):
         return self.longest - len(self._before) - len(self._after)
 
     def _make_batch(self, sentences: SortedSentences) -> SubwordBatch:
-        tasks, count, length = sentences.mask.shape
-        nobody = count * length
+        tasks, sentence_count, length = sentences.mask.shape
+        no_word = sentence_count * length
         parts = np.ones(sentences.mask.shape, dtype=np.float32)
         by_task: list[list[tuple[list[int], list[int]]]] = []  # sub-words and owners of each window
         for task_parts, task in zip(parts, sentences.tasks, strict=True):
@@ -152,12 +152,12 @@ class SubwordBatcher(Batcher):
                     task_parts[place, : len(pieces)] = [len(p) for p in pieces]
                 sizes = [len(p) for p in pieces]
                 for window in overlapping_windows(sizes, self._room, self.overlap) if sizes else ():
-                    windows.append(self._window(pieces, window, place * length, nobody))
+                    windows.append(self._window(pieces, window, place * length, no_word))
             by_task.append(sorted(windows, key=lambda pair: -len(pair[0])))
-        most = max(map(len, by_task))
-        widest = max(len(subwords) for task in by_task for subwords, _ in task)
-        rows = np.full((tasks, most, widest), self._renumbered([self._padding])[0])
-        owner = np.full(rows.shape, nobody)
+        count = max(map(len, by_task))
+        width = max(len(subwords) for task in by_task for subwords, _ in task)
+        rows = np.full((tasks, count, width), self._renumbered([self._padding])[0])
+        owner = np.full(rows.shape, no_word)
         for g, task_windows in enumerate(by_task):
             for n, (subwords, owners) in enumerate(task_windows):
                 rows[g, n, : len(subwords)] = self._renumbered(subwords)
@@ -173,16 +173,16 @@ class SubwordBatcher(Batcher):
         )
 
     def _window(
-        self, pieces: Sequence[tuple[int, ...]], window: Window, offset: int, nobody: int
+        self, pieces: Sequence[tuple[int, ...]], window: Window, offset: int, no_word: int
     ) -> tuple[list[int], list[int]]:
-        subwords, owners = list(self._before), [nobody] * len(self._before)
+        subwords, owners = list(self._before), [no_word] * len(self._before)
         for word in range(window.first, window.end):
             subwords += pieces[word]
             size = len(pieces[word])
             used = window.begin <= word < window.stop
             counted = 0 if not used else 1 if self.alignment == "first" else size
-            owners += [offset + word] * counted + [nobody] * (size - counted)
-        return subwords + self._after, owners + [nobody] * len(self._after)
+            owners += [offset + word] * counted + [no_word] * (size - counted)
+        return subwords + self._after, owners + [no_word] * len(self._after)
 
     def _renumbered(self, rows: Sequence[int]) -> Sequence[int]:
         if self._number is None:

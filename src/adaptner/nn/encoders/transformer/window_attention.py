@@ -52,12 +52,12 @@ def window_attention(
 
 
 def pack_windows(
-    lengths: Sequence[int], most: int = MAX_PACKED_SUBWORDS
+    lengths: Sequence[int], limit: int = MAX_PACKED_SUBWORDS
 ) -> Iterator[tuple[int, int]]:
-    """(first, end) of the windows that form one sequence of at most ``most`` sub-words."""
+    """(first, end) of the windows that form one sequence of at most ``limit`` sub-words."""
     first, total = 0, 0
     for place, length in enumerate(lengths):
-        if place > first and total + length > most:
+        if place > first and total + length > limit:
             yield first, place
             first, total = place, 0
         total += length
