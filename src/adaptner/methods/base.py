@@ -148,9 +148,9 @@ class Method(ABC):
         tagger.method = self.name
         return tagger
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
         """The adaptation itself: fine-tuning unless a method overrides it."""
-        return fine_tune(base, given.support, self.config.adaptation, **given.options())
+        return fine_tune(base, request.support, self.config.adaptation, **request.options())
 
     def protocol_text(self, train: Iterable[Sentence]) -> list[Sentence]:
         """The sentences of a target's train split that it may read in an evaluation, unlabelled."""

@@ -45,18 +45,18 @@ class InDomain(SupervisedMethod):
         if base.facts["iterations"]:
             raise IncompatibleMethod(method=self.name, base=base.method, reason=reason)
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        generator = torch.Generator().manual_seed(given.seed)
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
+        generator = torch.Generator().manual_seed(request.seed)
         encoder, batcher = base.model.encoder, base.batcher
         if isinstance(encoder, RecurrentEncoder):
             encoder, batcher = new_encoder(
-                encoder.config, given.support, _vectors(base, encoder), given.seed, generator
+                encoder.config, request.support, _vectors(base, encoder), request.seed, generator
             )
             encoder.to(base.model.encoder.device)
         shape = ModelShape(decoder=base.model.shape.decoder)
         model = TaggingModel(encoder, {"target": base.labels}, generator, shape)
         new = Base(model, batcher, self.name, base.config, base.facts, base.folder)
-        return fine_tune(new, given.support, self.config.adaptation, **given.options())
+        return fine_tune(new, request.support, self.config.adaptation, **request.options())
 
 
 def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:

@@ -55,14 +55,14 @@ class SelfTrain(SourceAndTargetMethod):
     config: SelfTrainConfig
     Objective = SharedJointTraining
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        config, sources = self.config.adaptation, self.labelled(base, given.sources)
-        text = given.target_text()
-        tagger = use_base_unchanged(base, (), self.name, labels=given.labels)
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
+        config, sources = self.config.adaptation, self.labelled(base, request.sources)
+        text = request.target_text()
+        tagger = use_base_unchanged(base, (), self.name, labels=request.labels)
         for _ in range(config.rounds):
             support = most_confident(text, tagger.predict_sentences(text), config.share)
-            request = replace(given, support=support, labels=base.labels, unlabelled=())
-            tagger = run(self.objective(base, request, sources))
+            labelled = replace(request, support=support, labels=base.labels, unlabelled=())
+            tagger = run(self.objective(base, labelled, sources))
         tagger.facts["unlabelled"] = len(text)
         return tagger
 

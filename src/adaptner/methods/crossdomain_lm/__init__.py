@@ -59,16 +59,16 @@ class CrossDomainLM(SourceAndTargetMethod):
     Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
     config: CrossDomainMethodConfig
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
         if (
             base.provenance.encoder_from == "raw text"
         ):  # its encoder is used, but not the decoders of its sources
             base = base.of_domains(())
-        if not base.model.domains and given.sources:
-            base = self.fit(given.sources, Budget(0), start=base, seed=given.seed)
+        if not base.model.domains and request.sources:
+            base = self.fit(request.sources, Budget(0), start=base, seed=request.seed)
         if base.model.domains or self.config.adaptation.zero_shot:
-            return run(self.objective(base, given, self.labelled(base, given.sources)))
-        return run(self.objective(base, given, {}))
+            return run(self.objective(base, request, self.labelled(base, request.sources)))
+        return run(self.objective(base, request, {}))
 
     def objective(
         self, base: Base, request: AdaptRequest, sources: SourceSentences

@@ -37,8 +37,8 @@ class SourceAndTargetMethod(SupervisedMethod):
     ) -> AdaptationObjective:
         return self.Objective(base, request, self.config.adaptation, sources)
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        return run(self.objective(base, given, self.labelled(base, given.sources)))
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
+        return run(self.objective(base, request, self.labelled(base, request.sources)))
 
     def labelled(self, base: Base, sources: Sequence[SourceDomain]) -> dict[str, list[Sentence]]:
         """The labelled sentences of ``sources`` by domain.

@@ -11,5 +11,5 @@ from adaptner.models.tagger import Tagger
 class UnadaptedMethod(Method):
     capabilities = Capabilities(target_labels="unused", adapts=False, new_labels=False)
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        return use_base_unchanged(base, given.support, self.name, labels=given.labels)
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
+        return use_base_unchanged(base, request.support, self.name, labels=request.labels)

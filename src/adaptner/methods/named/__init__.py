@@ -89,15 +89,15 @@ class NamedMethod(SourcePretrainedMethod):
     ) -> EncodedTarget:
         return encode_target(base, support, self.config.adaptation, labels)
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        encoded = given.encoded or self.encode_once(base, given.support, given.labels)
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
+        encoded = request.encoded or self.encode_once(base, request.support, request.labels)
         return adapt_named(
             encoded,
             self.config.adaptation,
-            unlabelled=given.unlabelled,
-            budget=given.budget,
-            seed=given.seed,
-            progress=given.progress,
+            unlabelled=request.unlabelled,
+            budget=request.budget,
+            seed=request.seed,
+            progress=request.progress,
         )
 
     def can_estimate(self, support: Sequence[Sentence]) -> bool:

@@ -81,6 +81,7 @@ class WPZ(SourcePretrainedMethod):
 
         return iterate
 
-    def tagger(self, base: Base, given: AdaptRequest) -> Tagger:
-        request = given if self.config.retrain else replace(given, budget=Budget(0))
+    def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
+        if not self.config.retrain:
+            request = replace(request, budget=Budget(0))
         return run(PrototypeEpisodes(base, request, self.config.adaptation))
