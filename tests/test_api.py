@@ -64,7 +64,7 @@ def test_the_public_names_are_these() -> None:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", ["__version__", "Entity", "Sentence"])
-def test_nothing_heavy_is_loaded_before_it_is_needed(name: str) -> None:
+def test_importing_the_package_loads_no_heavy_library(name: str) -> None:
     code = (
         f"import sys, adaptner; adaptner.{name};"
         "sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'safetensors', 'pydantic')))"
@@ -89,7 +89,7 @@ def test_read_gives_labelled_sentences(tmp_path: Path) -> None:
     assert an.read(str(file)) == [first, second, third]
 
 
-def test_read_takes_a_format_where_the_ending_does_not_tell(tmp_path: Path) -> None:
+def test_read_takes_a_format_for_an_unknown_ending(tmp_path: Path) -> None:
     file = tmp_path / "mine.data"
     file.write_text("HeLa\tB-CellLine\ncells\tO\n")
     (sentence,) = an.read(file, "conll")
@@ -138,14 +138,14 @@ def test_a_file_sentences_and_documents_adapt_to_the_same_tagger(
     assert taggers[0].labels.labels == ("CellLine",)
 
 
-def test_adapting_leaves_the_base_as_it_is(base: Path) -> None:
+def test_adapting_leaves_the_base_unchanged(base: Path) -> None:
     start = Base.load(base)
     before = {n: t.clone() for n, t in start.model.state_dict().items()}
     an.adapt([LABELLED], start)
     assert all(before[n].equal(t) for n, t in start.model.state_dict().items())
 
 
-def test_a_saved_tagger_comes_back(base: Path, tmp_path: Path) -> None:
+def test_load_returns_the_saved_tagger(base: Path, tmp_path: Path) -> None:
     tagger = an.adapt([LABELLED], base)
     tagger.save(tmp_path / "model")
     again = an.load(tmp_path / "model")
@@ -261,7 +261,7 @@ def test_unlabelled_text_may_be_files_texts_and_sentences(base: Path, tmp_path: 
         ({"method": "d-shift"}, errors.HeterogeneousTarget, "a decoder for each"),
     ],
 )
-def test_what_a_method_cannot_use_or_lacks(
+def test_useless_and_missing_arguments_are_refused(
     base: Path, options: dict[str, Any], error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error, match=says) as raised:
@@ -269,7 +269,7 @@ def test_what_a_method_cannot_use_or_lacks(
     assert "What to do" in str(raised.value)
 
 
-def test_a_source_without_a_sentence_to_learn_from(base: Path, tmp_path: Path) -> None:
+def test_source_without_training_sentences_is_refused(base: Path, tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text(LINE)
     with pytest.raises(errors.SourcesNeeded, match="Drug, with no train or dev sentence"):
         an.adapt([LABELLED], base, method="agg", sources=[f"Drug={tmp_path}"])
@@ -283,7 +283,7 @@ def test_a_source_without_a_sentence_to_learn_from(base: Path, tmp_path: Path) -
         ({"method": "metaner", "sources": [DRUG]}, errors.UsageError),
     ],
 )
-def test_a_wrong_call_is_known_before_a_base_is_made(
+def test_wrong_arguments_are_refused_before_a_base_is_loaded(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], error: type[Exception]
 ) -> None:
     monkeypatch.setattr(
@@ -306,7 +306,7 @@ def made_by(name: str, **settings: Any) -> Base:
     return Base(None, None, name, config)  # type: ignore[arg-type]
 
 
-def test_the_bases_own_method_keeps_all_its_settings() -> None:
+def test_own_method_of_a_base_keeps_all_settings() -> None:
     base = made_by("hgda", k=7, adaptation={"steps": 3, "optimiser": {"rate": 0.5}})
     for name in (None, "hgda"):
         chosen = method_for_base(name, base)
@@ -314,7 +314,7 @@ def test_the_bases_own_method_keeps_all_its_settings() -> None:
         assert chosen.config.model_dump(mode="json") == base.config
 
 
-def test_another_method_has_its_own_settings_but_adapts_as_the_base_does() -> None:
+def test_another_method_takes_over_the_common_adaptation_settings() -> None:
     told = {"steps": 3, "batch": 4, "decoder": "mean", "optimiser": {"rate": 0.5}}
     base = made_by("hgda", k=7, tasks=9, adaptation=told)
     chosen = method_for_base("metaner", base)
@@ -326,7 +326,7 @@ def test_another_method_has_its_own_settings_but_adapts_as_the_base_does() -> No
     assert (joint.source_tasks, joint.aux_weight) == (3, 0.8)  # its own, which a base has not
 
 
-def test_what_makes_a_joint_method_is_not_taken_from_another() -> None:
+def test_settings_of_one_method_are_not_taken_over_by_another() -> None:
     """DANN's λ would make a DANN of MultiTask, and MultiTask's 0 would leave DANN without one."""
     assert method_for_base("multitask", made_by("dann")).config.adaptation.aux_weight == 0
     assert method_for_base("dann", made_by("multitask")).config.adaptation.aux_weight == 0.8
@@ -336,12 +336,12 @@ def test_what_makes_a_joint_method_is_not_taken_from_another() -> None:
     )
 
 
-def test_a_base_that_says_nothing_of_adaptation() -> None:
+def test_base_without_adaptation_settings_leaves_the_defaults() -> None:
     assert method_for_base("agg", Base(None, None, "maml")).name == "agg"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", [None, "dann"])
-def test_a_file_overrides_base_and_method(tmp_path: Path, name: str | None) -> None:
+def test_settings_file_overrides_base_and_method(tmp_path: Path, name: str | None) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("adaptation = {steps = 9, optimiser = {rate = 0.25}}")
     base = made_by("hgda", adaptation={"steps": 3, "batch": 4, "optimiser": {"momentum": 0.5}})
@@ -361,7 +361,7 @@ def test_a_file_overrides_base_and_method(tmp_path: Path, name: str | None) -> N
         ("steps 3", "TOML: "),
     ],
 )
-def test_a_bad_file_is_named(tmp_path: Path, text: str, says: str) -> None:
+def test_error_names_the_bad_settings_file(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)
     with pytest.raises(errors.BadConfiguration) as raised:

@@ -51,13 +51,13 @@ def test_entities_are_those_of_the_tagger(nlp, eager_model: Path) -> None:
     assert nlp.get_pipe("adaptner").labels == ("Cell",)
 
 
-def test_a_stream_is_tagged_as_its_texts_are(nlp) -> None:
+def test_pipe_tags_like_single_calls(nlp) -> None:
     alone = [found(nlp(text)) for text in TEXTS * 3]
     for size in (1, 4, 1000):
         assert [found(doc) for doc in nlp.pipe(iter(TEXTS * 3), batch_size=size)] == alone
 
 
-def test_beside_other_components(nlp) -> None:
+def test_component_works_with_other_components(nlp) -> None:
     nlp.add_pipe("sentencizer", first=True)
     ruler = nlp.add_pipe("entity_ruler", last=True)  # adds where nothing is yet
     ruler.add_patterns([{"label": "ANIMAL", "pattern": "rats"}])
@@ -84,7 +84,7 @@ def test_a_mention_inside_a_token_of_spacys(alignment: str, expected: list[str])
     assert [e._.adaptner_score for e in marked.ents] == [0.9] * len(expected)
 
 
-def test_entities_that_are_there_are_replaced_or_kept() -> None:
+def test_existing_entities_are_replaced_or_kept() -> None:
     def doc():
         made = spacy.blank("en")("HeLa cells in DMEM")
         made.ents = [made.char_span(0, 10, label="OLD")]
@@ -100,7 +100,7 @@ def test_entities_that_are_there_are_replaced_or_kept() -> None:
 # --- saved ------------------------------------------------------------------------------------------
 
 
-def test_a_saved_pipeline_needs_the_model_no_more(nlp, eager_model: Path, tmp_path: Path) -> None:
+def test_saved_pipeline_contains_the_model(nlp, eager_model: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(eager_model, model)
     own = spacy.blank("en")
@@ -133,7 +133,7 @@ def test_scores_survive_a_doc_bin(nlp) -> None:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_spacy_finds_it_without_an_import_of_ours_and_loads_no_torch(child) -> None:
+def test_spacy_finds_the_component_without_loading_torch(child) -> None:
     result = child(
         "import sys, spacy\n"
         "nlp = spacy.blank('en')\n"
@@ -143,7 +143,7 @@ def test_spacy_finds_it_without_an_import_of_ours_and_loads_no_torch(child) -> N
     assert result.returncode == 0, result.stderr
 
 
-def test_no_model_and_a_missing_one(tmp_path: Path) -> None:
+def test_missing_model_is_refused(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("adaptner")
     with pytest.raises(UsageError, match="adaptner adapt"):

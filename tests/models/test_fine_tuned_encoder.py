@@ -1,4 +1,4 @@
-"""A second θ in a base, tuned on sources: kept, read again, and used where they teach the target."""
+"""The second encoder of a base: trained on sources, saved, and chosen for labels of the sources."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def adapted(base: Base, sentences: list[Sentence]) -> Tagger:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package's base with a second θ that has learnt genes."""
+    """The shipped base with a second encoder that was fine-tuned on genes."""
     torch.set_num_threads(1)
     found = tmp_path_factory.mktemp("taught") / "base"
     start = base_folder("biomedical")
@@ -70,7 +70,7 @@ def base(folder: Path) -> Base:
     return Base.load(folder)
 
 
-def test_the_start_stays_as_it_is(folder: Path, base: Base) -> None:
+def test_first_encoder_is_unchanged(folder: Path, base: Base) -> None:
     start = base_folder("biomedical")
     assert (folder / WEIGHTS).read_bytes() == (start / WEIGHTS).read_bytes()
     assert base.method == "named"
@@ -78,7 +78,7 @@ def test_the_start_stays_as_it_is(folder: Path, base: Base) -> None:
     assert [s["domain"] for s in base.facts["fine_tuned_encoder"]["sources"]] == ["Gene"]
 
 
-def test_the_second_is_tuned_and_has_its_own_domains(base: Base) -> None:
+def test_second_encoder_is_trained_on_its_own_domains(base: Base) -> None:
     second = base.with_fine_tuned_encoder
     assert second is not None
     assert second.model.domains == ("Gene",)
@@ -86,7 +86,7 @@ def test_the_second_is_tuned_and_has_its_own_domains(base: Base) -> None:
     assert not torch.allclose(states_of(base, sentence), states_of(second, sentence), atol=1e-2)
 
 
-def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
+def test_second_encoder_loads_as_saved(base: Base, tmp_path: Path) -> None:
     base.save(tmp_path / "again")
     again = Base.load(tmp_path / "again")
     assert base.fine_tuned_encoder is not None
@@ -101,7 +101,7 @@ def test_it_is_read_as_it_was_made(base: Base, tmp_path: Path) -> None:
     )
 
 
-def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None:
+def test_known_label_is_adapted_with_the_fine_tuned_encoder(base: Base) -> None:
     assert base.fine_tuned_encoder is not None
     gene = adapted(base, support("gene"))
     assert gene.encoder is base.fine_tuned_encoder.encoder
@@ -115,7 +115,7 @@ def test_what_sources_teach_is_learnt_over_their_own_encoder(base: Base) -> None
     )
 
 
-def test_most_of_the_mentions_decide(base: Base) -> None:
+def test_fine_tuned_encoder_is_chosen_if_it_covers_two_thirds_of_the_mentions(base: Base) -> None:
     def of(*given: tuple[str, int], labels: tuple[str, ...] = ("Gene", "CellLine")) -> bool:
         drawn = [s for name, count in given for s in one_mention(name)[:count]]
         return encode_target(base, drawn, CONFIG, LabelSet(labels)).base is not base
@@ -126,24 +126,24 @@ def test_most_of_the_mentions_decide(base: Base) -> None:
     assert not of(("cellline", 4), labels=("CellLine",))
 
 
-def test_without_a_mention_the_labels_decide(base: Base) -> None:
+def test_labels_decide_if_there_is_no_mention(base: Base) -> None:
     bare = [s.without_entities() for s in support("gene")]
     assert encode_target(base, bare, CONFIG, LabelSet(("Gene",))).base is not base
     assert encode_target(base, bare, CONFIG, LabelSet(("Gene", "CellLine"))).base is base
 
 
-def test_who_asks_for_no_sources_gets_none(base: Base) -> None:
+def test_first_encoder_is_kept_if_source_labels_are_switched_off(base: Base) -> None:
     untold = CONFIG.model_copy(update={"use_source_labels": False})
     assert encode_target(base, support("gene"), untold, LabelSet(("Gene",))).base is base
 
 
-def test_without_one_of_its_domains_it_is_not_kept(base: Base) -> None:
-    """It has read that domain's labels, whoever speaks for them."""
+def test_second_encoder_is_dropped_with_one_of_its_domains(base: Base) -> None:
+    """The encoder was trained on the labels of that domain."""
     assert base.of_domains(["Disease", "Gene"]).fine_tuned_encoder is base.fine_tuned_encoder
     assert base.of_domains(["Disease"]).fine_tuned_encoder is None
 
 
-def test_more_sources_go_on_top(base: Base) -> None:
+def test_second_encoder_is_kept_if_other_sources_are_added(base: Base) -> None:
     learn = method("named")(**QUICK)
     more = learn.fit(sources("cellline"), Budget(2), start=base)
     assert more.fine_tuned_encoder is base.fine_tuned_encoder
@@ -152,7 +152,7 @@ def test_more_sources_go_on_top(base: Base) -> None:
 
 
 @pytest.mark.parametrize("name", ["hgda", "named", "wpz", "metaner"])
-def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
+def test_unsuitable_methods_cannot_train_a_second_encoder(name: str, tmp_path: Path) -> None:
     start = base_folder("biomedical")
     with pytest.raises(UsageError, match="--second-encoder"):
         pretrain(
@@ -161,7 +161,7 @@ def test_not_everything_is_a_second_encoder(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -> None:
+def test_replaced_second_encoder_is_reported(folder: Path, tmp_path: Path) -> None:
     told: list[str] = []
     chosen = method("finetuning")(**QUICK)
     found = pretrain(
@@ -178,12 +178,12 @@ def test_a_second_encoder_that_gives_way_is_told(folder: Path, tmp_path: Path) -
     assert found.fine_tuned_encoder.domains == ("Drug",)
 
 
-def test_beside_what(tmp_path: Path) -> None:
+def test_second_encoder_needs_a_base_to_start_from(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs a base of the method named"):
         pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, second_encoder=True)
 
 
-def test_a_damaged_file_is_noticed(base: Base, tmp_path: Path) -> None:
+def test_damaged_second_encoder_is_refused(base: Base, tmp_path: Path) -> None:
     base.save(tmp_path / "copy")
     path = tmp_path / "copy" / FILE
     path.write_bytes(path.read_bytes()[:-1])
@@ -191,7 +191,7 @@ def test_a_damaged_file_is_noticed(base: Base, tmp_path: Path) -> None:
         Base.load(tmp_path / "copy")
 
 
-def test_the_shipped_one_is_for_what_it_was_taught() -> None:
+def test_second_encoder_of_the_shipped_base_has_its_source_domains() -> None:
     shipped = default_base()
     assert shipped.fine_tuned_encoder is not None
     assert set(shipped.fine_tuned_encoder.domains) == {"Disease", "Drug", "Gene", "Species"}

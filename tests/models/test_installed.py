@@ -27,7 +27,7 @@ def mine(tmp_path: Path, frozen_base_folder: Path, monkeypatch: pytest.MonkeyPat
     return folder
 
 
-def test_a_name_loads_what_its_folder_loads(mine: Path) -> None:
+def test_name_and_folder_load_the_same_base(mine: Path) -> None:
     by_name, by_folder = load_base("tiny"), load_base(mine / "tiny")
     assert by_name.model.domains == by_folder.model.domains
     sentences = bundled_corpus("species").split("train")[:3]
@@ -36,7 +36,7 @@ def test_a_name_loads_what_its_folder_loads(mine: Path) -> None:
     assert a.predict(texts) == b.predict(texts)
 
 
-def test_the_users_comes_before_the_packages(mine: Path, tmp_path: Path) -> None:
+def test_base_of_the_user_hides_that_of_the_package(mine: Path, tmp_path: Path) -> None:
     shutil.copytree(mine / "tiny", tmp_path / "package/tiny")
     shutil.copytree(mine / "tiny", tmp_path / "package/other")
     assert [(b.name, b.folder) for b in installed_bases()] == [
@@ -45,7 +45,7 @@ def test_the_users_comes_before_the_packages(mine: Path, tmp_path: Path) -> None
     ]
 
 
-def test_a_folder_that_is_there_wins_over_a_name(
+def test_existing_folder_hides_a_name(
     mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "here/tiny").mkdir(parents=True)
@@ -53,17 +53,17 @@ def test_a_folder_that_is_there_wins_over_a_name(
     assert base_folder("tiny") == Path("tiny")
 
 
-def test_an_unknown_name_says_what_there_is(mine: Path) -> None:
+def test_error_for_an_unknown_name_lists_the_known_ones(mine: Path) -> None:
     with pytest.raises(UnknownBase, match=r"'tinny'.*\n.*tiny"):
         base_folder("tinny")
 
 
-def test_a_missing_folder_is_no_name(mine: Path) -> None:
+def test_missing_folder_is_not_taken_for_a_name(mine: Path) -> None:
     with pytest.raises(FileMissing):
         load_base("some/where")
 
 
-def test_the_list(mine: Path) -> None:
+def test_bases_are_listed(mine: Path) -> None:
     (mine / "broken").mkdir()
     (mine / "broken/manifest.json").write_text("{")
     (mine / "not-a-base").mkdir()
@@ -80,7 +80,7 @@ def test_the_list(mine: Path) -> None:
     assert "cannot be used" in shown
 
 
-def test_nothing_installed_is_said(mine: Path) -> None:
+def test_list_says_if_no_base_is_installed(mine: Path) -> None:
     shutil.rmtree(mine / "tiny")
     answer = CliRunner().invoke(app, ["bases"])
     assert answer.exit_code == 0

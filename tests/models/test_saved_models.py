@@ -1,4 +1,4 @@
-"""Saved bases and taggers: they come back as they were, or say exactly what is wrong with them."""
+"""Saved bases and taggers load unchanged, or the error says what is wrong with them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def load(folder: Path) -> Base | Tagger:
 
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize("kind", ["tuned", "frozen"])
-def test_a_tagger_comes_back_as_it_was(fit, vectors, saved, tmp_path, kind, in_memory):
+def test_loaded_tagger_equals_the_saved_one(fit, vectors, saved, tmp_path, kind, in_memory):
     if in_memory:
         base = fit(3, vectors=vectors if kind == "frozen" else None)
     else:
@@ -91,7 +91,7 @@ def test_a_tagger_comes_back_as_it_was(fit, vectors, saved, tmp_path, kind, in_m
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tuned", "frozen"])
-def test_a_base_comes_back_as_it_was(fit, vectors, tmp_path, kind):
+def test_loaded_base_equals_the_saved_one(fit, vectors, tmp_path, kind):
     base = fit(3, vectors=vectors if kind == "frozen" else None)
     base.save(tmp_path / "b")
     loaded = Base.load(tmp_path / "b")
@@ -105,7 +105,7 @@ def test_a_base_comes_back_as_it_was(fit, vectors, tmp_path, kind):
 
 
 @pytest.mark.parametrize("name", ["tuned-base", "frozen-base", "tuned-tagger", "frozen-tagger"])
-def test_saved_again_it_has_the_same_bytes(saved, tmp_path, name):
+def test_saving_again_writes_the_same_bytes(saved, tmp_path, name):
     load(saved[name]).save(tmp_path / "again")
     assert {p.name: p.read_bytes() for p in (tmp_path / "again").iterdir()} == {
         p.name: p.read_bytes() for p in saved[name].iterdir()
@@ -113,7 +113,7 @@ def test_saved_again_it_has_the_same_bytes(saved, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["tuned-base", "frozen-base", "tuned-tagger", "frozen-tagger"])
-def test_saved_over_itself(copy_of, name):
+def test_saving_over_itself_changes_nothing(copy_of, name):
     folder = copy_of(name)
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     load(folder).save(folder)
@@ -128,7 +128,7 @@ def test_vectors_are_linked_not_copied(saved):
     assert not list(saved["tuned-tagger"].glob("vectors*"))
 
 
-def test_a_tagger_outlives_its_base(copy_of, tmp_path):
+def test_tagger_loads_after_its_base_is_deleted(copy_of, tmp_path):
     base = Base.load(copy_of("frozen-base"))
     adapted(base).save(tmp_path / "before")
     shutil.rmtree(tmp_path / "frozen-base")
@@ -138,7 +138,7 @@ def test_a_tagger_outlives_its_base(copy_of, tmp_path):
     )
 
 
-def test_a_base_made_anew_leaves_older_taggers_alone(fit, vectors, copy_of, tmp_path):
+def test_replacing_a_base_does_not_change_its_taggers(fit, vectors, copy_of, tmp_path):
     """The tagger's vectors are links to the base's: they must not be written into."""
     folder = copy_of("frozen-base")
     adapted(Base.load(folder)).save(tmp_path / "m")
@@ -151,7 +151,7 @@ def test_a_base_made_anew_leaves_older_taggers_alone(fit, vectors, copy_of, tmp_
     assert Base.load(folder).batcher.vectors.words == other.words
 
 
-def test_words_with_odd_characters_survive(fit, tmp_path):
+def test_words_with_unusual_characters_are_saved(fit, tmp_path):
     words = ("a\x85b", "\r", "x\u2028y", "\x1c", "naïve")
     odd = WordVectors(words, np.arange(80, dtype=np.float32).reshape(5, 16))
     for tune in (False, True):
@@ -162,7 +162,7 @@ def test_words_with_odd_characters_survive(fit, tmp_path):
         assert Base.load(folder).batcher.vectors.words == words
 
 
-def test_a_tagger_is_not_saved_over_other_peoples_files(saved, tmp_path):
+def test_tagger_is_not_saved_over_foreign_files(saved, tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(OutputExists):
         Tagger.load(saved["tuned-tagger"]).save(tmp_path)

@@ -1,4 +1,4 @@
-"""φ alone over a frozen θ: the least of a convex objective, pulled towards what a name means."""
+"""The decoder fit: the minimum of a convex objective with a prior from the label name."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def fitted(
 
 
 def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearFitConfig) -> Tensor:
-    """Transcribed: every path of every sentence is summed over."""
+    """The objective by summing over every path of every sentence."""
     start = decoder_prior(base, LABELS, config)
     total = torch.zeros(())
     for s in support:
@@ -98,7 +98,7 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
 
 
 @pytest.mark.slow
-def test_it_finds_the_least_of_the_objective(base: Base) -> None:
+def test_fit_finds_the_minimum_of_the_objective(base: Base) -> None:
     """Against L-BFGS on the sum over all paths."""
     short = [
         Sentence.from_tokens(["HeLa", "cells", "grew"], ["B-CellLine", "O", "O"]),
@@ -126,7 +126,9 @@ def test_it_finds_the_least_of_the_objective(base: Base) -> None:
     torch.testing.assert_close(found.weight, best.weight, atol=0.02, rtol=0)
 
 
-def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sentence]) -> None:
+def test_default_number_of_steps_comes_near_the_minimum(
+    base: Base, support: list[Sentence]
+) -> None:
     def value(steps: int) -> float:
         remarks: list[str] = []
         config = LinearFitConfig(linear_steps=steps)
@@ -139,7 +141,7 @@ def test_the_default_number_of_steps_comes_near_it(base: Base, support: list[Sen
     assert value(60) < 1.02 * value(600)
 
 
-def test_the_prior_is_what_the_name_means(base: Base) -> None:
+def test_prior_is_the_direction_of_the_label_name(base: Base) -> None:
     config = LinearFitConfig(name_weight=3)
     decoder = decoder_prior(base, LABELS, config)
     part = word_part(8, WIDTH)
@@ -153,7 +155,7 @@ def test_the_prior_is_what_the_name_means(base: Base) -> None:
     assert not decoder_prior(base, LabelSet(("Thing",)), config).weight.any()
 
 
-def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> None:
+def test_prior_combines_word_direction_and_label_probes(base: Base) -> None:
     generator = torch.Generator().manual_seed(5)
     weight, borders = torch.randn(2, 8, generator=generator), torch.randn(3, 8, generator=generator)
     names = LabelProbes(
@@ -173,8 +175,8 @@ def test_the_prior_of_a_base_that_knows_names_among_its_states(base: Base) -> No
     assert not decoder.weight[0, LABELS.index["O"]].any()
 
 
-def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:
-    """Five sentences in which nobody has marked anything: what is left is the name."""
+def test_name_alone_finds_mentions_without_an_annotated_entity(base: Base) -> None:
+    """Five sentences without any entity."""
     empty = [Sentence.from_tokens(["no", "cells", "grew", "."])] * 5
     tagger = fitted(base, empty, LinearFitConfig(), LABELS)
     assert tagger.predict(["no HeLa cells"])[0][0].start == 3
@@ -184,7 +186,9 @@ def test_without_an_entity_the_name_alone_finds_some(base: Base) -> None:
         fitted(base, empty, LinearFitConfig())
 
 
-def test_it_draws_nothing_and_leaves_the_base_alone(base: Base, support: list[Sentence]) -> None:
+def test_fit_depends_on_no_seed_and_leaves_the_base_unchanged(
+    base: Base, support: list[Sentence]
+) -> None:
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
     one = fitted(base, support, LinearFitConfig(), seed=1)
     other = fitted(base, support, LinearFitConfig(), seed=2)
@@ -193,7 +197,7 @@ def test_it_draws_nothing_and_leaves_the_base_alone(base: Base, support: list[Se
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 
-def test_a_base_that_is_not_wide_has_no_use_for_names(base: Base, support: list[Sentence]) -> None:
+def test_prior_is_zero_without_lexical_features(base: Base, support: list[Sentence]) -> None:
     narrow = RecurrentEncoder(
         SMALL.model_copy(update={"lexical_features": False}),
         base.batcher,

@@ -1,4 +1,4 @@
-"""Folds side by side against folds one after the other, and what becomes of them."""
+"""Cross-validation, calibration and the estimate of F1."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SUPPORT = list(bundled_corpus("cellline").split("train")[:12])
 
 
 @pytest.mark.slow
-def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> None:
+def test_each_fold_equals_a_fit_without_its_sentences(base: Base, monkeypatch) -> None:
     monkeypatch.setattr(module, "TOLERANCE", 1e-6)
     monkeypatch.setattr(module, "FOLDS", 3)
     exact = partial(linear_fit_module.fit_decoder, tolerance=1e-6)
@@ -58,7 +58,7 @@ def test_every_fold_is_what_a_fit_without_it_finds(base: Base, monkeypatch) -> N
     assert [len(own.gold) for own in together] == [len(s.entities) for s in SUPPORT]
 
 
-def test_folds_part_mentions_evenly_and_keep_duplicates_together() -> None:
+def test_folds_spread_mentions_evenly_and_keep_duplicates_together() -> None:
     sentences = [*SUPPORT, SUPPORT[0], SUPPORT[5]]
     fold = assign_folds(sentences, random.Random(1))
     assert fold[0] == fold[12]
@@ -82,7 +82,7 @@ def left_out(odds: list[tuple[float, bool]], gold: int) -> HeldOutPredictions:
     return HeldOutPredictions(frozenset(right | missed), found)
 
 
-def test_the_shift_makes_promises_come_true() -> None:
+def test_shift_calibrates_the_held_out_predictions() -> None:
     assert log_odds_shift([]) == 0
     sure = [left_out([(2.0, i % 4 == 0) for i in range(40)], 40)]
     shift = log_odds_shift(sure)
@@ -92,7 +92,7 @@ def test_the_shift_makes_promises_come_true() -> None:
     assert log_odds_shift([left_out([(-2.0, True)], 1)]) > 0
 
 
-def test_an_estimate_says_more_with_more_mentions_and_nothing_with_none() -> None:
+def test_interval_narrows_with_mentions_and_is_missing_without() -> None:
     trust = CalibrationConstants(spread=(-0.5, -0.3))
     few, many = trust.interval(Score(2, 4, 4), 4), trust.interval(Score(40, 80, 80), 80)
     assert few[1] < few[0] < few[2]
@@ -110,7 +110,7 @@ def test_an_estimate_says_more_with_more_mentions_and_nothing_with_none() -> Non
     assert nothing.unknown == ("X", "Y")
 
 
-def test_a_tagger_is_calibrated_by_what_was_left_out(tagger: Tagger) -> None:
+def test_overconfident_held_out_predictions_lower_the_scores(tagger: Tagger) -> None:
     trust = CalibrationConstants(scores=(-1.0, 0.5, 0.1, 0.5))
     own = Tagger(tagger.encoder, tagger.decoder, tagger.batcher, "named")
     doubtful = with_estimate(own, SUPPORT, [left_out([(3.0, False)] * 9, 9)], trust).calibration
@@ -119,7 +119,7 @@ def test_a_tagger_is_calibrated_by_what_was_left_out(tagger: Tagger) -> None:
     assert doubtful.intercept < neutral.intercept
 
 
-def test_methods_without_a_cheap_way_say_so(base: Base) -> None:
+def test_there_are_no_held_out_predictions_for_one_or_too_many_sentences(base: Base) -> None:
     method = NamedMethod(adaptation={"name_weight": 0})
     assert len(method.held_out(base, SUPPORT) or ()) == len(SUPPORT)
     assert method.held_out(base, SUPPORT[:1]) is None
@@ -129,7 +129,7 @@ def test_methods_without_a_cheap_way_say_so(base: Base) -> None:
     assert method.held_out(base, [short, *many]) is None
 
 
-def test_constants_come_from_the_bases_folder(tmp_path) -> None:
+def test_constants_are_read_from_the_folder_of_the_base(tmp_path) -> None:
     assert (
         CalibrationConstants.of(None) == CalibrationConstants.of(tmp_path) == CalibrationConstants()
     )
@@ -147,7 +147,7 @@ def test_constants_come_from_the_bases_folder(tmp_path) -> None:
         CalibrationConstants.of(tmp_path)
 
 
-def test_states_are_left_alone(base: Base) -> None:
+def test_cross_validation_leaves_the_base_unchanged(base: Base) -> None:
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
     config = LinearFitConfig(linear_steps=3)
     cross_validate(EncodedTarget.of(base, SUPPORT, config, LABELS), config)

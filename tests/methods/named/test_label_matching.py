@@ -1,5 +1,4 @@
-"""φ that starts from a source's φ of the same kind: found by name or by what it tags, and then the
-same distribution."""
+"""Matching of labels with source labels, by name or by mentions, and copying of decoders."""
 
 from __future__ import annotations
 
@@ -53,7 +52,9 @@ def batch(seed: int, rows: int = 3, length: int = 4) -> tuple[torch.Tensor, torc
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(["bio", "bioes"]))
-def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> None:
+def test_decoder_of_one_matched_label_has_the_distribution_of_the_source(
+    seed: int, scheme: TagScheme
+) -> None:
     """Every path of every sentence is as likely as before, whatever scores O has."""
     source, mine = LabelSet(("Gene",), scheme), LabelSet(("T1",), scheme)
     known, decoder = random_crf(source, seed), random_crf(mine, seed + 1)
@@ -67,7 +68,7 @@ def test_alone_it_is_the_source_s_distribution(seed: int, scheme: TagScheme) -> 
         )
 
 
-def test_other_labels_stay_as_they_are() -> None:
+def test_copying_a_match_leaves_other_labels_unchanged() -> None:
     both = LabelSet(("A", "B"))
     decoder, before = random_crf(both, 0), random_crf(both, 0)
     LabelMatch(random_crf(LabelSet(("Gene",)), 1), "Gene").copy_to(decoder, "B")
@@ -82,7 +83,7 @@ def test_other_labels_stay_as_they_are() -> None:
     assert not torch.equal(decoder.weight[0, changed], before.weight[0, changed])
 
 
-def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
+def test_one_label_of_a_source_with_two_is_copied() -> None:
     source = LabelSet(("Drug", "Gene"))
     known, decoder = random_crf(source, 3), random_crf(LabelSet(("Gene",)), 4)
     LabelMatch(known, "Gene").copy_to(decoder, "Gene")
@@ -90,7 +91,7 @@ def test_of_a_source_with_two_labels_only_one_is_taken() -> None:
     torch.testing.assert_close(decoder.weight[0, 1], row)
 
 
-def test_agreement_is_f1_with_one_mistake_more() -> None:
+def test_agreement_is_f1_with_one_more_mistake() -> None:
     """Against mentions counted by the scorer."""
     labels = LabelSet(("Gene",))
     kin = LabelMatch(random_crf(labels, 0), "Gene")
@@ -143,7 +144,7 @@ def called(sentences: list[Sentence], label: str) -> list[Sentence]:
         ("病気", None),
     ],
 )
-def test_by_name(base: Base, label: str, kind: str | None) -> None:
+def test_labels_match_by_name(base: Base, label: str, kind: str | None) -> None:
     found = match_labels(base, LabelSet((label,)), [])
     assert (found[label].label if found else None) == kind
 
@@ -152,14 +153,14 @@ def test_by_name(base: Base, label: str, kind: str | None) -> None:
     ("corpus", "kind"),
     [("disease", "Disease"), ("drug", "Drug"), ("gene", "Gene"), ("cellline", None)],
 )
-def test_by_what_is_marked(base: Base, corpus: str, kind: str | None) -> None:
+def test_labels_match_by_the_annotated_mentions(base: Base, corpus: str, kind: str | None) -> None:
     """The name says nothing."""
     sentences = called(list(bundled_corpus(corpus).split("train")[:20]), "T1")
     found = match_labels(base, LabelSet(("T1",)), marked(base, sentences, LabelSet(("T1",))))
     assert (found["T1"].label if found else None) == kind
 
 
-def test_each_label_has_its_own_kin(base: Base) -> None:
+def test_each_label_matches_separately(base: Base) -> None:
     labels = LabelSet(("CellLine", "Chemical", "Gene"))
     found = match_labels(base, labels, [])
     assert {label: kin.label for label, kin in found.items()} == {
@@ -186,7 +187,7 @@ def test_source_labels_can_be_switched_off(base: Base) -> None:
     assert not matches(base, name_weight=0)
 
 
-def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
+def test_penalties_are_stronger_if_all_labels_match(base: Base) -> None:
     config = LinearFitConfig(
         penalty=0.5, bias_penalty=3, transition_penalty=0.1, source_penalty_factor=2
     )
@@ -197,7 +198,7 @@ def test_what_is_all_known_is_held_more_firmly(base: Base) -> None:
     assert (firm.penalty, firm.bias_penalty, firm.transition_penalty) == (1.0, 6.0, 0.2)
 
 
-def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
+def test_stronger_penalties_keep_the_fit_nearer_to_the_source(base: Base) -> None:
     """The firmer, the nearer; at last it stays where it began."""
     sentences = list(bundled_corpus("disease").split("train")[:10])
     labels = LabelSet(("Disease",))
@@ -211,7 +212,7 @@ def test_the_fit_is_pulled_to_the_source(base: Base) -> None:
     assert gaps[2] < 0.01
 
 
-def test_sentences_deny_a_name(base: Base) -> None:
+def test_annotated_sentences_contradict_a_name(base: Base) -> None:
     """A type called Disease that marks cell lines is none; with three mentions nobody can say."""
     sentences = called(list(bundled_corpus("cellline").split("train")[:30]), "Disease")
     labels = LabelSet(("Disease",))
@@ -243,7 +244,7 @@ def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(b
 
 
 @pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
-def test_the_tagger_tells_what_was_known(base: Base, tune_from: int) -> None:
+def test_facts_name_the_matched_source_labels(base: Base, tune_from: int) -> None:
     sentences = called(list(bundled_corpus("drug").split("train")[:6]), "Chemical")
     config = LinearFitConfig(fine_tune_from=tune_from, steps=1, epochs=0)
     tagger = adapt_named(encode_target(base, sentences, config), config)

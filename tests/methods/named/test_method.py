@@ -36,14 +36,14 @@ def sources(*names: str) -> list:
     return source_domains(group_by_domain([bundled_corpus(n) for n in names]))
 
 
-def test_the_encoder_stays_to_the_last_bit(start: Base, learnt: Base) -> None:
+def test_encoder_of_the_start_is_unchanged(start: Base, learnt: Base) -> None:
     before = start.model.encoder.state_dict()
     for name, p in learnt.model.encoder.state_dict().items():
         assert torch.equal(p, before[name]), name
     assert learnt.label_probes is start.label_probes
 
 
-def test_what_the_start_knew_is_still_there(start: Base, learnt: Base) -> None:
+def test_decoders_of_the_start_are_kept(start: Base, learnt: Base) -> None:
     assert learnt.model.domains == ("Disease", "CellLine")
     for mine, theirs in zip(
         learnt.model.decoder_of(0).parameters(),
@@ -53,7 +53,7 @@ def test_what_the_start_knew_is_still_there(start: Base, learnt: Base) -> None:
         assert torch.equal(mine, theirs)
 
 
-def test_a_source_is_learnt(learnt: Base) -> None:
+def test_decoder_of_a_new_source_is_trained(learnt: Base) -> None:
     """With no sentence of the target at all it finds what the source has marked."""
     decoder = learnt.model.decoder_of(1)
     assert isinstance(decoder, CRF)
@@ -68,7 +68,7 @@ def test_a_source_is_learnt(learnt: Base) -> None:
     assert score_tags(gold, guessed).overall.f1 > 0.6
 
 
-def test_its_gradient_is_that_of_the_losses(start: Base) -> None:
+def test_gradient_is_that_of_the_label_losses(start: Base) -> None:
     """One step of plain descent against autograd on φ itself."""
     options = {"name": "sgd", "rate": 0.01, "momentum": 0.0, "weight_decay": 0.0, "clip": 1e9}
     settings = {**SETTINGS, "tasks": 1, "optimiser": {**options, "schedule": "constant"}}
@@ -90,7 +90,7 @@ def test_its_gradient_is_that_of_the_losses(start: Base) -> None:
         torch.testing.assert_close(q, p - 0.03 * slope, atol=1e-5, rtol=1e-4)
 
 
-def test_without_a_start_all_of_it_learns() -> None:
+def test_encoder_is_trained_without_a_start() -> None:
     base = method("named")(**SETTINGS).fit(sources("cellline"), Budget(1))
     untouched = method("named")(**SETTINGS).fit(sources("cellline"), Budget(0))
     moved = [
@@ -102,7 +102,7 @@ def test_without_a_start_all_of_it_learns() -> None:
     assert any(moved)
 
 
-def test_domains_can_be_taken_away_and_come_back(start: Base, learnt: Base, tmp_path) -> None:
+def test_domains_can_be_removed_and_restored(start: Base, learnt: Base, tmp_path) -> None:
     assert learnt.of_domains([]).model.domains == ()
     named = replace(learnt, label_probes=None).of_domains(["CellLine"])
     assert named.model.domains == ("CellLine",)
@@ -114,7 +114,7 @@ def test_domains_can_be_taken_away_and_come_back(start: Base, learnt: Base, tmp_
         assert torch.equal(mine, theirs)
 
 
-def test_decoders_of_another_make_are_not_kept(start: Base) -> None:
+def test_decoders_of_another_shape_are_not_kept(start: Base) -> None:
     shared = method("named")(**SETTINGS, decoders="shared")
     base = shared.fit(sources("cellline", "drug"), Budget(1), start=start)
     assert base.model.domains == ("CellLine", "Drug")

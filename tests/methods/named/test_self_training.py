@@ -1,4 +1,4 @@
-"""Self-training of φ: what a sentence without labels is taken for, and how much it counts."""
+"""Self-training: the pseudo-labels of unlabelled sentences and their weights."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def same(mine: torch.nn.Module, theirs: torch.nn.Module) -> bool:
     return all(torch.equal(p, q) for p, q in both)
 
 
-def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
+def test_pseudo_label_is_the_best_path_weighted_by_its_least_certain_tag(
     base: Base, support: list[Sentence]
 ) -> None:
-    """Transcribed: all paths of a sentence of six words."""
+    """Compared with all paths of a sentence of six words."""
     decoder = decoder_of(base, support)
     words = ["We", "grew", "HeLa", "cells", "and", "K562"]
     spans, at = [], 0
@@ -92,9 +92,7 @@ def test_the_tags_are_the_likeliest_and_the_share_is_that_of_the_least_sure(
     )
 
 
-def test_a_sentence_in_which_nothing_is_found_counts_nothing(
-    base: Base, support: list[Sentence]
-) -> None:
+def test_sentence_without_a_prediction_has_no_weight(base: Base, support: list[Sentence]) -> None:
     decoder = decoder_of(base, support)
     nothing = Sentence("We thank them", ((0, 2), (3, 8), (9, 13)))
     (part,) = encode_in_batches(base, [nothing], decoder.labels)
@@ -103,7 +101,7 @@ def test_a_sentence_in_which_nothing_is_found_counts_nothing(
     assert float(told.weights) == 0
 
 
-def test_text_that_counts_nothing_changes_nothing(
+def test_text_with_zero_weight_changes_nothing(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
     ignoring = CONFIG.model_copy(update={"unlabelled_weight": 0.0})
@@ -129,7 +127,7 @@ def test_labels_of_the_text_are_not_read(
     assert labelled.facts["unlabelled"] == len([s for s in text if len(s) > 1])
 
 
-def test_what_it_thought_becomes_likelier(
+def test_self_training_makes_the_pseudo_labels_more_likely(
     base: Base, support: list[Sentence], text: list[Sentence]
 ) -> None:
     before = decoder_of(base, support)
@@ -147,7 +145,7 @@ def test_what_it_thought_becomes_likelier(
     assert costs[1] < costs[0]
 
 
-def test_a_long_text_is_sampled_and_a_table_is_no_sentence(text: list[Sentence]) -> None:
+def test_long_text_is_sampled_without_overlong_sentences(text: list[Sentence]) -> None:
     endless = replace(
         text[0], text="a " * 90, token_spans=tuple((2 * i, 2 * i + 1) for i in range(90))
     )
@@ -165,7 +163,7 @@ def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sen
         )
 
 
-def test_no_use_where_labels_are_many(base: Base, text: list[Sentence]) -> None:
+def test_text_is_refused_if_the_encoder_is_fine_tuned(base: Base, text: list[Sentence]) -> None:
     many = LinearFitConfig(fine_tune_from=3)
     train = bundled_corpus("cellline").split("train")[:20]
     with pytest.raises(UsageError, match="--unlabelled has no use"):

@@ -37,7 +37,7 @@ def f1(base: Base, corpus: str, size: int, seed: int, **options: object) -> floa
     return score_entities([s.entities for s in test], found).overall.f1
 
 
-def test_it_is_installed_and_small(base: Base) -> None:
+def test_shipped_base_is_installed_and_small(base: Base) -> None:
     (found,) = [b for b in installed_bases() if b.name == DEFAULT]
     assert not found.problem
     assert found.megabytes <= MOST_MEGABYTES
@@ -61,7 +61,7 @@ def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least
 
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["disease", "drug", "gene", "species"])
-def test_what_sources_taught_is_worth_points(base: Base, corpus: str) -> None:
+def test_source_decoders_raise_f1(base: Base, corpus: str) -> None:
     """13 to 24 when it was made."""
     bare = base.of_domains(())
     gains = [f1(base, corpus, 5, seed) - f1(bare, corpus, 5, seed) for seed in range(3)]
@@ -69,14 +69,14 @@ def test_what_sources_taught_is_worth_points(base: Base, corpus: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_second_encoder_is_worth_points(base: Base) -> None:
+def test_fine_tuned_encoder_raises_f1(base: Base) -> None:
     """1 to 6 when it was made; it has learnt from none of these corpora."""
     first = replace(base, fine_tuned_encoder=None)
     pairs = [(c, seed) for c in ("disease", "drug", "gene", "species") for seed in range(3)]
     assert mean(f1(base, c, 5, seed) - f1(first, c, 5, seed) for c, seed in pairs) > 0.01
 
 
-def test_of_known_types_it_expects_more(base: Base) -> None:
+def test_estimate_is_higher_for_known_labels(base: Base) -> None:
     """By constants of their own (``trust-known.json``), from the same sentences."""
     target = bundled_corpus("gene")
     support = draw_sentences(target.split("train"), 5, 0)
@@ -91,18 +91,18 @@ def test_of_known_types_it_expects_more(base: Base) -> None:
     assert known.assessment.overall.f1 > without.assessment.overall.f1
 
 
-def test_a_new_type_is_as_without_sources(base: Base) -> None:
+def test_new_label_is_adapted_as_without_sources(base: Base) -> None:
     assert f1(base, "cellline", 20, 0) == f1(base.of_domains(()), "cellline", 20, 0)
 
 
 @pytest.mark.slow
-def test_more_sentences_make_a_better_one(base: Base) -> None:
+def test_more_sentences_raise_f1(base: Base) -> None:
     few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
     assert many > few + 0.1
     assert many > 0.7
 
 
-def test_a_name_finds_something_before_the_first_example(base: Base) -> None:
+def test_label_name_finds_mentions_before_the_first_example(base: Base) -> None:
     blank = [Sentence(s.text, s.token_spans) for s in bundled_corpus("species").split("train")[:5]]
     tagger = adaptner.adapt(blank, base, labels=["Disease"])
     text = "The patient had asthma and diabetes."
@@ -110,7 +110,7 @@ def test_a_name_finds_something_before_the_first_example(base: Base) -> None:
     assert {"asthma", "diabetes"} & {text[e.start : e.end] for e in found}
 
 
-def test_from_the_command_line_too(base: Base, tmp_path: Path) -> None:
+def test_command_line_adapts_to_a_label_name_without_mentions(base: Base, tmp_path: Path) -> None:
     file = tmp_path / "none.jsonl"
     file.write_text('{"text": "Nothing is marked here.", "entities": []}\n' * 2, encoding="utf-8")
     runner = CliRunner()
