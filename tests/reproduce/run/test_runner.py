@@ -18,6 +18,7 @@ from adaptner.corpora.sources import source_domains
 from adaptner.errors import JobsFailed, OutputExists
 from adaptner.evaluation.protocol import evaluate_few_shot
 from adaptner.methods import method
+from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.result import StoredResult
@@ -90,6 +91,8 @@ def test_stored_results_equal_those_of_direct_calls(whole: tuple[Path, RunSummar
                     assert ours.iterations == 4
                     assert ours.profile == "custom"
                     assert ours.settings["k"] == 10
+                    assert (ours.method_version, ours.protocol_version) == (1, 1)
+                    assert ours.code == code_fingerprint()
                     assert ours.peak_mb > 0
 
 
