@@ -1,4 +1,4 @@
-"""Sentences to mark next: unsure, new, and unlike each other."""
+"""Suggested sentences: uncertain, new and dissimilar."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def sentence(text: str) -> Sentence:
 
 
 @pytest.fixture
-def by_word(monkeypatch):
-    """A tagger is as unsure of a word as its number says: of "x3" three nats."""
+def entropy_in_word(monkeypatch):
+    """The entropy of a word is the number in it: 3 nats for "x3"."""
 
-    def nats(tagger: object, sentences: Iterable[Sentence]):
+    def entropies(tagger: object, sentences: Iterable[Sentence]):
         for one in sentences:
             yield one, [float(t[1:]) if t[1:].isdigit() else 0.0 for t in one.tokens]
 
-    monkeypatch.setattr(module, "token_entropies", nats)
+    monkeypatch.setattr(module, "token_entropies", entropies)
 
 
 def texts(found) -> list[str]:
     return [one.sentence.text for one in found]
 
 
-def test_the_most_unsure_comes_first(by_word, tagger: Tagger) -> None:
+def test_most_uncertain_sentence_comes_first(entropy_in_word, tagger: Tagger) -> None:
     pool = [sentence(t) for t in ("a1 b1", "c5 d2", "e3", "f0 g0 h0")]
     found = select_sentences(tagger, pool, 3)
     assert texts(found) == ["c5 d2", "e3", "a1 b1"]
     assert [one.gain for one in found] == [7.0, 3.0, 2.0]
 
 
-def test_what_has_been_shown_counts_less(by_word, tagger: Tagger) -> None:
+def test_words_seen_before_count_less(entropy_in_word, tagger: Tagger) -> None:
     pool = [sentence(t) for t in ("a5 b4", "a5 c3 d0", "e4 f1")]
     assert texts(select_sentences(tagger, pool, 3)) == ["a5 b4", "e4 f1", "a5 c3 d0"]
     known = [sentence("some A5 and E4 here")]
@@ -53,32 +53,34 @@ def test_what_has_been_shown_counts_less(by_word, tagger: Tagger) -> None:
     assert found[0].gain == pytest.approx(4 + SEEN_WEIGHT * 5)
 
 
-def test_no_near_duplicates(by_word, tagger: Tagger) -> None:
+def test_near_duplicates_are_left_out(entropy_in_word, tagger: Tagger) -> None:
     pool = [sentence(t) for t in ("a9 b c d e", "a9 b c d f", "A9 B C D E", "g1 h i")]
     assert texts(select_sentences(tagger, pool, 4)) == ["a9 b c d e", "g1 h i"]
     assert texts(select_sentences(tagger, pool, 4, [sentence("a9 b c d x")])) == ["g1 h i"]
     assert select_sentences(tagger, [], 4) == []
 
 
-def test_of_much_text_the_best_are_kept(by_word, tagger: Tagger, monkeypatch) -> None:
+def test_best_candidates_of_a_long_text_are_kept(
+    entropy_in_word, tagger: Tagger, monkeypatch
+) -> None:
     monkeypatch.setattr(module, "MAX_CANDIDATES", 5)
     pool = (sentence(f"w{i} u{i}") for i in range(300))
     assert texts(select_sentences(tagger, pool, 2)) == ["w299 u299", "w298 u298"]
 
 
 def test_uncertainty_is_the_entropy_of_the_marginals(tagger: Tagger) -> None:
-    empty, endless = Sentence("", ()), Sentence.from_tokens(["x"] * (WINDOW + 1))
-    found = list(token_entropies(tagger, [*POOL, empty, endless]))
-    assert [s for s, _ in found] == POOL  # in order, without what nobody could mark
+    empty, overlong = Sentence("", ()), Sentence.from_tokens(["x"] * (WINDOW + 1))
+    found = list(token_entropies(tagger, [*POOL, empty, overlong]))
+    assert [s for s, _ in found] == POOL  # in order, without empty and overlong sentences
     one, nats = found[7]
     batch = tagger.batcher([[one]])
-    chances = tagger.decoder.marginals(tagger.encoder(batch).detach(), batch.mask)[0, 0].double()
+    marginals = tagger.decoder.marginals(tagger.encoder(batch).detach(), batch.mask)[0, 0].double()
     for token, value in enumerate(nats):
-        truth = -sum(float(p) * float(p.log()) for p in chances[token] if p > 0)
-        assert value == pytest.approx(truth, abs=1e-4)
+        expected = -sum(float(p) * float(p.log()) for p in marginals[token] if p > 0)
+        assert value == pytest.approx(expected, abs=1e-4)
 
 
-def test_from_python(tagger: Tagger, tmp_path) -> None:
+def test_suggest_reads_text_and_skips_labelled_sentences(tagger: Tagger, tmp_path) -> None:
     (tmp_path / "some.txt").write_text("\n".join(s.text for s in POOL[:20]))
     found = api.suggest(tagger, tmp_path / "some.txt", 3, labelled=POOL[:2])
     assert len(found) == 3
