@@ -63,7 +63,7 @@ def test_pretraining_on_text_gives_the_same_base(
     lines += [f"diseases such as {letter}osis ." for letter in string.ascii_lowercase] * 2
     text.write_text("\n".join(lines), encoding="utf-8")
     shape = EncoderConfig(char_embedding=4, char_cnn_filters=4, char_lstm=4, hidden=6)
-    config = TextPretrainingConfig(encoder=shape, batch=4, guesses=20, names=names)
+    config = TextPretrainingConfig(encoder=shape, batch=4, cloze_words=20, names=names)
 
     def pretrained(device: torch.device) -> dict[str, torch.Tensor]:
         folder = tmp_path / device.type

@@ -25,7 +25,7 @@ from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
 TINY = EncoderConfig(char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
-CONFIG = TextPretrainingConfig(encoder=TINY, batch=8, guesses=100)
+CONFIG = TextPretrainingConfig(encoder=TINY, batch=8, cloze_words=100)
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,19 @@ def test_resuming_with_other_text_raises(text: Path, vectors: WordVectors, tmp_p
     other.write_text("another text here\n" * 20)
     with pytest.raises(RunNotResumable):
         pretrain_on_text([other], vectors, CONFIG, Budget(2), tmp_path / "run", resume=True)
+
+
+def test_finished_run_with_older_names_of_settings_is_loaded(
+    text: Path, vectors: WordVectors, tmp_path: Path
+) -> None:
+    base = pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path)
+    settings = json.loads((tmp_path / "config.json").read_text())
+    older = {"cloze_words": "guesses", "max_words": "longest", "word_dropout": "forgotten"}
+    older["distilled_sentences"] = "followed"
+    settings["config"] = {older.get(n, n): value for n, value in settings["config"].items()}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    again = pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path, resume=True)
+    assert torch.equal(weights(again)["recurrent.bias"], weights(base)["recurrent.bias"])
 
 
 @pytest.mark.slow
@@ -154,14 +167,14 @@ def test_resumed_run_with_names_and_teacher_is_bit_equal(
 ) -> None:
     config = CONFIG.model_copy(
         update={"names": True, "teacher": str(tiny_transformer), "teacher_layers": 1}
-        | {"forgotten": 0.3, "followed": 4, "guesses": 20}
+        | {"word_dropout": 0.3, "distilled_sentences": 4, "cloze_words": 20}
     )
     whole = pretrain_on_text([naming_text], vectors, config, Budget(120), tmp_path / "whole")
     lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
-    told = [json.loads(line) for line in lines]
-    for lesson in ("naming", "following", "guessing"):
-        first, last = (sum(row[lesson] for row in rows) for rows in (told[:20], told[-20:]))
-        assert last < 0.9 * first, lesson
+    metrics = [json.loads(line) for line in lines]
+    for objective in ("names", "distillation", "cloze"):
+        first, last = (sum(m[objective] for m in part) for part in (metrics[:20], metrics[-20:]))
+        assert last < 0.9 * first, objective
 
     def stop(done: int, total: int, remark: str = "") -> None:
         if done == 57:
@@ -184,7 +197,7 @@ def test_resumed_run_with_names_and_teacher_is_bit_equal(
 def test_label_probes_recognise_named_instances(
     naming_text: Path, vectors: WordVectors, tmp_path: Path
 ) -> None:
-    config = CONFIG.model_copy(update={"names": True, "guesses": 0})
+    config = CONFIG.model_copy(update={"names": True, "cloze_words": 0})
     base = pretrain_on_text([naming_text], vectors, config, Budget(600), tmp_path / "run")
     words = ["The", "patient", "suffers", "from", "ill7itis", "today", "."]
     batch = base.batcher([[Sentence.from_tokens(words)]])

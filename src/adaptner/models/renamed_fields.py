@@ -32,6 +32,14 @@ _ADAPTATION: dict[str, dict[str, str]] = {
     "stm-elmo": {"longest": "max_words", "text": "lm_text"},
 }
 
+# Pretraining on raw text has no method.
+_TEXT_PRETRAINING = {
+    "followed": "distilled_sentences",
+    "forgotten": "word_dropout",
+    "guesses": "cloze_words",
+    "longest": "max_words",
+}
+
 _FACTS = {"taught": "fine_tuned_encoder"}
 
 
@@ -44,6 +52,14 @@ def current_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]
         else value
         for name, value in settings.items()
     }
+
+
+def current_run(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a pretraining run with its configuration under today's names."""
+    config = current_settings(content.get("method", ""), content.get("config", {}))
+    if "method" not in content:
+        config = _renamed(_TEXT_PRETRAINING, config)
+    return {**content, "config": config}
 
 
 def current_manifest(content: Mapping[str, Any]) -> dict[str, Any]:

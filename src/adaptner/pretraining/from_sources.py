@@ -19,6 +19,7 @@ from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 from adaptner.models.base import Base
 from adaptner.models.fine_tuned_encoder import rounded
+from adaptner.models.renamed_fields import current_run
 from adaptner.models.storage import MANIFEST
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.progress import ProgressCallback, no_progress
@@ -114,8 +115,8 @@ def _check_second_encoder(method: Method, start: Base | None) -> None:
 
 def finished(folder: Path, settings: Mapping[str, object]) -> Base:
     """Loads the base of a finished run; raises RunNotResumable if the settings differ."""
-    known = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    if known != json.loads(json.dumps(settings)):
+    finished_settings = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if current_run(finished_settings) != json.loads(json.dumps(settings)):
         raise RunNotResumable(
             file=folder, reason="the folder contains a finished run with another configuration"
         )

@@ -35,8 +35,8 @@ class PretrainingBatch:
     noise: Generator
 
     @property
-    def read(self) -> Tensor:
-        """The states as a linear decoder reads them (``nn/encoders/lexical_features.py``)."""
+    def decoder_input(self) -> Tensor:
+        """States as a linear decoder reads them (``nn/encoders/lexical_features.py``)."""
         return STATE_LENGTH * F.normalize(self.states, dim=-1)
 
 
@@ -62,10 +62,9 @@ class LabelNameObjective(nn.Module):
 
     def forward(self, batch: PretrainingBatch) -> Tensor:
         positions, labels = weak_labels(self.gazetteer, batch.sentences, batch.states.shape[1])
-        read = batch.read.flatten(0, 1)
-        return self.head(
-            read[positions.to(read.device)], on_device(labels, read.device), batch.noise
-        )
+        states = batch.decoder_input.flatten(0, 1)
+        device = states.device
+        return self.head(states[positions.to(device)], on_device(labels, device), batch.noise)
 
 
 def weak_labels(
@@ -117,7 +116,7 @@ class DistillationObjective(nn.Module):
         self.weight = fan_in_parameter((teacher.width, width), width, generator)
         self.bias = fan_in_parameter((teacher.width,), width, generator)
         states = torch.cat(teacher.states(list(islice(sample, _STATISTICS_SENTENCES))))
-        self.middle, self.spread = states.mean(0), states.std(0).clamp(min=1e-6)
+        self.mean, self.deviation = states.mean(0), states.std(0).clamp(min=1e-6)
 
     def forward(self, batch: PretrainingBatch) -> Tensor:
         """Returns the mean squared error relative to that of predicting the mean."""
@@ -126,7 +125,7 @@ class DistillationObjective(nn.Module):
         )
         rows = permutation[: self.most].tolist()
         teacher_states = self.teacher.states([batch.sentences[row] for row in rows])
-        targets = (torch.cat(teacher_states) - self.middle) / self.spread
+        targets = (torch.cat(teacher_states) - self.mean) / self.deviation
         lengths = [len(states) for states in teacher_states]
-        states = torch.cat([batch.read[r, :n] for r, n in zip(rows, lengths, strict=True)])
+        states = torch.cat([batch.decoder_input[r, :n] for r, n in zip(rows, lengths, strict=True)])
         return F.mse_loss(F.linear(states, self.weight, self.bias), targets)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from itertools import islice
@@ -39,7 +39,7 @@ from adaptner.pretraining.objectives import (
 )
 from adaptner.pretraining.teacher import TransformerTeacher
 from adaptner.pretraining.text_batches import POOL, repeat_stream, text_batches
-from adaptner.progress import Shown, no_progress
+from adaptner.progress import ProgressCallback, Shown, no_progress
 from adaptner.text.hearst_patterns import InstanceCounts
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import CHECKPOINT_FILE, TrainingState
@@ -59,24 +59,24 @@ class TextPretrainingConfig(BaseModel):
 
     encoder: EncoderConfig = EncoderConfig(hidden=192, char_lstm=0, dropout=0.1)
     batch: int = Field(64, ge=1, description="Sentences per step.")
-    longest: int = Field(50, ge=2, description="Words read per sentence.")
-    guesses: int = Field(800, ge=0, description="Words predicted per step; 0 for none.")
+    max_words: int = Field(50, ge=2, description="Words read per sentence.")
+    cloze_words: int = Field(800, ge=0, description="Words predicted per step; 0 for none.")
     names: bool = Field(False, description="Learn names of instances.")
     name_rate: float = Field(1.5, gt=0, description="Factor of the learning rate for names.")
     teacher: str = Field("", description="Transformer for distillation; empty for none.")
     teacher_layers: int = Field(4, ge=1, description="Layer whose states are the targets.")
-    followed: int = Field(12, ge=1, description="Sentences per step that are distilled.")
-    forgotten: float = Field(
+    distilled_sentences: int = Field(12, ge=1, description="Sentences distilled per step.")
+    word_dropout: float = Field(
         0.0, ge=0, lt=1, description="Share of words that are read by their n-grams only."
     )
     optimiser: OptimiserConfig = OptimiserConfig(name="adamw", rate=3e-3, weight_decay=1e-3)
 
 
 class _Learner(nn.Module):
-    def __init__(self, encoder: RecurrentEncoder, lessons: dict[str, nn.Module]) -> None:
+    def __init__(self, encoder: RecurrentEncoder, objectives: dict[str, nn.Module]) -> None:
         super().__init__()
         self.encoder = encoder
-        self.lessons = nn.ModuleDict(lessons)
+        self.objectives = nn.ModuleDict(objectives)
 
 
 def pretrain_on_text(
@@ -112,64 +112,37 @@ def pretrain_on_text(
     teacher = None
     if config.teacher:
         teacher = TransformerTeacher(config.teacher, config.teacher_layers, device)
-    stream_start = repeat_stream(files, config.longest, random.Random(seed))
+    stream_start = repeat_stream(files, config.max_words, random.Random(seed))
     sample = list(islice(stream_start, _ALPHABET_SENTENCES))
     batcher = WordBatcher(vectors, alphabet_of(sample))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
-    lessons: dict[str, nn.Module] = {}
-    if config.guesses:
-        lessons["guessing"] = ClozeObjective(
-            encoder.width, vectors.width, config.guesses, generator
-        )
+    width = encoder.width
+    # The order of the objectives decides their initial parameters.
+    objectives: dict[str, nn.Module] = {}
+    if config.cloze_words:
+        objectives["cloze"] = ClozeObjective(width, vectors.width, config.cloze_words, generator)
     if config.names:
         with shown("finding names") as progress:
-            gazetteer = Gazetteer.of(InstanceCounts.of(sentences_of_files(files, progress)))
-        if not gazetteer.names:
-            problem = f"no name in {files[0]} has {MIN_INSTANCES} different instances"
-            remedy = 'give more text with phrases like "diseases such as asthma", or omit --names'
-            raise UsageError(problem=problem, remedy=remedy)
-        lessons["naming"] = LabelNameObjective(encoder.width, gazetteer, generator)
+            gazetteer = find_names(files, progress)
+        objectives["names"] = LabelNameObjective(width, gazetteer, generator)
     if teacher is not None:
-        lessons["following"] = DistillationObjective(
-            encoder.width, teacher, config.followed, sample, generator
+        objectives["distillation"] = DistillationObjective(
+            width, teacher, config.distilled_sentences, sample, generator
         )
-    learner = _Learner(encoder, lessons).to(device)
-    name_weights = [p for n, p in learner.named_parameters() if n == "lessons.naming.head.weight"]
+    learner = _Learner(encoder, objectives).to(device)
+    name_weights = [p for n, p in learner.named_parameters() if n == "objectives.names.head.weight"]
     rates = dict.fromkeys(name_weights, config.name_rate)
     optimiser = Optimiser(learner.parameters(), config.optimiser, rates)
     noise = noise_generator(generator, device)
     state = TrainingState(learner, optimiser, random.Random(seed), noise)
-    stream: Iterator[list[Sentence]] | None = None
-    current_batcher = batcher
-
-    def iterate(iteration: int) -> StepMetrics:
-        nonlocal stream, current_batcher
-        if config.forgotten and (stream is None or iteration % POOL == 0):
-            salt = f"{seed} {iteration // POOL}"
-            dropped = WordDropoutVectors.of(vectors, config.forgotten, salt)
-            current_batcher = WordBatcher(dropped, batcher.alphabet)
-        if stream is None:  # A resumed run continues in the text where it stopped.
-            batches = text_batches(files, config.batch, config.longest, seed)
-            stream = islice(batches, iteration - 1, None)
-        sentences = next(stream)
-        batch = current_batcher([sentences]).to(device)
-        states = encoder(batch, state.noise)[0]
-        words = encoder.words(batch.rows, batch.pieces)
-        ordered = [sentences[i] for i in batch.order[0]]
-        pretraining_batch = PretrainingBatch(ordered, batch, states, words, state.noise)
-        losses = {name: lesson(pretraining_batch) for name, lesson in learner.lessons.items()}
-        loss = torch.stack(list(losses.values())).sum()
-        loss.backward()
-        metrics = {name: float(value.detach()) for name, value in losses.items()}
-        remark = ", ".join(f"{name} {value:.2f}" for name, value in metrics.items())
-        return StepMetrics(float(loss.detach()), metrics, remark)
-
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     with shown("training on text") as progress:
         run = TrainingRun(
             folder, fingerprint, settings, resume, checkpoint_seconds, progress, device
         )
-        run_training(state, iterate, budget, run)
+        run_training(
+            state, _step_function(learner, batcher, files, config, seed, noise), budget, run
+        )
     facts = {
         "iterations": state.done,
         "seed": seed,
@@ -180,13 +153,62 @@ def pretrain_on_text(
     if config.teacher:
         facts["teacher"] = config.teacher
     model = TaggingModel(_with_lexical_features(encoder, batcher), {}, generator)
-    naming = lessons.get("naming")
     base = Base(model, batcher, METHOD, {}, facts)
-    if isinstance(naming, LabelNameObjective):
-        base.label_probes = naming.head.label_probes(naming.gazetteer.names)
+    if isinstance(names := objectives.get("names"), LabelNameObjective):
+        base.label_probes = names.head.label_probes(names.gazetteer.names)
     base.save(folder)
     (folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return base
+
+
+def find_names(files: Sequence[Path], progress: ProgressCallback) -> Gazetteer:
+    """Returns the names of instances in the text; raises UsageError if it has none."""
+    gazetteer = Gazetteer.of(InstanceCounts.of(sentences_of_files(files, progress)))
+    if not gazetteer.names:
+        problem = f"no name in {files[0]} has {MIN_INSTANCES} different instances"
+        remedy = 'give more text with phrases like "diseases such as asthma", or omit --names'
+        raise UsageError(problem=problem, remedy=remedy)
+    return gazetteer
+
+
+def _step_function(
+    learner: _Learner,
+    batcher: WordBatcher,
+    files: Sequence[Path],
+    config: TextPretrainingConfig,
+    seed: int,
+    noise: torch.Generator,
+) -> Callable[[int], StepMetrics]:
+    """Returns a function that reads the batch of an iteration and adds up its gradients."""
+    encoder = learner.encoder
+    stream: Iterator[list[Sentence]] | None = None
+    current_batcher = batcher
+
+    def step(iteration: int) -> StepMetrics:
+        nonlocal stream, current_batcher
+        if config.word_dropout and (stream is None or iteration % POOL == 0):
+            salt = f"{seed} {iteration // POOL}"
+            dropped = WordDropoutVectors.of(batcher.vectors, config.word_dropout, salt)
+            current_batcher = WordBatcher(dropped, batcher.alphabet)
+        if stream is None:  # A resumed run continues in the text where it stopped.
+            batches = text_batches(files, config.batch, config.max_words, seed)
+            stream = islice(batches, iteration - 1, None)
+        sentences = next(stream)
+        batch = current_batcher([sentences]).to(encoder.device)
+        states = encoder(batch, noise)[0]
+        words = encoder.words(batch.rows, batch.pieces)
+        ordered = [sentences[i] for i in batch.order[0]]
+        pretraining_batch = PretrainingBatch(ordered, batch, states, words, noise)
+        losses = {
+            name: objective(pretraining_batch) for name, objective in learner.objectives.items()
+        }
+        loss = torch.stack(list(losses.values())).sum()
+        loss.backward()
+        metrics = {name: float(value.detach()) for name, value in losses.items()}
+        remark = ", ".join(f"{name} {value:.2f}" for name, value in metrics.items())
+        return StepMetrics(float(loss.detach()), metrics, remark)
+
+    return step
 
 
 def _with_lexical_features(encoder: RecurrentEncoder, batcher: WordBatcher) -> RecurrentEncoder:

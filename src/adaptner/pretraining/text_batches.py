@@ -15,11 +15,11 @@ POOL = 50  # batches whose sentences are read together and sorted by length
 
 
 def text_batches(
-    files: Sequence[Path], size: int, longest: int, seed: int
+    files: Sequence[Path], size: int, max_words: int, seed: int
 ) -> Iterator[list[Sentence]]:
     """Yields batches of sentences of similar length, because the longest determines the cost."""
     rng = random.Random(seed)
-    read = repeat_stream(files, longest, rng)
+    read = repeat_stream(files, max_words, rng)
     while True:
         pool = sorted(islice(read, POOL * size), key=len)
         batches = [pool[i : i + size] for i in range(0, len(pool), size)]
@@ -27,22 +27,22 @@ def text_batches(
         yield from batches
 
 
-def repeat_stream(files: Sequence[Path], longest: int, rng: random.Random) -> Iterator[Sentence]:
+def repeat_stream(files: Sequence[Path], max_words: int, rng: random.Random) -> Iterator[Sentence]:
     """Yields sentences of random files, with probabilities proportional to their sizes.
 
     Thus a run that ends before the text does has read parts of every file.
     """
-    streams = [_repeat(path, longest) for path in files]
+    streams = [_repeat(path, max_words) for path in files]
     sizes = [path.stat().st_size for path in files]
     while True:
         yield next(rng.choices(streams, sizes)[0])
 
 
-def _repeat(path: Path, longest: int) -> Iterator[Sentence]:
+def _repeat(path: Path, max_words: int) -> Iterator[Sentence]:
     while True:
         empty = True
         for line in read_sentences(path):
-            sentence = _sentence(line.split(" ")[:longest])
+            sentence = _sentence(line.split(" ")[:max_words])
             if len(sentence) > 1:  # a single word has no context
                 empty = False
                 yield sentence

@@ -85,10 +85,10 @@ def context(
     prepare_process()
     config = TextPretrainingConfig(
         encoder=TextPretrainingConfig().encoder.model_copy(update={"hidden": hidden}),
-        guesses=cloze_words,
+        cloze_words=cloze_words,
         names=names,
         teacher=teacher,
-        forgotten=word_dropout,
+        word_dropout=word_dropout,
     )
     start = time.monotonic()
     base = pretrain_on_text(
