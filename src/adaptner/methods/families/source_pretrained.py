@@ -144,15 +144,7 @@ class SourcePretrainedMethod(Method):
         config = self.config
         if start is not None:
             config = config.model_copy(update={"encoder": start.model.encoder.config})
-        if getattr(config.encoder, "language_model_width", 0) and not self.trains_language_model:
-            raise BadConfiguration(
-                field="encoder.language_model_width",
-                reason=f"{self.name} learns no language model; stm-elmo does",
-            )
-        minimum = self.min_domains()
-        if len(sources) < minimum:
-            needed = f"at least {('one', 'two')[minimum - 1]}"
-            raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
+        self._check(config, sources)
         generator = torch.Generator().manual_seed(seed)
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
         if run is not None and run.device is not None:
@@ -174,15 +166,7 @@ class SourcePretrainedMethod(Method):
             "iterations": state.done,
             "seed": seed,
             "vectors": _vectors(model.encoder, vectors is not None or start is not None),
-            "sources": [
-                {
-                    "domain": d.name,
-                    "sentences": len(d.sentences),
-                    "removed": d.removed,
-                    "sha256": d.sha256,
-                }
-                for d in sources
-            ],
+            "sources": [_source_facts(d) for d in sources],
         }
         if start is not None:
             facts["start"] = {"method": start.method, **start.facts}
@@ -197,6 +181,26 @@ class SourcePretrainedMethod(Method):
             folder,
             provenance=Provenance.trained(self.name, [d.name for d in sources], made_from),
         )
+
+    def _check(self, config: SourceConfig, sources: Sequence[SourceDomain]) -> None:
+        if getattr(config.encoder, "language_model_width", 0) and not self.trains_language_model:
+            raise BadConfiguration(
+                field="encoder.language_model_width",
+                reason=f"{self.name} learns no language model; stm-elmo does",
+            )
+        minimum = self.min_domains()
+        if len(sources) < minimum:
+            needed = f"at least {('one', 'two')[minimum - 1]}"
+            raise TooFewDomains(found=len(sources), method=self.name, needed=needed)
+
+
+def _source_facts(source: SourceDomain) -> dict[str, Any]:
+    return {
+        "domain": source.name,
+        "sentences": len(source.sentences),
+        "removed": source.removed,
+        "sha256": source.sha256,
+    }
 
 
 def _vectors(encoder: Encoder, given: bool) -> str:
