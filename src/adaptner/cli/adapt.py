@@ -7,25 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, warn
-from adaptner.cli.options import (
-    SEEDS,
-    BaseFolder,
-    ConfigFile,
-    DeviceName,
-    Download,
-    Encoder,
-    FormatFrom,
-    JsonFlag,
-    MethodName,
-    QuietFlag,
-    adaptation_option,
-    file_option,
-    machine_option,
-    research_option,
-)
 
 if TYPE_CHECKING:
     from adaptner.api.adaptation import Adaptation
@@ -33,72 +16,70 @@ if TYPE_CHECKING:
 
 
 def adapt(
-    output: Annotated[
-        Path, file_option("-o", "--output", metavar="FOLDER", help="Folder for the tagger.")
-    ],
+    output: Annotated[Path, options.file("-o, --output FOLDER", "Folder for the tagger.")],
     sentences: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Labelled sentences (.jsonl or .conll)."),
+        Path | None, options.argument("FILE", "Labelled sentences (.jsonl or .conll).")
     ] = None,
     unlabelled: Annotated[
         list[Path] | None,
-        file_option(
-            metavar="FILE...",
-            help="More text of the same kind (.txt, .jsonl, .conll, .gz or .xz), for methods that "
-            "use it, as the default does. Labels are ignored.",
+        options.file(
+            "--unlabelled FILE...",
+            "More text of the same kind (.txt, .jsonl, .conll, .gz or .xz), for methods "
+            "that use it, as the default does. Labels are ignored.",
         ),
     ] = None,
-    base: BaseFolder = None,
-    from_: FormatFrom = None,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    base: options.BaseFolder = None,
+    from_: options.FormatFrom = None,
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
     label: Annotated[
         list[str] | None,
-        adaptation_option(
-            metavar="NAME",
-            help="An entity type to find even if no sentence shows it; repeatable.",
+        options.adaptation(
+            "--label NAME", "An entity type to find even if no sentence shows it; repeatable."
         ),
     ] = None,
     augment: Annotated[
         int,
-        adaptation_option(
-            metavar="N",
+        options.adaptation(
+            "--augment N",
+            "Copies of each sentence to learn from, each with a mention replaced by another "
+            "of its type from the sentences or from --sources.",
             min=0,
-            help="Copies of each sentence to learn from, each with a mention replaced by another of "
-            "its type from the sentences or from --sources.",
         ),
     ] = 0,
     estimate: Annotated[
         bool,
-        adaptation_option(help="Estimate F1 by cross-validation on the labelled sentences."),
+        options.adaptation(
+            "--estimate/--no-estimate", "Estimate F1 by cross-validation on the labelled sentences."
+        ),
     ] = True,
     seed: Annotated[
         int,
-        machine_option(
-            metavar="N",
+        options.machine(
+            "--seed N",
+            "Random seed for decoder initialisation and dropout.",
             min=0,
-            max=SEEDS,
-            help="Random seed for decoder initialisation and dropout.",
+            max=options.SEEDS,
         ),
     ] = 0,
-    device: DeviceName = "auto",
-    download: Download = False,
-    method: MethodName = None,
-    config: ConfigFile = None,
-    encoder: Encoder = None,
+    device: options.DeviceName = "auto",
+    download: options.Download = False,
+    method: options.MethodName = None,
+    config: options.ConfigFile = None,
+    encoder: options.Encoder = None,
     sources: Annotated[
         list[str] | None,
-        research_option(
-            metavar="FOLDER...",
-            help="Source corpora for methods that read them while adapting, each FOLDER or "
+        options.research(
+            "--sources FOLDER...",
+            "Source corpora for methods that read them while adapting, each FOLDER or "
             "DOMAIN=FOLDER; several may follow.",
         ),
     ] = None,
     zero_shot: Annotated[
         bool,
-        research_option(
+        options.research(
             "--zero-shot",
-            help="Adapt without labelled sentences, for methods that can, to a target with the "
+            "Adapt without labelled sentences, for methods that can, to a target with the "
             "labels of the sources.",
         ),
     ] = False,
@@ -118,7 +99,7 @@ def adapt(
     from adaptner.api.adaptation import AdaptOptions, prepare
     from adaptner.progress import progress_bar
 
-    options = AdaptOptions(
+    arguments = AdaptOptions(
         base=base,
         method=method,
         config=config,
@@ -132,7 +113,7 @@ def adapt(
         seed=seed,
         device=device,
     )
-    adaptation = prepare(sentences, options, from_)
+    adaptation = prepare(sentences, arguments, from_)
     _warn_of_little_data(adaptation, sentences, quiet)
     start = time.perf_counter()
     with progress_bar("adapting", quiet) as progress:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, out
-from adaptner.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from adaptner.models.installed import InstalledBase
 
 
-def bases(as_json: JsonFlag = False) -> None:
+def bases(as_json: options.JsonFlag = False) -> None:
     """List the installed bases: those of the package and your own.
 
     To give a base of your own a name, copy or link its folder into the folder shown in the last

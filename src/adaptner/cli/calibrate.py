@@ -6,18 +6,8 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import info, out
-from adaptner.cli.options import (
-    DeviceName,
-    Draws,
-    Limit,
-    QuietFlag,
-    file_option,
-    research_option,
-    size_list,
-)
 
 if TYPE_CHECKING:
     from adaptner.corpora.corpus import Corpus
@@ -28,38 +18,35 @@ if TYPE_CHECKING:
 def calibrate(
     corpora: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FOLDER...", help="Corpora of several domains, each FOLDER or DOMAIN=FOLDER."
-        ),
+        options.argument("FOLDER...", "Corpora of several domains, each FOLDER or DOMAIN=FOLDER."),
     ],
     output: Annotated[
-        Path,
-        file_option("-o", "--output", metavar="FILE", help="JSON Lines file with a row per draw."),
+        Path, options.file("-o, --output FILE", "JSON Lines file with a row per draw.")
     ],
     base: Annotated[
         Path | None,
-        file_option(
-            metavar="BASE",
+        options.file(
+            "--base BASE",
+            "A base: its folder or a name listed by `adaptner bases`.",
             show_default="the package's",
-            help="A base: its folder or a name listed by `adaptner bases`.",
         ),
     ] = None,
     store: Annotated[
-        bool, file_option("--store", help="Write the fitted constants into the base.")
+        bool, options.file("--store", "Write the fitted constants into the base.")
     ] = False,
-    quiet: QuietFlag = False,
+    quiet: options.QuietFlag = False,
     known: Annotated[
         bool,
-        research_option(
-            "--known", help="Fit the constants for labels that the base's sources have already."
+        options.research(
+            "--known", "Fit the constants for labels that the base's sources have already."
         ),
     ] = False,
     sizes: Annotated[
-        str, research_option(metavar="N,N,...", help="Numbers of sentences to draw.")
+        str, options.research("--sizes N,N,...", "Numbers of sentences to draw.")
     ] = "5,10,20,50",
-    draws: Draws = 4,
-    limit: Limit = None,
-    device: DeviceName = "auto",
+    draws: options.Draws = 4,
+    limit: options.Limit = None,
+    device: options.DeviceName = "auto",
 ) -> None:
     """Measure and fit how far a base's scores and estimates of F1 can be trusted.
 
@@ -80,7 +67,7 @@ def calibrate(
     from adaptner.progress import progress_bar
 
     prepare_process()
-    counts = size_list(sizes)
+    counts = options.size_list(sizes)
     place = find_device(device)
     start = default_base(place) if base is None else load_base(base, place)
     targets = [load_corpus(corpus) for corpus in corpora]

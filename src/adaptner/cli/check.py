@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, out, print_problem, warn
-from adaptner.cli.options import FormatFrom, JsonFlag
 from adaptner.errors import AdaptnerError
 
 if TYPE_CHECKING:
@@ -20,11 +20,9 @@ _MAX_SHOWN = 20  # remarks of each kind; --json lists all
 
 
 def check(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Annotated file; - is standard input.")
-    ],
-    from_: FormatFrom = None,
-    json: JsonFlag = False,
+    file: Annotated[str, options.argument("FILE", "Annotated file; - is standard input.")],
+    from_: options.FormatFrom = None,
+    json: options.JsonFlag = False,
 ) -> None:
     """Check an annotated file for errors and likely slips.
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import info, warn
-from adaptner.cli.options import FormatFrom, QuietFlag, file_option
 from adaptner.errors import UsageError
 from adaptner.text.schemes import Scheme
 
@@ -20,30 +18,25 @@ if TYPE_CHECKING:
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is standard input.")],
-    target: Annotated[
-        str, typer.Argument(metavar="OUT", help="File to write; - is standard output.")
-    ],
-    from_: FormatFrom = None,
+    source: Annotated[str, options.argument("IN", "File to read; - is standard input.")],
+    target: Annotated[str, options.argument("OUT", "File to write; - is standard output.")],
+    from_: options.FormatFrom = None,
     to: Annotated[
         str | None,
-        file_option(
-            "--to",
-            metavar="FORMAT",
-            show_default="by the ending",
-            help="Format of OUT: conll, jsonl or text.",
+        options.file(
+            "--to FORMAT", "Format of OUT: conll, jsonl or text.", show_default="by the ending"
         ),
     ] = None,
     scheme: Annotated[
         Scheme | None,
-        file_option(
+        options.file(
+            "--scheme SCHEME",
+            "Tag scheme of a CoNLL file: IOB1, BIO or BIOES.",
             case_sensitive=False,
-            metavar="SCHEME",
             show_default="BIO",
-            help="Tag scheme of a CoNLL file: IOB1, BIO or BIOES.",
         ),
     ] = None,
-    quiet: QuietFlag = False,
+    quiet: options.QuietFlag = False,
 ) -> None:
     """Convert a file to another format or tag scheme.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out, print_error, warn
 from adaptner.cli.help import GroupHelp, VerbHelp
-from adaptner.cli.options import JsonFlag, QuietFlag, file_option, machine_option
 
 if TYPE_CHECKING:
     from adaptner.corpora.fetch import FetchResult
@@ -21,31 +21,26 @@ app = typer.Typer(
 
 Output = Annotated[
     Path,
-    file_option(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        help="Data folder; files are written to FOLDER/GROUP/NAME/SPLIT.conll.",
+    options.file(
+        "-o, --output FOLDER", "Data folder; files are written to FOLDER/GROUP/NAME/SPLIT.conll."
     ),
 ]
 NoVerify = Annotated[
-    bool,
-    file_option("--no-verify", help="Accept files whose checksum differs from the catalogue's."),
+    bool, options.file("--no-verify", "Accept files whose checksum differs from the catalogue's.")
 ]
-Replace = Annotated[bool, file_option("--replace", help="Overwrite existing files that differ.")]
+Replace = Annotated[bool, options.file("--replace", "Overwrite existing files that differ.")]
 
 
 @app.command("list", cls=VerbHelp)
 def list_(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME...", help="Show all details of these corpora."),
+        list[str] | None, options.argument("NAME...", "Show all details of these corpora.")
     ] = None,
     data: Annotated[
         Path | None,
-        file_option(metavar="FOLDER", help="Compare the files in this data folder by checksum."),
+        options.file("--data FOLDER", "Compare the files in this data folder by checksum."),
     ] = None,
-    json: JsonFlag = False,
+    json: options.JsonFlag = False,
 ) -> None:
     """List the corpora of the papers, with licence, address and state.
 
@@ -80,29 +75,27 @@ def list_(
 @app.command(cls=VerbHelp)
 def fetch(
     names: Annotated[
-        list[str],
-        typer.Argument(metavar="NAME...", help="Corpora (GROUP/NAME or NAME) or whole groups."),
+        list[str], options.argument("NAME...", "Corpora (GROUP/NAME or NAME) or whole groups.")
     ],
     output: Output,
     origin: Annotated[
         str | None,
-        file_option(
-            "--from",
-            metavar="FOLDER|URL",
-            help="Folder or mirror with converted files (GROUP/NAME/SPLIT.conll), used instead of the "
-            "publisher's site.",
+        options.file(
+            "--from FOLDER|URL",
+            "Folder or mirror with converted files (GROUP/NAME/SPLIT.conll), used instead "
+            "of the publisher's site.",
         ),
     ] = None,
     no_verify: NoVerify = False,
     replace: Replace = False,
     timeout: Annotated[
-        float, machine_option(metavar="X", min=0.1, help="Seconds to wait for a response.")
+        float, options.machine("--timeout X", "Seconds to wait for a response.", min=0.1)
     ] = 30.0,
     attempts: Annotated[
-        int, machine_option(metavar="N", min=1, help="Attempts without progress before giving up.")
+        int, options.machine("--attempts N", "Attempts without progress before giving up.", min=1)
     ] = 5,
-    json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
 ) -> None:
     """Download corpora, convert them to our layout and compare their checksums.
 
@@ -142,15 +135,14 @@ def fetch(
 @app.command(cls=VerbHelp)
 def convert(
     name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="ontonotes, ace2005 or a corpus of the catalogue."),
+        str, options.argument("NAME", "ontonotes, ace2005 or a corpus of the catalogue.")
     ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the raw files.")],
+    folder: Annotated[Path, options.argument("FOLDER", "Folder of the raw files.")],
     output: Output,
     no_verify: NoVerify = False,
     replace: Replace = False,
-    json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
 ) -> None:
     """Convert raw files of a corpus that you have to our layout.
 
@@ -180,12 +172,11 @@ def convert(
 def stats(
     folders: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FOLDER...",
-            help="Folders with train, dev and test files, each FOLDER or DOMAIN=FOLDER.",
+        options.argument(
+            "FOLDER...", "Folders with train, dev and test files, each FOLDER or DOMAIN=FOLDER."
         ),
     ],
-    json: JsonFlag = False,
+    json: options.JsonFlag = False,
 ) -> None:
     """Count sentences, mentions, tokens and labels of corpora.
 

@@ -9,15 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
-from adaptner.cli.options import (
-    DeviceName,
-    JsonFlag,
-    QuietFlag,
-    Seed,
-    adaptation_option,
-    file_option,
-)
 
 if TYPE_CHECKING:
     from adaptner.metrics.spans import Score
@@ -28,16 +21,15 @@ _SHOWN = 12  # documents in the terminal
 
 def demo(
     output: Annotated[
-        Path,
-        file_option("-o", "--output", metavar="FOLDER", help="Folder for the page and the tagger."),
+        Path, options.file("-o, --output FOLDER", "Folder for the page and the tagger.")
     ] = Path("demo"),
     sentences: Annotated[
-        int, adaptation_option(metavar="N", min=5, max=130, help="Number of labelled sentences.")
+        int, options.adaptation("--sentences N", "Number of labelled sentences.", min=5, max=130)
     ] = 20,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
-    seed: Seed = 0,
-    device: DeviceName = "auto",
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
+    seed: options.Seed = 0,
+    device: options.DeviceName = "auto",
 ) -> None:
     """Try adaptation on an example: find cell lines after a few labelled sentences.
 

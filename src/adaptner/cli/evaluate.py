@@ -7,26 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
-from adaptner.cli.options import (
-    BaseFolder,
-    ConfigFile,
-    DeviceName,
-    Download,
-    Draws,
-    Encoder,
-    Iterations,
-    JsonFlag,
-    Limit,
-    MethodName,
-    QuietFlag,
-    Seed,
-    VectorsFile,
-    file_option,
-    number_list,
-    research_option,
-    size_list,
-)
 
 if TYPE_CHECKING:
     import torch
@@ -41,60 +23,53 @@ SIZES = "5,10,20,50"
 
 Target = Annotated[
     str,
-    file_option(
-        metavar="FOLDER", help="Target corpus: draws from its train split, scored on test."
-    ),
+    options.file("--target FOLDER", "Target corpus: draws from its train split, scored on test."),
 ]
 OptionalSources = Annotated[
     list[str] | None,
-    file_option(
-        metavar="FOLDER...",
-        help="Source corpora to pretrain on; with --base, for methods that also adapt on sources.",
+    options.file(
+        "--sources FOLDER...",
+        "Source corpora to pretrain on; with --base, for methods that also adapt on sources.",
     ),
 ]
-Output = Annotated[
-    Path | None, file_option("-o", "--output", metavar="FILE", help="Also write the JSON here.")
-]
+Output = Annotated[Path | None, options.file("-o, --output FILE", "Also write the JSON here.")]
 Sizes = Annotated[
     str | None,
-    research_option(
-        metavar="N,N,...",
-        show_default=f"{SIZES} without --shares",
-        help="Numbers of sentences to draw.",
+    options.research(
+        "--sizes N,N,...", "Numbers of sentences to draw.", show_default=f"{SIZES} without --shares"
     ),
 ]
 Shares = Annotated[
-    str | None,
-    research_option(metavar="X,X,...", help="Draw these percentages of the train split."),
+    str | None, options.research("--shares X,X,...", "Draw these percentages of the train split.")
 ]
 Steps = Annotated[
     int | None,
-    research_option(
-        metavar="N", min=1, show_default="of the method", help="Number of adaptation steps."
+    options.research(
+        "--steps N", "Number of adaptation steps.", min=1, show_default="of the method"
     ),
 ]
 
 
 def evaluate(
     target: Target,
-    base: BaseFolder = None,
+    base: options.BaseFolder = None,
     sources: OptionalSources = None,
-    vectors: VectorsFile = None,
+    vectors: options.VectorsFile = None,
     output: Output = None,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
-    method: MethodName = None,
-    config: ConfigFile = None,
-    encoder: Encoder = None,
-    iterations: Iterations = 1000,
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
+    method: options.MethodName = None,
+    config: options.ConfigFile = None,
+    encoder: options.Encoder = None,
+    iterations: options.Iterations = 1000,
     sizes: Sizes = None,
     shares: Shares = None,
-    draws: Draws = 20,
-    limit: Limit = None,
+    draws: options.Draws = 20,
+    limit: options.Limit = None,
     steps: Steps = None,
-    device: DeviceName = "auto",
-    seed: Seed = 0,
-    download: Download = False,
+    device: options.DeviceName = "auto",
+    seed: options.Seed = 0,
+    download: options.Download = False,
 ) -> None:
     """Measure few-shot F1 on a corpus, over repeated draws of labelled sentences.
 
@@ -285,13 +260,13 @@ def _report(rows: list[dict[str, Any]], output: Path | None, as_json: bool) -> N
 def _sizes(text: str | None, shares: str | None) -> list[int]:
     if text is None and shares is not None:
         return []
-    return size_list(SIZES if text is None else text)
+    return options.size_list(SIZES if text is None else text)
 
 
 def _shares(text: str | None) -> list[float]:
     if text is None:
         return []
-    return number_list(
+    return options.number_list(
         "--shares",
         text,
         float,

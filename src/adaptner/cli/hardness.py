@@ -5,21 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, out
-from adaptner.cli.options import JsonFlag, research_option
 
 
 def hardness(
-    run: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder written by `adaptner pretrain`.")
-    ],
+    run: Annotated[Path, options.argument("FOLDER", "Folder written by `adaptner pretrain`.")],
     iteration: Annotated[
         int | None,
-        research_option(metavar="N", show_default="the last", help="A recorded iteration."),
+        options.research("--iteration N", "A recorded iteration.", show_default="the last"),
     ] = None,
-    as_json: JsonFlag = False,
+    as_json: options.JsonFlag = False,
 ) -> None:
     """Show the tasks of a pretraining iteration, hardest first.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, out
-from adaptner.cli.options import JsonFlag
 
 if TYPE_CHECKING:
     from adaptner.methods.base import Method
 
 
-def methods(as_json: JsonFlag = False) -> None:
+def methods(as_json: options.JsonFlag = False) -> None:
     """List the methods of pretraining and adaptation.
 
     Shows each method's paper, what it needs and which targets it supports. --json also shows

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -14,97 +14,89 @@ Number = TypeVar("Number", int, float)
 
 SEEDS = 2**32 - 1  # the largest seed that all generators accept
 
-file_option = partial(typer.Option, rich_help_panel="Input and output")
-adaptation_option = partial(typer.Option, rich_help_panel="Adaptation")
-research_option = partial(typer.Option, rich_help_panel="Research")
-machine_option = partial(typer.Option, rich_help_panel="Machine")
 
-JsonFlag = Annotated[bool, file_option("--json", help="Print the result as JSON.")]
-QuietFlag = Annotated[bool, file_option("--quiet", "-q", help="Print errors only.")]
+def argument(metavar: str, help: str) -> Any:
+    return typer.Argument(metavar=metavar, help=help)
+
+
+def _option(panel: str, declaration: str, help: str, **settings: Any) -> Any:
+    """An option declared as `--help` shows it: its names and its metavar, "-o, --output FILE"."""
+    words = declaration.split()
+    names = [word.rstrip(",") for word in words if word.startswith("-")]
+    metavar = None if words[-1].startswith("-") else words[-1]
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, **settings)
+
+
+file = partial(_option, "Input and output")
+adaptation = partial(_option, "Adaptation")
+research = partial(_option, "Research")
+machine = partial(_option, "Machine")
+
+JsonFlag = Annotated[bool, file("--json", "Print the result as JSON.")]
+QuietFlag = Annotated[bool, file("--quiet, -q", "Print errors only.")]
 FormatFrom = Annotated[
     str | None,
-    file_option(
-        "--from",
-        metavar="FORMAT",
-        show_default="by the ending",
-        help="Format of the input: conll, jsonl or text.",
+    file(
+        "--from FORMAT", "Format of the input: conll, jsonl or text.", show_default="by the ending"
     ),
 ]
-ModelFolder = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Folder of a tagger, made by `adaptner adapt`.")
-]
+ModelFolder = Annotated[Path, argument("MODEL", "Folder of a tagger, made by `adaptner adapt`.")]
 
-Seed = Annotated[
-    int, machine_option(metavar="N", min=0, max=SEEDS, help="Seed of the random numbers.")
-]
-Jobs = Annotated[
-    int, machine_option(metavar="N", min=1, help="Number of worker processes (one thread each).")
-]
+Seed = Annotated[int, machine("--seed N", "Seed of the random numbers.", min=0, max=SEEDS)]
+Jobs = Annotated[int, machine("--jobs N", "Number of worker processes (one thread each).", min=1)]
 RayAddress = Annotated[
-    str | None,
-    machine_option(
-        metavar="ADDRESS", help="Work on a Ray cluster instead: HOST:PORT, auto or local."
-    ),
+    str | None, machine("--ray ADDRESS", "Work on a Ray cluster instead: HOST:PORT, auto or local.")
 ]
 DeviceName = Annotated[
-    str,
-    machine_option(metavar="NAME", help="Device: auto (cuda, mps or cpu), cpu, cuda or mps."),
+    str, machine("--device NAME", "Device: auto (cuda, mps or cpu), cpu, cuda or mps.")
 ]
 Resume = Annotated[
-    bool, machine_option("--resume", help="Continue an interrupted run from its last checkpoint.")
+    bool, machine("--resume", "Continue an interrupted run from its last checkpoint.")
 ]
 
 Sources = Annotated[
     list[str],
-    file_option(
-        metavar="FOLDER...",
-        help="Source corpora, each FOLDER or DOMAIN=FOLDER; several may follow.",
+    file(
+        "--sources FOLDER...", "Source corpora, each FOLDER or DOMAIN=FOLDER; several may follow."
     ),
 ]
 BaseFolder = Annotated[
-    Path | None,
-    file_option(metavar="BASE", help="A base: its folder or a name listed by `adaptner bases`."),
+    Path | None, file("--base BASE", "A base: its folder or a name listed by `adaptner bases`.")
 ]
 VectorsFile = Annotated[
     Path | None,
-    file_option(
-        metavar="FILE", help="Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."
-    ),
+    file("--vectors FILE", "Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),
 ]
 MethodName = Annotated[
-    str | None, research_option(metavar="NAME", help="A method listed by `adaptner methods`.")
+    str | None, research("--method NAME", "A method listed by `adaptner methods`.")
 ]
 ConfigFile = Annotated[
-    Path | None, research_option(metavar="FILE", help="TOML file with settings of the method.")
+    Path | None, research("--config FILE", "TOML file with settings of the method.")
 ]
 Encoder = Annotated[
     str | None,
-    research_option(
-        metavar="NAME",
-        help="Pretrained transformer: minilm, a folder or a Hugging Face name "
-        "(docs/transformers.md).",
+    research(
+        "--encoder NAME",
+        "Pretrained transformer: minilm, a folder or a Hugging Face name (docs/transformers.md).",
     ),
 ]
 Download = Annotated[
-    bool,
-    machine_option("--download", help="Download the transformer from the Hugging Face hub."),
+    bool, machine("--download", "Download the transformer from the Hugging Face hub.")
 ]
 HeldOut = Annotated[
     list[str] | None,
-    research_option(
-        "--held-out",
-        metavar="FOLDER...",
-        help="Corpora whose test sentences are removed from the sources.",
-    ),
+    research("--held-out FOLDER...", "Corpora whose test sentences are removed from the sources."),
 ]
-Iterations = Annotated[
-    int, research_option(metavar="N", min=0, help="Outer iterations of pretraining.")
-]
+Iterations = Annotated[int, research("--iterations N", "Outer iterations of pretraining.", min=0)]
 Limit = Annotated[
-    int | None,
-    research_option(metavar="N", min=1, help="Score only the first N test sentences."),
+    int | None, research("--limit N", "Score only the first N test sentences.", min=1)
 ]
-Draws = Annotated[int, research_option(metavar="N", min=1, help="Number of draws per size.")]
+Draws = Annotated[int, research("--draws N", "Number of draws per size.", min=1)]
+
+Texts = Annotated[
+    list[Path], argument("TEXT...", "Text files (.txt, .gz, .xz) or folders of them.")
+]
+VectorsOutput = Annotated[Path, file("-o, --output FILE", "The .safetensors file to write.")]
 
 
 def number_list(

@@ -5,72 +5,51 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info
-from adaptner.cli.options import (
-    ConfigFile,
-    DeviceName,
-    Download,
-    Encoder,
-    HeldOut,
-    Iterations,
-    JsonFlag,
-    QuietFlag,
-    Resume,
-    Seed,
-    Sources,
-    VectorsFile,
-    file_option,
-    research_option,
-)
 
 
 def pretrain(
-    sources: Sources,
-    output: Annotated[
-        Path, file_option("-o", "--output", metavar="FOLDER", help="Folder for the base.")
-    ],
-    vectors: VectorsFile = None,
+    sources: options.Sources,
+    output: Annotated[Path, options.file("-o, --output FOLDER", "Folder for the base.")],
+    vectors: options.VectorsFile = None,
     start: Annotated[
         Path | None,
-        file_option(
-            metavar="BASE",
-            help="Start from the encoder and vectors of this base (folder or installed name).",
+        options.file(
+            "--start BASE",
+            "Start from the encoder and vectors of this base (folder or installed name).",
         ),
     ] = None,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
     method: Annotated[
-        str, research_option(metavar="NAME", help="A method listed by `adaptner methods`.")
+        str, options.research("--method NAME", "A method listed by `adaptner methods`.")
     ] = "hgda",
-    config: ConfigFile = None,
-    encoder: Encoder = None,
+    config: options.ConfigFile = None,
+    encoder: options.Encoder = None,
     second_encoder: Annotated[
         bool,
-        research_option(
+        options.research(
             "--second-encoder",
-            help="Keep the base of --start unchanged and add the new encoder to it as a second one, "
-            "for targets whose labels the sources cover.",
+            "Keep the base of --start unchanged and add the new encoder to it as a second "
+            "one, for targets whose labels the sources cover.",
         ),
     ] = False,
-    held_out: HeldOut = None,
-    iterations: Iterations = 1000,
+    held_out: options.HeldOut = None,
+    iterations: options.Iterations = 1000,
     k: Annotated[
         int | None,
-        research_option(
-            "--k",
-            metavar="N",
-            min=1,
-            show_default="of the method",
-            help="Support and query sentences per task.",
+        options.research(
+            "--k N", "Support and query sentences per task.", min=1, show_default="of the method"
         ),
     ] = None,
     seconds: Annotated[
-        float | None, research_option(metavar="X", help="Stop after this time, if it comes first.")
+        float | None, options.research("--seconds X", "Stop after this time, if it comes first.")
     ] = None,
-    device: DeviceName = "auto",
-    seed: Seed = 0,
-    resume: Resume = False,
-    download: Download = False,
+    device: options.DeviceName = "auto",
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    download: options.Download = False,
 ) -> None:
     """Train a base on source corpora that have many labelled sentences.
 

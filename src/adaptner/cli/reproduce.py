@@ -7,20 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
-from adaptner.cli.options import (
-    SEEDS,
-    DeviceName,
-    Jobs,
-    JsonFlag,
-    QuietFlag,
-    RayAddress,
-    file_option,
-    machine_option,
-    research_option,
-)
 
 if TYPE_CHECKING:
     from adaptner.reproduce.run.request import RunRequest
@@ -31,123 +19,108 @@ if TYPE_CHECKING:
 
 def reproduce(
     table: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="A table listed by --list, for example hgda/3."),
+        str | None, options.argument("TABLE", "A table listed by --list, for example hgda/3.")
     ] = None,
-    data: Annotated[Path, file_option(metavar="FOLDER", help="Folder of the corpora.")] = Path(
-        "data"
-    ),
+    data: Annotated[Path, options.file("--data FOLDER", "Folder of the corpora.")] = Path("data"),
     vectors: Annotated[
         Path | None,
-        file_option(
-            metavar="PATH",
+        options.file(
+            "--vectors PATH",
+            "Word vectors: a folder with the table's file, or another file to use instead.",
             show_default="the folder vectors next to --data",
-            help="Word vectors: a folder with the table's file, or another file to use instead.",
         ),
     ] = None,
     output: Annotated[
-        Path,
-        file_option(
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            help="Results, bases, logs and reports of all tables.",
-        ),
+        Path, options.file("-o, --output FOLDER", "Results, bases, logs and reports of all tables.")
     ] = Path("reproduced"),
     show_list: Annotated[
-        bool, file_option("--list", help="List all tables and the methods that fill their rows.")
+        bool, options.file("--list", "List all tables and the methods that fill their rows.")
     ] = False,
     dry_run: Annotated[
-        bool, file_option("--dry-run", help="Show what would run and the expected hours.")
+        bool, options.file("--dry-run", "Show what would run and the expected hours.")
     ] = False,
     report_only: Annotated[
-        bool, file_option("--report-only", help="Report stored results without computing any.")
+        bool, options.file("--report-only", "Report stored results without computing any.")
     ] = False,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
     methods: Annotated[
         list[str] | None,
-        research_option(
-            metavar="NAME...",
+        options.research(
+            "--methods NAME...",
+            "Methods to run; several may follow.",
             show_default="all that fill a row",
-            help="Methods to run; several may follow.",
         ),
     ] = None,
     targets: Annotated[
         list[str] | None,
-        research_option(
-            metavar="NAME...",
-            show_default="all",
-            help="Target corpora, by our name or the paper's.",
+        options.research(
+            "--targets NAME...", "Target corpora, by our name or the paper's.", show_default="all"
         ),
     ] = None,
     sizes: Annotated[
         list[str] | None,
-        research_option(
-            metavar="SIZE...",
+        options.research(
+            "--sizes SIZE...",
+            "Numbers of labelled sentences (20) or shares of the train split (20%).",
             show_default="the table's",
-            help="Numbers of labelled sentences (20) or shares of the train split (20%).",
         ),
     ] = None,
     profile: Annotated[
         str,
-        research_option(
-            metavar="NAME",
-            help="quick (about 15 minutes per method on two cores) or paper (days).",
+        options.research(
+            "--profile NAME", "quick (about 15 minutes per method on two cores) or paper (days)."
         ),
     ] = "quick",
     draws: Annotated[
         int | None,
-        research_option(
-            metavar="N", min=1, show_default="the profile's", help="Draws of each cell."
-        ),
+        options.research("--draws N", "Draws of each cell.", min=1, show_default="the profile's"),
     ] = None,
     iterations: Annotated[
         int | None,
-        research_option(
-            metavar="N",
+        options.research(
+            "--iterations N",
+            "Training iterations of each base.",
             min=0,
             show_default="the profile's",
-            help="Training iterations of each base.",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        research_option(
-            metavar="N",
+        options.research(
+            "--limit N",
+            "Score only the first N test sentences.",
             min=1,
             show_default="the profile's",
-            help="Score only the first N test sentences.",
         ),
     ] = None,
     config: Annotated[
-        Path | None,
-        research_option(metavar="FILE", help="TOML file with settings for every method."),
+        Path | None, options.research("--config FILE", "TOML file with settings for every method.")
     ] = None,
     encoder: Annotated[
         str | None,
-        research_option(
-            metavar="NAME",
-            help="Fill the rows that have a transformer, with this one: minilm, a folder or a "
+        options.research(
+            "--encoder NAME",
+            "Fill the rows that have a transformer, with this one: minilm, a folder or a "
             "Hugging Face name.",
         ),
     ] = None,
     download: Annotated[
-        bool, research_option("--download", help="Download the transformer if it is missing.")
+        bool, options.research("--download", "Download the transformer if it is missing.")
     ] = False,
     seed: Annotated[
         int | None,
-        machine_option(
-            metavar="N",
+        options.machine(
+            "--seed N",
+            "Seed of the bases and of the first draw.",
             min=0,
-            max=SEEDS,
+            max=options.SEEDS,
             show_default="0",
-            help="Seed of the bases and of the first draw.",
         ),
     ] = None,
-    jobs: Jobs = 1,
-    device: DeviceName = "auto",
-    ray: RayAddress = None,
+    jobs: options.Jobs = 1,
+    device: options.DeviceName = "auto",
+    ray: options.RayAddress = None,
 ) -> None:
     """Fill a published table: train bases, adapt, score and report.
 

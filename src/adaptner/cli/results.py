@@ -5,44 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
-from adaptner.cli.options import JsonFlag, file_option, research_option
 
 if TYPE_CHECKING:
     from adaptner.reproduce.run.store import Failure
 
 
 def results(
-    store: Annotated[
-        Path, typer.Argument(metavar="STORE", help="results.sqlite of a run, or its folder.")
-    ],
+    store: Annotated[Path, options.argument("STORE", "results.sqlite of a run, or its folder.")],
     csv: Annotated[
-        Path | None, file_option(metavar="FILE", help="Write one line per draw as CSV.")
+        Path | None, options.file("--csv FILE", "Write one line per draw as CSV.")
     ] = None,
     parquet: Annotated[
         Path | None,
-        file_option(metavar="FILE", help="Write one line per draw as Parquet (extra `parquet`)."),
+        options.file("--parquet FILE", "Write one line per draw as Parquet (extra `parquet`)."),
     ] = None,
     failures: Annotated[
-        bool, file_option("--failures", help="List failed jobs and their logs instead.")
+        bool, options.file("--failures", "List failed jobs and their logs instead.")
     ] = False,
-    as_json: JsonFlag = False,
+    as_json: options.JsonFlag = False,
     table: Annotated[
-        str | None, research_option(metavar="TABLE", help="Only results of runs for this table.")
+        str | None, options.research("--table TABLE", "Only results of runs for this table.")
     ] = None,
     method: Annotated[
-        str | None, research_option(metavar="NAME", help="Only results of this method.")
+        str | None, options.research("--method NAME", "Only results of this method.")
     ] = None,
     target: Annotated[
-        str | None, research_option(metavar="NAME", help="Only results on this corpus.")
+        str | None, options.research("--target NAME", "Only results on this corpus.")
     ] = None,
     size: Annotated[
         str | None,
-        research_option(
-            metavar="SIZE",
-            help="Only this number of labelled sentences (20) or share of the train split (20%).",
+        options.research(
+            "--size SIZE",
+            "Only this number of labelled sentences (20) or share of the train split (20%).",
         ),
     ] = None,
 ) -> None:

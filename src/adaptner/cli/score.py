@@ -8,10 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, out, warn
-from adaptner.cli.options import FormatFrom, JsonFlag
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,12 +19,10 @@ if TYPE_CHECKING:
 
 
 def score(
-    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="File with the correct entities.")],
-    predicted: Annotated[
-        Path, typer.Argument(metavar="PREDICTED", help="File with the predicted entities.")
-    ],
-    from_: FormatFrom = None,
-    as_json: JsonFlag = False,
+    gold: Annotated[Path, options.argument("GOLD", "File with the correct entities.")],
+    predicted: Annotated[Path, options.argument("PREDICTED", "File with the predicted entities.")],
+    from_: options.FormatFrom = None,
+    as_json: options.JsonFlag = False,
 ) -> None:
     """Compute precision, recall and F1 of predicted entities.
 

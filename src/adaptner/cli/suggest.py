@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from adaptner.cli import options
 from adaptner.cli.common import info, out, print_error, print_problem
-from adaptner.cli.options import DeviceName, FormatFrom, ModelFolder, QuietFlag, file_option
 
 if TYPE_CHECKING:
     from adaptner.adaptation.suggestion import Suggestion
@@ -19,38 +19,34 @@ if TYPE_CHECKING:
 
 
 def suggest(
-    model: ModelFolder,
+    model: options.ModelFolder,
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILES...", help="Unlabelled text: files, folders or - (standard input)."
-        ),
+        options.argument("FILES...", "Unlabelled text: files, folders or - (standard input)."),
     ],
     number: Annotated[
-        int, file_option("-n", "--number", metavar="N", min=1, help="Maximum number of sentences.")
+        int, options.file("-n, --number N", "Maximum number of sentences.", min=1)
     ] = 10,
     labelled: Annotated[
         Path | None,
-        file_option(
-            metavar="FILE",
-            help="Sentences that you have annotated already; none like them is proposed.",
+        options.file(
+            "--labelled FILE",
+            "Sentences that you have annotated already; none like them is proposed.",
         ),
     ] = None,
     predictions: Annotated[
-        bool,
-        file_option("--predictions", help="Add the tagger's entities, for you to correct."),
+        bool, options.file("--predictions", "Add the tagger's entities, for you to correct.")
     ] = False,
     output: Annotated[
-        str | None,
-        file_option("-o", "--output", metavar="FILE", show_default="standard output", help="File."),
+        str | None, options.file("-o, --output FILE", "File.", show_default="standard output")
     ] = None,
     to: Annotated[
         Literal["jsonl", "terminal"],
-        file_option("--to", metavar="FORMAT", help="jsonl to annotate, terminal to look at."),
+        options.file("--to FORMAT", "jsonl to annotate, terminal to look at."),
     ] = "jsonl",
-    from_: FormatFrom = None,
-    quiet: QuietFlag = False,
-    device: DeviceName = "auto",
+    from_: options.FormatFrom = None,
+    quiet: options.QuietFlag = False,
+    device: options.DeviceName = "auto",
 ) -> None:
     """Propose the sentences whose annotation would improve a tagger most.
 

@@ -7,52 +7,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adaptner.cli import options
 from adaptner.cli.common import info, out, print_problem
-from adaptner.cli.options import (
-    DeviceName,
-    FormatFrom,
-    Jobs,
-    ModelFolder,
-    QuietFlag,
-    RayAddress,
-    file_option,
-)
 
 if TYPE_CHECKING:
     from adaptner.formats.chunks import DocumentChunk
 
 
 def tag(
-    model: ModelFolder,
+    model: options.ModelFolder,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILES...", help="Files or folders [default: standard input, -]"),
+        options.argument("FILES...", "Files or folders [default: standard input, -]"),
     ] = None,
     output: Annotated[
         str | None,
-        file_option(
-            "-o",
-            "--output",
-            metavar="FILE",
+        options.file(
+            "-o, --output FILE",
+            "File for all results. A folder, or a name that ends in a slash, receives one "
+            "result file for each input file.",
             show_default="standard output",
-            help="File for all results. A folder, or a name that ends in a slash, receives one result "
-            "file for each input file.",
         ),
     ] = None,
     to: Annotated[
         str | None,
-        file_option(
-            "--to",
-            metavar="FORMAT",
+        options.file(
+            "--to FORMAT",
+            "Format of the results: jsonl, conll, html or terminal.",
             show_default="by the ending of -o, else jsonl",
-            help="Format of the results: jsonl, conll, html or terminal.",
         ),
     ] = None,
-    from_: FormatFrom = None,
-    quiet: QuietFlag = False,
-    jobs: Jobs = 1,
-    device: DeviceName = "auto",
-    ray: RayAddress = None,
+    from_: options.FormatFrom = None,
+    quiet: options.QuietFlag = False,
+    jobs: options.Jobs = 1,
+    device: options.DeviceName = "auto",
+    ray: options.RayAddress = None,
 ) -> None:
     """Find entities in text with a tagger.
 

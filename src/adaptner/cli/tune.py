@@ -5,25 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from adaptner.cli import options
 from adaptner.cli.common import info
-from adaptner.cli.options import (
-    ConfigFile,
-    DeviceName,
-    Draws,
-    HeldOut,
-    Iterations,
-    JsonFlag,
-    MethodName,
-    QuietFlag,
-    Resume,
-    Seed,
-    Sources,
-    VectorsFile,
-    file_option,
-    number_list,
-    research_option,
-    size_list,
-)
 
 if TYPE_CHECKING:
     from adaptner.evaluation.tuning import SearchGrid
@@ -33,66 +16,62 @@ ROWS = ".rows.jsonl"
 
 Output = Annotated[
     Path | None,
-    file_option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=f"TOML file for --config; the records of all trials go to a {ROWS} file next to it.",
+    options.file(
+        "-o, --output FILE",
+        f"TOML file for --config; the records of all trials go to a {ROWS} file next to it.",
     ),
 ]
 Base = Annotated[
     Path | None,
-    file_option(metavar="FOLDER", help="Tune the method of this base and store the choice in it."),
+    options.file("--base FOLDER", "Tune the method of this base and store the choice in it."),
 ]
 ValidateOn = Annotated[
     list[str] | None,
-    research_option(
-        metavar="DOMAIN...", show_default="each in turn", help="Source domains to validate on."
+    options.research(
+        "--validate-on DOMAIN...", "Source domains to validate on.", show_default="each in turn"
     ),
 ]
-Sizes = Annotated[str, research_option(metavar="N,N,...", help="Numbers of sentences to draw.")]
+Sizes = Annotated[str, options.research("--sizes N,N,...", "Numbers of sentences to draw.")]
 DevLimit = Annotated[
-    int, research_option(metavar="N", min=1, help="Maximum number of dev sentences to score.")
+    int, options.research("--limit N", "Maximum number of dev sentences to score.", min=1)
 ]
 Rates = Annotated[
-    str, research_option(metavar="X,X,...", help="Search grid: learning rates of the decoder.")
+    str, options.research("--rates X,X,...", "Search grid: learning rates of the decoder.")
 ]
 EncoderScales = Annotated[
     str,
-    research_option(
-        metavar="X,X,...", help="Search grid: rate of the encoder relative to the decoder's."
+    options.research(
+        "--encoder-scales X,X,...", "Search grid: rate of the encoder relative to the decoder's."
     ),
 ]
 Epochs = Annotated[
-    str, research_option(metavar="N,N,...", help="Search grid: epochs over the sentences.")
+    str, options.research("--epochs N,N,...", "Search grid: epochs over the sentences.")
 ]
-Steps = Annotated[
-    str, research_option(metavar="N,N,...", help="Search grid: minimum number of steps.")
-]
+Steps = Annotated[str, options.research("--steps N,N,...", "Search grid: minimum number of steps.")]
 
 
 def tune(
-    sources: Sources,
+    sources: options.Sources,
     output: Output = None,
     base: Base = None,
-    vectors: VectorsFile = None,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
-    method: MethodName = None,
-    config: ConfigFile = None,
+    vectors: options.VectorsFile = None,
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
+    method: options.MethodName = None,
+    config: options.ConfigFile = None,
     validate_on: ValidateOn = None,
-    held_out: HeldOut = None,
-    iterations: Iterations = 1000,
+    held_out: options.HeldOut = None,
+    iterations: options.Iterations = 1000,
     sizes: Sizes = "5,20,50",
-    draws: Draws = 3,
+    draws: options.Draws = 3,
     limit: DevLimit = 400,
     rates: Rates = "0.03,0.1",
     encoder_scales: EncoderScales = "0.1",
     epochs: Epochs = "5,10,20",
     steps: Steps = "20",
-    device: DeviceName = "auto",
-    seed: Seed = 0,
-    resume: Resume = False,
+    device: options.DeviceName = "auto",
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
 ) -> None:
     """Choose the steps and learning rates of adaptation on source domains.
 
@@ -116,7 +95,7 @@ def tune(
             problem="--resume: no records to continue", remedy="give the -o of the run"
         )
     check_output(output)
-    grid, counts = _grid(rates, encoder_scales, epochs, steps), size_list(sizes)
+    grid, counts = _grid(rates, encoder_scales, epochs, steps), options.size_list(sizes)
     prepare_process()
     learner = _make_method(method, base, config)
     info("reading the corpora ...", quiet)
@@ -155,10 +134,10 @@ def _grid(rates: str, encoder_scales: str, epochs: str, steps: str) -> SearchGri
 
     whole_numbers = "different whole numbers"
     return SearchGrid(
-        rates=number_list("--rates", rates, float),
-        encoder_scales=number_list("--encoder-scales", encoder_scales, float),
-        epochs=number_list("--epochs", epochs, int, description=whole_numbers),
-        steps=number_list("--steps", steps, int, description=whole_numbers),
+        rates=options.number_list("--rates", rates, float),
+        encoder_scales=options.number_list("--encoder-scales", encoder_scales, float),
+        epochs=options.number_list("--epochs", epochs, int, description=whole_numbers),
+        steps=options.number_list("--steps", steps, int, description=whole_numbers),
     )
 
 

@@ -6,60 +6,52 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info
-from adaptner.cli.options import (
-    DeviceName,
-    JsonFlag,
-    QuietFlag,
-    Resume,
-    Seed,
-    file_option,
-    research_option,
-)
-from adaptner.cli.vectors.options import Texts
 
 
 def context(
-    texts: Texts,
+    texts: options.Texts,
     vectors: Annotated[
-        Path, file_option(metavar="FILE", help="Word vectors, as for `adaptner pretrain`.")
+        Path, options.file("--vectors FILE", "Word vectors, as for `adaptner pretrain`.")
     ],
-    output: Annotated[
-        Path, file_option("-o", "--output", metavar="FOLDER", help="Folder for the base.")
-    ],
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    output: Annotated[Path, options.file("-o, --output FOLDER", "Folder for the base.")],
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
     steps: Annotated[
-        int, research_option(metavar="N", min=1, help="Training steps of 64 sentences.")
+        int, options.research("--steps N", "Training steps of 64 sentences.", min=1)
     ] = 10_000,
     hidden: Annotated[
-        int, research_option(metavar="N", min=1, help="LSTM states per direction.")
+        int, options.research("--hidden N", "LSTM states per direction.", min=1)
     ] = 192,
     cloze_words: Annotated[
-        int, research_option(metavar="N", min=0, help="Words to predict from context per step.")
+        int, options.research("--cloze-words N", "Words to predict from context per step.", min=0)
     ] = 800,
     names: Annotated[
         bool,
-        research_option(
-            "--names", help='Also learn the names in phrases such as "diseases such as asthma".'
+        options.research(
+            "--names", 'Also learn the names in phrases such as "diseases such as asthma".'
         ),
     ] = False,
     teacher: Annotated[
         str,
-        research_option(
-            metavar="NAME",
-            help="Also distil this transformer: minilm, a folder or a Hugging Face name.",
+        options.research(
+            "--teacher NAME",
+            "Also distil this transformer: minilm, a folder or a Hugging Face name.",
         ),
     ] = "",
     word_dropout: Annotated[
         float,
-        research_option(
-            metavar="X", min=0, max=0.9, help="Share of words that are read by their n-grams alone."
+        options.research(
+            "--word-dropout X",
+            "Share of words that are read by their n-grams alone.",
+            min=0,
+            max=0.9,
         ),
     ] = 0.0,
-    device: DeviceName = "auto",
-    seed: Seed = 0,
-    resume: Resume = False,
+    device: options.DeviceName = "auto",
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
 ) -> None:
     """Pretrain an encoder over word vectors on raw text, without any label.
 

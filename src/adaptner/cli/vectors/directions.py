@@ -7,19 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
-from adaptner.cli.options import JsonFlag, QuietFlag, file_option
-from adaptner.cli.vectors.options import Texts, VectorsOutput
 
 
 def directions(
-    texts: Texts,
+    texts: options.Texts,
     vectors: Annotated[
-        Path, file_option(metavar="FILE", help="Word vectors made by `adaptner vectors train`.")
+        Path, options.file("--vectors FILE", "Word vectors made by `adaptner vectors train`.")
     ],
-    output: VectorsOutput,
-    as_json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    output: options.VectorsOutput,
+    as_json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
 ) -> None:
     """Learn from raw text what label names mean: "diseases such as asthma".
 

@@ -7,19 +7,15 @@ from typing import Annotated
 
 import typer
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, out, print_error
-from adaptner.cli.options import JsonFlag, file_option
 
 
 def near(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Word vectors in any supported format.")
-    ],
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
-    count: Annotated[
-        int, file_option("-n", "--count", metavar="N", min=1, help="Number of words to list.")
-    ] = 10,
-    json: JsonFlag = False,
+    file: Annotated[Path, options.argument("FILE", "Word vectors in any supported format.")],
+    words: Annotated[list[str], options.argument("WORD...", "Words to look up.")],
+    count: Annotated[int, options.file("-n, --count N", "Number of words to list.", min=1)] = 10,
+    json: options.JsonFlag = False,
 ) -> None:
     """List the words nearest to each WORD, by the cosine of their vectors.
 

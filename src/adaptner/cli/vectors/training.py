@@ -6,40 +6,52 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
-from adaptner.cli.options import JsonFlag, QuietFlag, machine_option, research_option
-from adaptner.cli.vectors.options import (
-    Buckets,
-    KeepCase,
-    MinCount,
-    NgramLengths,
-    Texts,
-    Tokenise,
-    VectorSeed,
-    VectorsOutput,
-    Width,
-    Window,
-)
+
+Width = Annotated[
+    int, options.research("--width N", "Numbers per word vector, an even number.", min=2)
+]
+Window = Annotated[
+    int, options.research("--window N", "Context words on each side of a word.", min=1)
+]
+MinCount = Annotated[
+    int,
+    options.research("--min-count N", "Rarer words have only the vectors of their n-grams.", min=1),
+]
+NgramLengths = Annotated[str, options.research("--ngrams A-B", "Lengths of the character n-grams.")]
+Buckets = Annotated[
+    int, options.research("--buckets N", "Number of rows that the n-grams share.", min=1)
+]
+KeepCase = Annotated[
+    bool, options.file("--keep-case", "Distinguish Words from words instead of lower-casing.")
+]
+Tokenise = Annotated[
+    bool,
+    options.file("--tokenise", "Tokenise the text, which otherwise has spaces between tokens."),
+]
+VectorSeed = Annotated[
+    int, options.machine("--seed N", "Seed of the random numbers.", min=0, max=2**31 - 1)
+]
 
 
 def train(
-    texts: Texts,
-    output: VectorsOutput,
+    texts: options.Texts,
+    output: options.VectorsOutput,
     tokenise: Tokenise = False,
     keep_case: KeepCase = False,
-    json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
     width: Width = 200,
     epochs: Annotated[
-        int, research_option(metavar="N", min=1, help="Number of passes over the text.")
+        int, options.research("--epochs N", "Number of passes over the text.", min=1)
     ] = 5,
     window: Window = 5,
     min_count: MinCount = 5,
     ngrams: NgramLengths = "4-5",
     buckets: Buckets = 100_000,
     threads: Annotated[
-        int,
-        machine_option(metavar="N", min=1, help="Threads; only with 1 are two runs identical."),
+        int, options.machine("--threads N", "Threads; only with 1 are two runs identical.", min=1)
     ] = 2,
     seed: VectorSeed = 0,
 ) -> None:
@@ -79,18 +91,18 @@ def train(
 
 
 def count(
-    texts: Texts,
-    output: VectorsOutput,
+    texts: options.Texts,
+    output: options.VectorsOutput,
     tokenise: Tokenise = False,
     keep_case: KeepCase = False,
-    json: JsonFlag = False,
-    quiet: QuietFlag = False,
+    json: options.JsonFlag = False,
+    quiet: options.QuietFlag = False,
     width: Width = 200,
     window: Window = 5,
     min_count: MinCount = 6,
     contexts: Annotated[
         int,
-        research_option(metavar="N", min=1, help="Number of most frequent words used as context."),
+        options.research("--contexts N", "Number of most frequent words used as context.", min=1),
     ] = 50_000,
     ngrams: NgramLengths = "4-5",
     buckets: Buckets = 100_000,
