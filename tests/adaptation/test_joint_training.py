@@ -308,15 +308,19 @@ def test_source_smaller_than_a_batch_is_repeated(spy: Spy) -> None:
 
 
 def assert_tags_equal(
-    ours: Values, our_tags: Sequence[str], theirs: Values, their_tags: Sequence[str], of: set[str]
+    joint: Values,
+    joint_tags: Sequence[str],
+    of_base: Values,
+    base_tags: Sequence[str],
+    of: set[str],
 ) -> None:
     for tag in of:
-        i, k = our_tags.index(tag), their_tags.index(tag)
+        i, k = joint_tags.index(tag), base_tags.index(tag)
         for name in ("weight", "bias", "start", "end"):
-            assert torch.equal(ours[name][i], theirs[name][k]), (name, tag)
+            assert torch.equal(joint[name][i], of_base[name][k]), (name, tag)
         for other in of:
-            j, m = our_tags.index(other), their_tags.index(other)
-            assert ours["transition"][i, j] == theirs["transition"][k, m], (tag, other)
+            j, m = joint_tags.index(other), base_tags.index(other)
+            assert joint["transition"][i, j] == of_base["transition"][k, m], (tag, other)
 
 
 @pytest.mark.usefixtures("_double")
@@ -327,18 +331,18 @@ def test_source_decoders_are_copied_and_the_target_has_a_new_one(name: str, spy:
     before = values_of(given.model)
     for number, own in enumerate(names):
         there = list(SOURCES).index(own)
-        ours, theirs = under(spy.start, f"decoder.{number}."), under(before, f"decoder.{there}.")
-        assert set(ours) == set(theirs) == {"weight", "bias", "transition", "start", "end"}
-        assert all(torch.equal(v, theirs[n]) for n, v in ours.items()), own
+        joint, of_base = under(spy.start, f"decoder.{number}."), under(before, f"decoder.{there}.")
+        assert set(joint) == set(of_base) == {"weight", "bias", "transition", "start", "end"}
+        assert all(torch.equal(v, of_base[n]) for n, v in joint.items()), own
         assert spy.model.labels_of(number) == given.model.labels_of(there)
     # The target's decoder is random although a source has one of its labels.
     labels = LabelSet(NEW, "bioes")
     assert spy.model.labels_of(3) == labels
     gene = under(before, "decoder.0.")
-    ours = under(spy.start, "decoder.3.")
+    joint = under(spy.start, "decoder.3.")
     for tag in ("O", "B-G", "S-G"):
         there = LabelSet(("G",), "bioes").index[tag]
-        assert not torch.equal(ours["weight"][labels.index[tag]], gene["weight"][there])
+        assert not torch.equal(joint["weight"][labels.index[tag]], gene["weight"][there])
 
 
 @pytest.mark.usefixtures("_double")
@@ -367,13 +371,13 @@ def test_decoder_of_agg_has_the_labels_of_all_domains(shared: bool, spy: Spy) ->
     assert set(tagger.labels.labels) == every
     assert tagger.labels.scheme == "bioes"
     before = values_of(given.model)
-    ours = under(spy.start, "decoder.0.")
+    joint = under(spy.start, "decoder.0.")
     for own in ("species", "drug"):
         there = 0 if shared else list(SOURCES).index(own)
         tags = {f"{p}-{x}" for p in "BIES" for x in SOURCES[own]}
         labels = given.model.labels_of(there)
         assert_tags_equal(
-            ours, tagger.labels.tags, under(before, f"decoder.{there}."), labels.tags, of=tags
+            joint, tagger.labels.tags, under(before, f"decoder.{there}."), labels.tags, of=tags
         )
 
 

@@ -1,4 +1,4 @@
-"""Batches of sentences without replacement, and of similar length where there are many."""
+"""Batches of sentences: without replacement, and of similar length if there are many sentences."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ def vectors_of(sources: list[SourceDomain]) -> WordVectors:
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    mine, theirs = one.state_dict(), other.state_dict()
-    return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
+    first, second = one.state_dict(), other.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
 
 
 def adapt(
@@ -175,10 +175,8 @@ def test_step_equals_algorithm_1_task_by_task(sources: list[SourceDomain], lexic
         for p in naive.parameters():
             if p.grad is not None:
                 p -= 0.1 * p.grad
-    for (name, mine), theirs in zip(
-        objective.network.named_parameters(), naive.parameters(), strict=True
-    ):
-        torch.testing.assert_close(mine, theirs, atol=2e-5, rtol=1e-4, msg=name)
+    for (name, p), q in zip(objective.network.named_parameters(), naive.parameters(), strict=True):
+        torch.testing.assert_close(p, q, atol=2e-5, rtol=1e-4, msg=name)
 
 
 def test_parameters_change_only_at_the_end_of_a_step(

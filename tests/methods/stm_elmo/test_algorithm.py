@@ -61,8 +61,8 @@ def adapt(
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    mine, theirs = one.state_dict(), other.state_dict()
-    return mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
+    first, second = one.state_dict(), other.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
 
 
 def test_tagger_does_not_train_the_language_model(base: Base, sources: list[SourceDomain]) -> None:
