@@ -36,6 +36,8 @@ hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 if "ADAPTNER_EXPLORE" not in os.environ:
     hypothesis.settings.load_profile("same")
 
+pytest_plugins = ["cli_kit"]  # call, child, workshop, eager_model
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 

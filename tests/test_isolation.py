@@ -11,12 +11,12 @@ import pytest
 
 HERE = Path(__file__).parent
 SENSITIVE = (
-    "cli/test_command_line.py",
+    "cli/test_main.py",
     "cli/test_check_convert_corpora.py",
     "corpora/test_fetch.py",
     "methods/pdaln/test_synonyms.py",
     "models/test_installed.py",
-    "nn/encoders/test_pretrained.py",
+    "nn/encoders/transformer/test_pretrained.py",
 )
 HOSTILE = {
     "CI": "true",

@@ -58,65 +58,46 @@ FAULTS = [
 ]
 
 
-faults = pytest.mark.parametrize("fault", FAULTS, ids=[f"{f.name}{f.ending}" for f in FAULTS])
-
-
-@pytest.mark.slow
-@faults
-def test_adapt_refuses_a_bad_file(call: Call, base: Path, tmp_path: Path, fault: Fault) -> None:
-    file = tmp_path / f"mine{fault.ending}"
+@pytest.mark.parametrize("fault", FAULTS, ids=[f"{f.name}{f.ending}" for f in FAULTS])
+def test_check_and_convert_report_a_bad_file(call: Call, tmp_path: Path, fault: Fault) -> None:
+    file, output = tmp_path / f"mine{fault.ending}", tmp_path / "out.conll"
     file.write_bytes(fault.content)
+    output.write_text("earlier")
     place = f"{file}: " if fault.line is None else f"{file}:{fault.line}: "
-    answer = call("adapt", file, "--base", base, "-o", tmp_path / "model")
-    refused(answer, 1, place, fault.says)
-    assert listing(tmp_path) == [file.name]
-
-
-@pytest.mark.slow
-@faults
-def test_check_lists_the_error_of_a_bad_file(call: Call, tmp_path: Path, fault: Fault) -> None:
-    file = tmp_path / f"mine{fault.ending}"
-    file.write_bytes(fault.content)
     answer = call("check", file)
     assert answer.code == 1
-    place = f"{file}: " if fault.line is None else f"{file}:{fault.line}: "
     for fragment in (place, fault.says, "What to do: "):
         assert fragment in answer.err
     (error, *_) = json.loads(call("check", file, "--json").out)["errors"]
     assert error["line"] == fault.line
+    refused(call("convert", file, output), 1, file, fault.says)
+    assert listing(tmp_path) == sorted([file.name, output.name])
+    assert output.read_text() == "earlier"
 
 
-@faults
-def test_convert_of_a_bad_file_writes_nothing(call: Call, tmp_path: Path, fault: Fault) -> None:
-    file = tmp_path / f"mine{fault.ending}"
-    file.write_bytes(fault.content)
-    (tmp_path / "out.conll").write_text("earlier")
-    refused(call("convert", file, tmp_path / "out.conll"), 1, file, fault.says)
-    assert listing(tmp_path) == sorted([file.name, "out.conll"])
-    assert (tmp_path / "out.conll").read_text() == "earlier"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("adapt", "CORPUS/FILE", "--base", "BASE", "-o", "OUT"),
         ("pretrain", "--sources", OWN / "drug", "CORPUS", "-o", "OUT"),
         ("evaluate", "--base", "BASE", "--target", "CORPUS", "-o", "OUT"),
         ("corpora", "stats", "CORPUS"),
     ],
     ids=lambda arguments: arguments[0],
 )
-@faults
-def test_a_corpus_with_a_bad_file_is_refused(
-    call: Call, base: Path, tmp_path: Path, fault: Fault, arguments: tuple[object, ...]
+@pytest.mark.parametrize("name", ["blank", "Latin-1", "off the tokens"])
+def test_verbs_that_read_corpora_refuse_a_bad_file(
+    call: Call, base: Path, tmp_path: Path, name: str, arguments: tuple[object, ...]
 ) -> None:
+    fault = next(f for f in FAULTS if f.name == name)
     corpus = tmp_path / "corpus"
+    file = corpus / f"train{fault.ending}"
     corpus.mkdir()
-    (corpus / f"train{fault.ending}").write_bytes(fault.content)
+    file.write_bytes(fault.content)
     (corpus / "test.jsonl").write_bytes(GOOD)
-    places = {"CORPUS": corpus, "OUT": tmp_path / "out", "BASE": base}
+    places = {"CORPUS": corpus, "CORPUS/FILE": file, "OUT": tmp_path / "out", "BASE": base}
     answer = call(*(places.get(a, a) for a in arguments))  # type: ignore[call-overload]
-    refused(answer, 1, corpus / f"train{fault.ending}", fault.says)
+    refused(answer, 1, file if fault.line is None else f"{file}:{fault.line}: ", fault.says)
     assert [p.name for p in tmp_path.iterdir()] == ["corpus"]
 
 
@@ -193,12 +174,8 @@ def test_a_line_of_100_000_tokens_is_tagged_whole(
 ) -> None:
     words = ["The", "HeLa", "line", "is", "old"] * 20_000
     text = " ".join(words)
-    content = {
-        "text": text,
-        "conll": "".join(f"{word}\tO\n" for word in words),
-    }[way]
     file = tmp_path / "long"
-    file.write_text(content)
+    file.write_text(text if way == "text" else "".join(f"{word}\tO\n" for word in words))
     answer = call("tag", eager_model, file, "--from", way)
     assert answer.code == 0, answer.err
     (document,) = answer.records()

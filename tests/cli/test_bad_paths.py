@@ -83,7 +83,6 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptner.files.os.fsync", no_space)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [*MISSING, *WRONG_KIND], ids=named)
 def test_missing_path_or_wrong_kind_is_refused(
     call: Call, workshop: Path, tmp_path: Path, arguments: tuple[object, ...]

@@ -19,6 +19,7 @@ try:
     main()
 except SystemExit as end:
     assert not end.code, end.code
+assert not {"ray", "spacy"} & set(sys.modules)
 print(*(m for m in sys.modules if m.startswith("adaptner.")), file=sys.stderr)
 """
 TAGGING = {"cli", "compute", "errors", "files", "formats", "models", "nn", "registry"}

@@ -1,9 +1,12 @@
-"""Helpers for tests of the command line: calling it, settings for tiny runs, common assertions."""
+"""Calls of the command line, settings and models of tiny runs, and common assertions."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,10 +60,63 @@ def run_main(patch: pytest.MonkeyPatch, arguments: tuple[object, ...]) -> int:
     return end.value.code
 
 
-def environment(factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables that keep the user's cache untouched and processes at one thread."""
-    cache = factory.getbasetemp() / "cache"
-    return {"XDG_CACHE_HOME": str(cache), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """``call("tag", model, stdin="...")``: the entry point in this process."""
+
+    def run(*arguments: object, stdin: str | bytes = b"") -> Answer:
+        content = stdin.encode() if isinstance(stdin, str) else stdin
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            code = run_main(patch, arguments)
+        printed = capsys.readouterr()
+        return Answer(code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def child() -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Runs Python code in a new process."""
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=600
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with config.toml, a base of two domains and a tagger for cell lines. Tests must copy
+    what they change."""
+    folder = tmp_path_factory.mktemp("workshop")
+    (folder / "config.toml").write_text(TINY)
+    with pytest.MonkeyPatch.context() as patch:
+        config = ("--config", folder / "config.toml", "--iterations", 5, "--quiet")
+        sources = ("--sources", *BASE_SOURCES)
+        assert run_main(patch, ("pretrain", *sources, *config, "-o", folder / "base")) == 0
+        adapted = ("adapt", CELLS / "train.jsonl", "--base", folder / "base", "--quiet")
+        assert run_main(patch, (*adapted, "-o", folder / "model")) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def eager_model(workshop: Path) -> Path:
+    """A tagger that has memorised HeLa as a Cell, so that it finds something."""
+    base = workshop / "patient base"
+    shutil.copytree(workshop / "base", base)
+    manifest = json.loads((base / "manifest.json").read_text())
+    manifest["config"]["adaptation"]["steps"] = 150
+    (base / "manifest.json").write_text(json.dumps(manifest))
+    sentences = [("The HeLa line is old.", [(4, 8, "Cell")]), ("The rats ate.", [])]
+    (workshop / "eager.jsonl").write_bytes(jsonl(*sentences * 3))
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ("adapt", workshop / "eager.jsonl", "--base", base, "--quiet")
+        assert run_main(patch, (*arguments, "-o", workshop / "eager")) == 0
+    return workshop / "eager"
 
 
 def listing(folder: Path) -> list[str]:
