@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # what `fit` alone needs is not imported for adapting
 
 class NamedMethod(SourcePretrainedMethod):
     name = "named"
-    title = "NamedMethod"
+    title = "Named"
     paper = "adaptner"
     needs = "raw text; source corpora if there are any"
     capabilities = Capabilities(
