@@ -1,6 +1,8 @@
-"""Reliability diagram of the rows that `adaptner calibrate` wrote, as SVG.
+"""Draws a reliability diagram: the share of correct mentions by score, raw and calibrated.
 
-.venv/bin/python benchmarks/reliability.py docs/results/trust.jsonl docs/results/reliability.svg
+    .venv/bin/python benchmarks/reliability.py docs/results/trust.jsonl docs/results/reliability.svg
+
+The input is what `adaptner calibrate` wrote, the output an SVG. A calibrated curve lies on the diagonal.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from adaptner.reproduce.report.chart import Axis, Chart, Point, Series, Style, s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("rows", type=Path)
-    parser.add_argument("output", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("rows", type=Path, help="JSON lines of `adaptner calibrate`")
+    parser.add_argument("output", type=Path, help="SVG file")
     options = parser.parse_args()
     rows = [Observation.model_validate_json(x) for x in options.rows.read_text().splitlines()]
     options.output.write_text(reliability_diagram(check_calibration(rows)), encoding="utf-8")
