@@ -18,7 +18,7 @@ from adaptner.models import renamed_fields
 from adaptner.models.base import Base
 from adaptner.models.installed import DEFAULT, base_folder
 from adaptner.models.renamed_fields import current_manifest, current_settings
-from adaptner.models.storage import read_manifest
+from adaptner.models.storage import FORMAT, read_manifest
 from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.recurrent import EncoderConfig
 from adaptner.nn.encoders.transformer.encoder import TransformerConfig
@@ -103,8 +103,10 @@ def under_old_names(settings: Mapping[str, Any], names: Mapping[str, str]) -> di
     return {old.get(name, name): value for name, value in settings.items()}
 
 
-@pytest.mark.parametrize("kind", [Base, Tagger])
-def test_folder_with_old_names_loads_unchanged(kind, sources, vectors, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "number"), [(Base, 2), (Base, 3), (Base, 4), (Tagger, 4)])
+def test_folder_of_an_older_format_loads_unchanged(
+    kind, number: int, sources, vectors, tmp_path: Path
+) -> None:
     named = method("named")(encoder={"hidden": 4, "char_cnn_filters": 4, "char_lstm": 0})
     made: Any = named.fit(sources, Budget(1), vectors=vectors)
     if kind is Tagger:
@@ -120,8 +122,9 @@ def test_folder_with_old_names_loads_unchanged(kind, sources, vectors, tmp_path:
         content["config"]["adaptation"] = under_old_names(content["config"]["adaptation"], table)
         content["config"]["encoder"] = content["encoder"]
         assert "eager" in content["config"]["adaptation"]
-    file.write_text(json.dumps(content))
     assert current_manifest(content) == json.loads((tmp_path / "new/manifest.json").read_text())
+    assert content["format"] == FORMAT
+    file.write_text(json.dumps({**content, "format": number}))
     loaded = kind.load(tmp_path / "old")
     loaded.save(tmp_path / "again")
     again = {p.name: p.read_bytes() for p in (tmp_path / "again").iterdir()}

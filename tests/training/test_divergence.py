@@ -11,10 +11,12 @@ from safetensors import safe_open
 from torch import nn
 
 from adaptner.errors import TrainingDiverged
+from adaptner.training import loop
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import CHECKPOINT_FILE, TrainingState, restore_checkpoint
 from adaptner.training.loop import METRICS, StepMetrics, TrainingRun, run_training
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
+from adaptner.training.records import MetricsFile
 
 
 def fresh_state() -> TrainingState:
@@ -61,6 +63,23 @@ def test_gradient_that_is_not_finite_stops_before_the_step(tmp_path, gradient, c
     restore_checkpoint(kept, tmp_path, "x")
     assert kept.done == 3
     assert bool(kept.model.weight.isfinite().all())
+
+
+def test_metrics_files_are_closed_after_ctrl_c(tmp_path, monkeypatch):
+    opened = []
+
+    class Recorded(MetricsFile):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            opened.append(self)
+
+    def interrupted(iteration: int) -> StepMetrics:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "MetricsFile", Recorded)
+    with pytest.raises(KeyboardInterrupt):
+        run_training(fresh_state(), interrupted, Budget(2), TrainingRun(tmp_path, "x"))
+    assert [record._file.closed for record in opened] == [True, True]
 
 
 def test_error_without_a_folder_says_that_nothing_was_written():

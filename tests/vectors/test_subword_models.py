@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -100,17 +99,6 @@ def test_saved_vectors_equal_the_given_file(fit, subwords: WordVectors, tmp_path
     fit(1, vectors=read_vectors(tmp_path / "own.safetensors")).save(tmp_path / "base")
     saved = tmp_path / "base" / "vectors.safetensors"
     assert saved.read_bytes() == (tmp_path / "own.safetensors").read_bytes()
-
-
-def test_only_folders_with_subwords_have_the_newer_format(
-    folder: Path, frozen_base_folder: Path, tuned_base: Base, tmp_path: Path
-) -> None:
-    tuned_base.save(tmp_path / "tuned")
-    formats = [
-        json.loads((f / "manifest.json").read_text())["format"]
-        for f in (folder, frozen_base_folder, tmp_path / "tuned")
-    ]
-    assert formats == [3, 2, 2]
 
 
 def test_trainable_vectors_have_no_ngrams(fit, subwords: WordVectors, tmp_path: Path) -> None:

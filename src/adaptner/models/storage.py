@@ -21,21 +21,16 @@ from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMi
 from adaptner.files import atomic_file, digest
 from adaptner.models.provenance import Provenance
 from adaptner.models.renamed_fields import current_manifest
-from adaptner.models.vocabulary_files import (
-    SUBWORDS,
-    VECTOR_FILES,
-    read_vocabulary,
-    write_vocabulary,
-)
+from adaptner.models.vocabulary_files import VECTOR_FILES, read_vocabulary, write_vocabulary
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.registry import AnyEncoderConfig
 from adaptner.nn.model import ModelShape
 from adaptner.types import LabelSet, TagScheme
 
-# A folder has the lowest format that describes it, so that older versions can read it if possible:
-# 3 adds subword vectors in a separate file, 4 a transformer or a softmax over tags.
-FORMAT, SUBWORD_FORMAT, PLAIN_FORMAT = 4, 3, 2
+# The format that is written. 5 renamed settings of the encoder (models/renamed_fields.py), so that older
+# code would take the manifest for damaged; formats 2 to 4 differ in what a folder may contain.
+FORMAT, OLDEST_FORMAT = 5, 2
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 FolderKind = Literal["base", "tagger"]
 COMMAND = {"base": "adaptner pretrain", "tagger": "adaptner adapt"}
@@ -55,7 +50,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    format: int = PLAIN_FORMAT
+    format: int = OLDEST_FORMAT
     kind: FolderKind
     version: str
     method: str
@@ -93,13 +88,8 @@ def write_model(
         *(extra_files or {}),
         *write_vocabulary(folder, manifest.encoder, batcher, vectors_from),
     ]
-    number = PLAIN_FORMAT
-    if SUBWORDS in names:
-        number = SUBWORD_FORMAT
-    elif manifest.encoder.kind == "transformer" or manifest.shape.decoder == "softmax":
-        number = FORMAT
     files = {n: digest(folder / n) for n in names}
-    complete = manifest.model_copy(update={"format": number, "files": files})
+    complete = manifest.model_copy(update={"format": FORMAT, "files": files})
     with atomic_file(folder / MANIFEST) as file:
         json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
 
@@ -124,7 +114,7 @@ def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
         found = content.get("format") if isinstance(content, dict) else None
         if isinstance(found, int) and found > FORMAT:
             raise ModelTooNew(file=folder, found=found, known=FORMAT)
-        if isinstance(found, int) and found < PLAIN_FORMAT:
+        if isinstance(found, int) and found < OLDEST_FORMAT:
             raise unreadable(f"written by an older version (format {found})")
         manifest = Manifest.model_validate(
             current_manifest(content) if isinstance(content, dict) else content
@@ -138,7 +128,7 @@ def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
 
 def amend_manifest(folder: Path, kind: FolderKind, **changed: Any) -> None:
     """Replace fields of a saved model's manifest; the other files do not change."""
-    manifest = read_manifest(folder, kind).model_copy(update=changed)
+    manifest = read_manifest(folder, kind).model_copy(update={"format": FORMAT, **changed})
     with atomic_file(folder / MANIFEST) as file:
         json.dump(manifest.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
 

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,41 +64,46 @@ def run_training(
     if run.resume and run.folder is not None and (run.folder / CHECKPOINT_FILE).exists():
         restore_checkpoint(state, run.folder, run.fingerprint)
     clock = Clock(state.seconds)
-    records: list[MetricsFile] = []
     if run.folder is not None:
         run.folder.mkdir(parents=True, exist_ok=True)
         if not run.resume:  # that of an older run, whose records are removed below
             (run.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
         with atomic_file(run.folder / CONFIG) as file:
             json.dump(run.settings, file, indent=1, ensure_ascii=False)
-        records = [MetricsFile(run.folder / name, state.done) for name in (METRICS, HARDNESS)]
     saved = time.monotonic()
-    while state.done < budget.steps and not _late(clock, budget):
-        iteration = state.done + 1
-        step = iterate(iteration)
-        if not math.isfinite(step.loss):
-            _stop(state, run, records, str(step.loss))
-        norm = state.optimiser.step(clock.share_spent(budget, state.done))
-        if not math.isfinite(norm):
-            _stop(state, run, records, f"{step.loss} with a gradient of {norm}")
-        state.done, state.seconds = iteration, clock.seconds()
-        if records:
-            records[0].add(iteration=iteration, loss=step.loss, **step.metrics)
-            for task in step.tasks or ():
-                records[1].add(iteration=iteration, **task)
-        run.progress(iteration, budget.steps, step.remark)
-        if records and time.monotonic() - saved >= run.checkpoint_seconds:
-            for record in records:
-                record.flush()
-            assert run.folder is not None
-            save_checkpoint(state, run.folder, run.fingerprint)
-            saved = time.monotonic()
-        if is_finished(iteration):
-            break
-    if records:
-        for record in records:
-            record.close()
-        assert run.folder is not None
+    diverged = ""
+    with ExitStack() as files:  # closed after Ctrl-C too
+        records = []
+        if run.folder is not None:
+            for name in (METRICS, HARDNESS):
+                record = MetricsFile(run.folder / name, state.done)
+                records.append(files.enter_context(closing(record)))
+        while state.done < budget.steps and not _late(clock, budget):
+            iteration = state.done + 1
+            step = iterate(iteration)
+            if not math.isfinite(step.loss):
+                diverged = str(step.loss)
+                break
+            norm = state.optimiser.step(clock.share_spent(budget, state.done))
+            if not math.isfinite(norm):
+                diverged = f"{step.loss} with a gradient of {norm}"
+                break
+            state.done, state.seconds = iteration, clock.seconds()
+            if records:
+                records[0].add(iteration=iteration, loss=step.loss, **step.metrics)
+                for task in step.tasks or ():
+                    records[1].add(iteration=iteration, **task)
+            run.progress(iteration, budget.steps, step.remark)
+            if run.folder is not None and time.monotonic() - saved >= run.checkpoint_seconds:
+                for record in records:
+                    record.flush()
+                save_checkpoint(state, run.folder, run.fingerprint)
+                saved = time.monotonic()
+            if is_finished(iteration):
+                break
+    if diverged:
+        _stop(state, run, diverged)
+    if run.folder is not None:
         save_checkpoint(state, run.folder, run.fingerprint)
     return state
 
@@ -106,13 +112,9 @@ def _late(clock: Clock, budget: Budget) -> bool:
     return budget.seconds is not None and clock.seconds() >= budget.seconds
 
 
-def _stop(
-    state: TrainingState, run: TrainingRun, records: list[MetricsFile], loss: str
-) -> NoReturn:
+def _stop(state: TrainingState, run: TrainingRun, loss: str) -> NoReturn:
     """Raise ``TrainingDiverged``. The parameters are those before the diverged iteration; they are saved if
     they are finite, otherwise the last checkpoint is kept."""
-    for record in records:
-        record.close()
     kept = "nothing had been written"
     if run.folder is not None:
         if all(bool(p.isfinite().all()) for p in state.model.parameters()):

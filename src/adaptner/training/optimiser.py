@@ -16,12 +16,28 @@ class OptimiserConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: Literal["sgd", "adamw"] = "sgd"
-    rate: float = Field(1e-2, gt=0)
-    momentum: float = Field(0.9, ge=0, lt=1, description="SGD only")
-    weight_decay: float = Field(1e-6, ge=0)
-    clip: float = Field(5.0, gt=0, description="maximum norm of the gradient")
-    schedule: Literal["linear", "constant"] = "linear"
+    name: Literal["sgd", "adamw"] = Field("sgd", description="The algorithm: sgd or adamw.")
+    rate: float = Field(1e-2, gt=0, description="The learning rate at the first step.")
+    momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="The share of the last update that SGD repeats; adamw ignores it.",
+    )
+    weight_decay: float = Field(
+        1e-6,
+        ge=0,
+        description="How strongly weights are drawn to zero: this share of them per unit of rate.",
+    )
+    clip: float = Field(
+        5.0,
+        gt=0,
+        description="Gradients with a larger Euclidean norm are scaled down to this norm.",
+    )
+    schedule: Literal["linear", "constant"] = Field(
+        "linear",
+        description="Whether the rate falls linearly to zero over the budget or stays constant.",
+    )
 
 
 # SparseAdam makes sparse tensors of valid rows; this stops PyTorch's warning that they are not checked.
