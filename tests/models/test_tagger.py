@@ -188,7 +188,7 @@ def test_gold_entities_of_a_document_do_not_matter(noisy):
 
 
 def test_a_score_is_the_calibrated_probability_of_the_whole_mention(tagger):
-    """What a mention's probability is: tests/nn/test_certainty.py."""
+    """What a mention's probability is: tests/nn/decoders/test_span_confidence.py."""
     sentence = next(s for s in TEST if tagger.predict_sentences([s])[0])
     (found,), (mentions,) = tagger.predict_sentences([sentence]), tagger.mentions([sentence])
     batch = tagger.batcher([[sentence]])
