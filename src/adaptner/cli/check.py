@@ -61,13 +61,8 @@ class Findings:
 
         remarks: list[dict[str, Any]] = []
         if self.documents and not self.labels and not self.errors:
-            remarks.append(
-                {
-                    "kind": "no entities",
-                    "line": self.lines[0] if self.lines else 1,
-                    "message": "no entity is annotated in this file",
-                }
-            )
+            line, message = [*self.lines, 1][0], "no entity is annotated in this file"
+            remarks.append({"kind": "no entities", "line": line, "message": message})
         for issue in find_issues(self.sentences):
             message = issue.describe(lambda number: f"line {self.lines[number]}")
             line = self.lines[issue.number]

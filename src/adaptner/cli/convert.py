@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from adaptner.cli import options
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from adaptner.formats.base import Format, LocatedDocument
     from adaptner.text.schemes import TagRepair
     from adaptner.types import Document
+
+_LOSSES = ("id(s)", "score(s)", "document(s) without a word")  # JSON Lines holds them
 
 
 def convert(
@@ -58,51 +60,34 @@ def convert(
     def report(line: int, repair: TagRepair) -> None:
         warn(f"{source}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})", quiet)
 
-    counter = _DocumentCounter(source, writer)
-    documents = counter.count(reader.read_with_lines(source, report))
+    counts: Counter[str] = Counter()
+    documents = _counted(reader.read_with_lines(source, report), source, writer, counts)
     if isinstance(writer, ConllFormat):
         writer.write(documents, target, scheme or Scheme.BIO)
     else:
         writer.write(documents, target)
-    for loss in counter.losses():
-        warn(loss, quiet)
-    info(f"{counter.documents} document(s), {counter.entities} entities -> {target}", quiet)
+    for kind in _LOSSES:
+        if counts[kind] and writer.name != "jsonl":
+            reason = f"the format {writer.name} cannot hold them"
+            warn(f"{counts[kind]} {kind} not written: {reason}", quiet)
+    info(f"{counts['document(s)']} document(s), {counts['entities']} entities -> {target}", quiet)
 
 
-class _DocumentCounter:
-    """Counts documents on their way to the writer, and what the new format cannot hold."""
+def _counted(
+    located_documents: Iterator[LocatedDocument], source: str, writer: Format, counts: Counter[str]
+) -> Iterator[Document]:
+    """Counts documents on their way to the writer, and what its format may not hold."""
+    from adaptner.text.alignment import find_problems
 
-    def __init__(self, source: str | Path, writer: Format) -> None:
-        self._source = source
-        self._writer = writer
-        self.documents = self.entities = self._ids = self._scores = self._empty = 0
-
-    def count(self, located_documents: Iterator[LocatedDocument]) -> Iterator[Document]:
-        from adaptner.text.alignment import find_problems
-
-        for located in located_documents:
-            document = located.document
-            if self._writer.name == "conll":
-                # Checked here, where the line is known; the writer knows the document only
-                for problem in find_problems(document, self._source, located.line):
-                    raise problem
-            self.documents += 1
-            self.entities += len(document.entities)
-            self._ids += bool(document.id)
-            self._scores += sum(e.score is not None for e in document.entities)
-            self._empty += not document.text.strip()
-            yield document
-
-    def losses(self) -> list[str]:
-        if self._writer.name == "jsonl":
-            return []
-        counts = {
-            "id(s)": self._ids,
-            "score(s)": self._scores,
-            "document(s) without a word": self._empty,
-        }
-        return [
-            f"{count} {kind} not written: the format {self._writer.name} cannot hold them"
-            for kind, count in counts.items()
-            if count
-        ]
+    for located in located_documents:
+        document = located.document
+        if writer.name == "conll":
+            # Checked here, where the line is known; the writer knows the document only
+            for problem in find_problems(document, source, located.line):
+                raise problem
+        counts["document(s)"] += 1
+        counts["entities"] += len(document.entities)
+        counts["id(s)"] += bool(document.id)
+        counts["score(s)"] += sum(e.score is not None for e in document.entities)
+        counts["document(s) without a word"] += not document.text.strip()
+        yield document

@@ -160,11 +160,10 @@ def convert(
         results, left_out = convert_folder(name, folder, fetcher, progress)
     for result in results:
         _report(result, json, quiet)
-    for reason, count in left_out.items():
-        if count:
-            info(f"left out: {count:,} {reason}", quiet)
+    left = {reason: count for reason, count in left_out.items() if count}
+    for reason, count in left.items():
+        info(f"left out: {count:,} {reason}", quiet)
     if json:
-        left = {reason: count for reason, count in left_out.items() if count}
         emit_json({"corpora": [asdict(r) for r in results], "left_out": left})
 
 
@@ -186,16 +185,11 @@ def stats(
     from adaptner.corpora.corpus import load_corpus
     from adaptner.corpora.statistics import corpus_statistics
 
-    statistics, checksums = [], []
-    for folder in folders:
-        corpus = load_corpus(folder)
-        statistics.append(corpus_statistics(corpus))
-        checksums.append(corpus.sha256)
+    rows = [(corpus_statistics(corpus), corpus.sha256) for corpus in map(load_corpus, folders)]
     if json:
-        rows = zip(statistics, checksums, strict=True)
         emit_json([asdict(counts) | {"sha256": sha256} for counts, sha256 in rows])
     else:
-        print_statistics(statistics)
+        print_statistics([counts for counts, _ in rows])
 
 
 def _report(result: FetchResult, json: bool, quiet: bool) -> None:

@@ -46,19 +46,10 @@ def print_catalogue(entries: Sequence[CatalogueEntry], states: Mapping[str, str]
             group = entry.group
             rows.append((f"{group}/",))
         count = sum(entry.sentences.values())
+        amount = f"{count:,}" if count else "-"
         licence = re.split(r" \(|[;:,]", entry.licence)[0]
-        papers = " ".join(entry.papers)
-        state = states[entry.name]
-        rows.append(
-            (
-                f"  {entry.short_name}",
-                state,
-                f"{count:,}" if count else "-",
-                entry.domain,
-                licence,
-                papers,
-            )
-        )
+        papers, state = " ".join(entry.papers), states[entry.name]
+        rows.append((f"  {entry.short_name}", state, amount, entry.domain, licence, papers))
     _print_aligned(rows, right=2)
     # Several corpora of one package share one paragraph
     by_hand: dict[str, list[CatalogueEntry]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,13 +61,34 @@ def demo(
         predicted = tagger.predict([s.text for s in test])
     score = score_entities([s.entities for s in test], predicted).overall
     documents = [Document(s.text, tuple(e)) for s, e in zip(test, predicted, strict=True)]
-    tagger.save(output / "model")
-    result = _Result(label, len(support), documents, score, seconds, output)
-    result.write_page()
+    page, model = output / "demo.html", output / "model"
+    tagger.save(model)
+    _write_page(page, documents, label, len(support), score)
     if as_json:
-        result.emit_json()
-    else:
-        result.print()
+        emit_json(
+            {
+                "precision": score.precision,
+                "recall": score.recall,
+                "f1": score.f1,
+                "sentences": len(support),
+                "test_sentences": len(test),
+                "seconds": seconds,
+                "page": str(page),
+                "model": str(model),
+            }
+        )
+        return
+    _print_documents(documents[:_SHOWN], label)
+    out.print(
+        f"\nprecision {score.precision:.3f}  recall {score.recall:.3f}  F1 {score.f1:.3f}"
+        f"  on {len(test)} unseen sentences",
+        style="bold green",
+    )
+    out.print(
+        f"loaded the base in {seconds['base']:.1f} s, adapted to {len(support)} sentences in "
+        f"{seconds['adapt']:.1f} s, tagged {len(test)} sentences in {seconds['tag']:.2f} s"
+    )
+    out.print(f"page: {page}   tagger: {model}")
 
 
 @contextmanager
@@ -78,63 +98,25 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
     seconds[name] = time.perf_counter() - start
 
 
-@dataclass(frozen=True)
-class _Result:
-    label: str
-    sentences: int
-    documents: Sequence[Document]
-    score: Score
-    seconds: dict[str, float]
-    output: Path
+def _write_page(
+    page: Path, documents: Sequence[Document], label: str, sentences: int, score: Score
+) -> None:
+    from adaptner.files import atomic_file
+    from adaptner.formats.chunks import DocumentChunk
+    from adaptner.tagging.page import html_page
 
-    @property
-    def page(self) -> Path:
-        return self.output / "demo.html"
+    note = (
+        f"{sentences} labelled sentences, {len(documents)} unseen ones: precision "
+        f"{score.precision:.2f}, recall {score.recall:.2f}, F1 {score.f1:.2f}"
+    )
+    title = "Cell lines found in unseen sentences"
+    with atomic_file(page) as file:
+        file.writelines(html_page(map(DocumentChunk, documents), (label,), title, note))
 
-    def write_page(self) -> None:
-        from adaptner.files import atomic_file
-        from adaptner.formats.chunks import DocumentChunk
-        from adaptner.tagging.page import html_page
 
-        score = self.score
-        note = (
-            f"{self.sentences} labelled sentences, {len(self.documents)} unseen ones: precision "
-            f"{score.precision:.2f}, recall {score.recall:.2f}, F1 {score.f1:.2f}"
-        )
-        title = "Cell lines found in unseen sentences"
-        with atomic_file(self.page) as file:
-            file.writelines(
-                html_page(map(DocumentChunk, self.documents), (self.label,), title, note)
-            )
+def _print_documents(documents: Sequence[Document], label: str) -> None:
+    from adaptner.cli.show import coloured
 
-    def emit_json(self) -> None:
-        emit_json(
-            {
-                "precision": self.score.precision,
-                "recall": self.score.recall,
-                "f1": self.score.f1,
-                "sentences": self.sentences,
-                "test_sentences": len(self.documents),
-                "seconds": self.seconds,
-                "page": str(self.page),
-                "model": str(self.output / "model"),
-            }
-        )
-
-    def print(self) -> None:
-        from adaptner.cli.show import coloured
-
-        score, seconds, unseen = self.score, self.seconds, len(self.documents)
-        out.print(f"\nUnseen text, tagged ({self.label} in colour):\n", style="bold")
-        for document in self.documents[:_SHOWN]:
-            out.print(coloured(document, (self.label,)))
-        out.print(
-            f"\nprecision {score.precision:.3f}  recall {score.recall:.3f}  F1 {score.f1:.3f}"
-            f"  on {unseen} unseen sentences",
-            style="bold green",
-        )
-        out.print(
-            f"loaded the base in {seconds['base']:.1f} s, adapted to {self.sentences} sentences in "
-            f"{seconds['adapt']:.1f} s, tagged {unseen} sentences in {seconds['tag']:.2f} s"
-        )
-        out.print(f"page: {self.page}   tagger: {self.output / 'model'}")
+    out.print(f"\nUnseen text, tagged ({label} in colour):\n", style="bold")
+    for document in documents:
+        out.print(coloured(document, (label,)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,36 +11,26 @@ from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
 
 if TYPE_CHECKING:
-    import torch
-
     from adaptner.corpora.corpus import Corpus
     from adaptner.corpora.sources import SourceDomain
-    from adaptner.evaluation.protocol import DrawScore
     from adaptner.methods.base import Method
-    from adaptner.models.base import Base
 
 SIZES = "5,10,20,50"
 
-Target = Annotated[
-    str,
-    options.file("--target FOLDER", "Target corpus: draws from its train split, scored on test."),
+Sizes = Annotated[
+    str | None,
+    options.research(
+        "--sizes N,N,...",
+        "Numbers of sentences to draw.",
+        show_default=f"{SIZES} without --shares",
+    ),
 ]
-OptionalSources = Annotated[
+Sources = Annotated[
     list[str] | None,
     options.file(
         "--sources FOLDER...",
         "Source corpora to pretrain on; with --base, for methods that also adapt on sources.",
     ),
-]
-Output = Annotated[Path | None, options.file("-o, --output FILE", "Also write the JSON here.")]
-Sizes = Annotated[
-    str | None,
-    options.research(
-        "--sizes N,N,...", "Numbers of sentences to draw.", show_default=f"{SIZES} without --shares"
-    ),
-]
-Shares = Annotated[
-    str | None, options.research("--shares X,X,...", "Draw these percentages of the train split.")
 ]
 Steps = Annotated[
     int | None,
@@ -51,11 +41,18 @@ Steps = Annotated[
 
 
 def evaluate(
-    target: Target,
+    target: Annotated[
+        str,
+        options.file(
+            "--target FOLDER", "Target corpus: draws from its train split, scored on test."
+        ),
+    ],
     base: options.BaseFolder = None,
-    sources: OptionalSources = None,
+    sources: Sources = None,
     vectors: options.VectorsFile = None,
-    output: Output = None,
+    output: Annotated[
+        Path | None, options.file("-o, --output FILE", "Also write the JSON here.")
+    ] = None,
     as_json: options.JsonFlag = False,
     quiet: options.QuietFlag = False,
     method: options.MethodName = None,
@@ -63,7 +60,10 @@ def evaluate(
     encoder: options.Encoder = None,
     iterations: options.Iterations = 1000,
     sizes: Sizes = None,
-    shares: Shares = None,
+    shares: Annotated[
+        str | None,
+        options.research("--shares X,X,...", "Draw these percentages of the train split."),
+    ] = None,
     draws: options.Draws = 20,
     limit: options.Limit = None,
     steps: Steps = None,
@@ -82,25 +82,43 @@ def evaluate(
 
     Example: adaptner evaluate --method agg --sources drug/ gene/ --target cell/ --shares 5,10,100
     """
+    from adaptner.api.adaptation import check_inputs
+    from adaptner.api.inputs import read_sources
     from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
     from adaptner.episodes import draw_sentences
     from adaptner.evaluation.protocol import evaluate_few_shot
+    from adaptner.methods.configuration import method_for_base
+    from adaptner.models.installed import load_base
+    from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget
+    from adaptner.training.loop import TrainingRun
+    from adaptner.vectors.word_vectors import read_vectors
 
     prepare_process()
-    counts, percentages = _sizes(sizes, shares), _shares(shares)
-    start: Base | None = None
+    place = find_device(device)
+    counts, percentages = _amounts(sizes, shares)
+    start = None
     if base is None:
         learner = _method_to_pretrain(method, config, encoder, download, vectors)
     else:
         _refuse_with_base(vectors=vectors, encoder=encoder)
-        start, learner = _load(base, find_device(device), method, config, sources or ())
+        start = load_base(base, place)
+        learner = method_for_base(method, start, config)
+        check_inputs(learner, start, sources or ())
+        learner.check(start)
     corpus = load_corpus(target)
     draw_sentences(corpus.split("train"), max([1, *counts]), seed)  # raises if there are too few
-    domains = _source_domains(learner, start, sources, corpus, quiet)
+    domains = read_sources(sources or (), corpus.split("test"))
+    if domains:
+        removed = sum(domain.removed for domain in domains)
+        info(f"{removed} source sentences removed: they occur in the target's test set", quiet)
     if start is None:
-        start = _pretrain(learner, domains, find_device(device), vectors, iterations, seed, quiet)
+        _check_sources(learner, domains, corpus)
+        table = None if vectors is None else read_vectors(vectors)
+        with progress_bar(learner.title, quiet) as progress:
+            run = TrainingRun(progress=progress, device=place)
+            start = learner.fit(domains, Budget(iterations), vectors=table, seed=seed, run=run)
     scores = evaluate_few_shot(
         learner,
         start,
@@ -112,18 +130,35 @@ def evaluate(
         limit=limit,
         budget=None if steps is None else Budget(steps),
     )
-    rows = _collect(scores, corpus.name, (len(counts) + len(percentages)) * draws, quiet)
+    rows: list[dict[str, Any]] = []
+    total = (len(counts) + len(percentages)) * draws
+    with progress_bar(f"{corpus.name}: {total} draws", quiet) as progress:
+        for score in scores:
+            rows.append(score.as_dict())
+            progress(len(rows), total, f"size {score.size}: F1 {score.f1:.3f}")
     _report(rows, output, as_json)
     if not as_json:
         info(f"{len(corpus.split('test')[:limit]):,} test sentences, strict spans", quiet)
 
 
+def _amounts(sizes: str | None, shares: str | None) -> tuple[list[int], list[float]]:
+    """The numbers of ``--sizes`` and the percentages of ``--shares``."""
+    if sizes is None and shares is None:
+        sizes = SIZES
+    counts: list[int] = []
+    percentages: list[float] = []
+    if sizes is not None:
+        counts = options.size_list(sizes)
+    if shares is not None:
+        description = "different percentages above 0 and up to 100"
+        percentages = options.number_list(
+            "--shares", shares, float, lambda share: 0 < share <= 100, description
+        )
+    return counts, percentages
+
+
 def _method_to_pretrain(
-    name: str | None,
-    config: Path | None,
-    encoder: str | None,
-    download: bool,
-    vectors: Path | None,
+    name: str | None, config: Path | None, encoder: str | None, download: bool, vectors: Path | None
 ) -> Method:
     from adaptner.errors import UsageError
     from adaptner.methods.configuration import make_method
@@ -136,10 +171,10 @@ def _method_to_pretrain(
     return learner
 
 
-def _refuse_with_base(**options: object) -> None:
+def _refuse_with_base(**arguments: object) -> None:
     from adaptner.errors import UsageError
 
-    for name, value in options.items():
+    for name, value in arguments.items():
         if value is not None:
             raise UsageError(
                 problem=f"--{name} cannot be used with --base, which is pretrained already",
@@ -147,54 +182,14 @@ def _refuse_with_base(**options: object) -> None:
             )
 
 
-def _load(
-    base: Path,
-    device: torch.device,
-    method: str | None,
-    config: Path | None,
-    sources: Sequence[str],
-) -> tuple[Base, Method]:
-    from adaptner.api.adaptation import check_inputs
-    from adaptner.methods.configuration import method_for_base
-    from adaptner.models.installed import load_base
+def _check_sources(learner: Method, domains: Sequence[SourceDomain], corpus: Corpus) -> None:
+    """Raise before pretraining if the base could not be used on the target."""
+    from adaptner.errors import HeterogeneousTarget, UsageError
 
-    start = load_base(base, device)
-    learner = method_for_base(method, start, config)
-    check_inputs(learner, start, sources)
-    learner.check(start)
-    return start, learner
-
-
-def _source_domains(
-    learner: Method,
-    base: Base | None,
-    sources: list[str] | None,
-    corpus: Corpus,
-    quiet: bool,
-) -> list[SourceDomain]:
-    """The sources by domain, without the sentences of the target's test set."""
-    from adaptner.api.inputs import read_sources
-    from adaptner.errors import UsageError
-
-    if base is None and not sources:
+    if not domains:
         raise UsageError(
             problem=f"{learner.name} needs sources", remedy="add --sources DIR DIR ..."
         )
-    domains = read_sources(sources or (), corpus.split("test"))
-    removed = sum(domain.removed for domain in domains)
-    if domains:
-        info(f"{removed} source sentences removed: they occur in the target's test set", quiet)
-    if base is None:
-        _refuse_unknown_labels(learner, domains, corpus)
-    return domains
-
-
-def _refuse_unknown_labels(
-    learner: Method, domains: Sequence[SourceDomain], corpus: Corpus
-) -> None:
-    """Raise before pretraining if the base could not be used on the target."""
-    from adaptner.errors import HeterogeneousTarget
-
     known = sorted({label for domain in domains for label in domain.labels.labels})
     if not learner.capabilities.adapts and not set(corpus.labels.labels) <= set(known):
         raise HeterogeneousTarget(
@@ -203,44 +198,6 @@ def _refuse_unknown_labels(
             target=", ".join(corpus.labels.labels),
             reason="will not know them all",
         )
-
-
-def _pretrain(
-    learner: Method,
-    domains: Sequence[SourceDomain],
-    device: torch.device,
-    vectors: Path | None,
-    iterations: int,
-    seed: int,
-    quiet: bool,
-) -> Base:
-    from adaptner.progress import progress_bar
-    from adaptner.training.budget import Budget
-    from adaptner.training.loop import TrainingRun
-    from adaptner.vectors.word_vectors import read_vectors
-
-    table = None if vectors is None else read_vectors(vectors)
-    with progress_bar(learner.title, quiet) as progress:
-        return learner.fit(
-            domains,
-            Budget(iterations),
-            vectors=table,
-            seed=seed,
-            run=TrainingRun(progress=progress, device=device),
-        )
-
-
-def _collect(
-    scores: Iterable[DrawScore], corpus: str, total: int, quiet: bool
-) -> list[dict[str, Any]]:
-    from adaptner.progress import progress_bar
-
-    rows: list[dict[str, Any]] = []
-    with progress_bar(f"{corpus}: {total} draws", quiet) as progress:
-        for score in scores:
-            rows.append(score.as_dict())
-            progress(len(rows), total, f"size {score.size}: F1 {score.f1:.3f}")
-    return rows
 
 
 def _report(rows: list[dict[str, Any]], output: Path | None, as_json: bool) -> None:
@@ -255,21 +212,3 @@ def _report(rows: list[dict[str, Any]], output: Path | None, as_json: bool) -> N
         emit_json(result)
     else:
         out.print(rich_table(result["summary"]))
-
-
-def _sizes(text: str | None, shares: str | None) -> list[int]:
-    if text is None and shares is not None:
-        return []
-    return options.size_list(SIZES if text is None else text)
-
-
-def _shares(text: str | None) -> list[float]:
-    if text is None:
-        return []
-    return options.number_list(
-        "--shares",
-        text,
-        float,
-        lambda share: 0 < share <= 100,
-        "different percentages above 0 and up to 100",
-    )

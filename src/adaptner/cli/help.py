@@ -31,9 +31,9 @@ class VerbHelp(TyperCommand):
         shown: list[Any] = [p for p in self.params if not getattr(p, "hidden", False)]
         arguments = [p for p in shown if p.param_type_name == "argument"]
         options = [p for p in shown if p.param_type_name == "option"]
-        required = [f"{min(p.opts, key=len)} {_metavar(p)}" for p in options if p.required]
-        usage = [ctx.command_path, *map(_usage_piece, arguments), *required]
-        _print_head([*usage, "[OPTIONS]"], self.help or "")
+        names = [p.metavar if p.required else f"[{p.metavar}]" for p in arguments]
+        required = [f"{min(p.opts, key=len)} {p.metavar}" for p in options if p.required]
+        _print_head([ctx.command_path, *names, *required, "[OPTIONS]"], self.help or "")
         groups: dict[str, Rows] = {}
         for parameter in (*arguments, *options):
             default_group = "Arguments" if parameter in arguments else "Options"
@@ -120,43 +120,26 @@ def _paragraphs(help: str) -> list[str]:
     return [" ".join(part.split()) for part in parts]
 
 
-def _usage_piece(argument: Any) -> str:
-    name = _metavar(argument)
-    return name if argument.required else f"[{name}]"
-
-
 def _name(parameter: Any) -> Text:
-    metavar = _metavar(parameter)
     if parameter.param_type_name == "argument":
-        return Text(metavar, style="bold cyan")
+        return Text(parameter.metavar, style="bold cyan")
     names = parameter.opts
     if parameter.secondary_opts:  # --estimate/--no-estimate
         names = [name.replace("--", "--[no-]", 1) for name in names]
     text = Text(", ".join(sorted(names, key=len)), style="bold cyan")
-    return text.append(f" {metavar}", style="yellow") if metavar else text
-
-
-def _metavar(parameter: Any) -> str:
-    if parameter.metavar is not None:
-        return str(parameter.metavar)
-    if parameter.param_type_name == "argument":
-        return str(parameter.name).upper()
-    return "" if _is_flag(parameter) else "VALUE"
+    return text.append(f" {parameter.metavar}", style="yellow") if parameter.metavar else text
 
 
 def _description(parameter: Any) -> str:
-    parts = [" ".join((parameter.help or "").split())]
+    parts = [parameter.help or ""]
     default = parameter.default
+    is_flag = getattr(parameter, "is_flag", False)
     if isinstance(parameter.show_default, str):
         parts.append(f"[default: {parameter.show_default}]")
     elif getattr(parameter, "secondary_opts", None):
         parts.append(f"[default: {'on' if default else 'off'}]")
-    elif parameter.show_default and default not in (None, "") and not _is_flag(parameter):
-        parts.append(f"[default: {getattr(default, 'value', default)}]")
+    elif parameter.show_default and default not in (None, "") and not is_flag:
+        parts.append(f"[default: {default}]")
     if parameter.required and parameter.param_type_name == "option":
         parts.append("[required]")
     return " ".join(parts)
-
-
-def _is_flag(parameter: Any) -> bool:
-    return bool(getattr(parameter, "is_flag", False))

@@ -104,12 +104,14 @@ def number_list(
     text: str,
     kind: type[Number],
     accepts: Callable[[Number], bool] = math.isfinite,
-    description: str = "different numbers",
+    description: str = "",
 ) -> list[Number]:
     """The comma-separated numbers of ``text``.
 
     Raises unless all of them are accepted and different; ``description`` says so in the message."""
     from adaptner.errors import UsageError
+
+    description = description or f"different {'whole ' if kind is int else ''}numbers"
 
     try:
         numbers = [kind(part) for part in text.split(",")]
@@ -125,6 +127,5 @@ def number_list(
 
 def size_list(text: str) -> list[int]:
     """The numbers of sentences of ``--sizes``."""
-    return number_list(
-        "--sizes", text, int, lambda size: size > 0, "different positive whole numbers"
-    )
+    description = "different positive whole numbers"
+    return number_list("--sizes", text, int, lambda size: size > 0, description)

@@ -130,9 +130,11 @@ def reproduce(
 
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
+    from adaptner.compute import find_device
     from adaptner.errors import UsageError
+    from adaptner.reproduce.report.from_plan import require_report_packages
     from adaptner.reproduce.run.request import RunRequest
-    from adaptner.reproduce.run.runner import raise_failures
+    from adaptner.reproduce.run.runner import raise_failures, run, stored_summary
     from adaptner.reproduce.tables.counts import PLACES
     from adaptner.reproduce.tables.protocol import find_table
     from adaptner.reproduce.tables.protocols import protocol_of
@@ -172,27 +174,14 @@ def reproduce(
     if dry_run:
         _show_plan(protocol, published, request, as_json)
         return
-    summary = _run(protocol, published, request, report_only, quiet)
-    _report(summary, request, as_json, quiet)
-    raise_failures(summary)
-
-
-def _run(
-    protocol: Protocol,
-    published: PublishedTable,
-    request: RunRequest,
-    report_only: bool,
-    quiet: bool,
-) -> RunSummary:
-    from adaptner.compute import find_device
-    from adaptner.reproduce.report.from_plan import require_report_packages
-    from adaptner.reproduce.run.runner import run, stored_summary
-
     require_report_packages()
     if report_only:
-        return stored_summary(protocol, published, request)
-    find_device(request.device)  # refuses a missing device before any worker starts
-    return run(protocol, published, request, lambda text: info(text, quiet), quiet)
+        summary = stored_summary(protocol, published, request)
+    else:
+        find_device(device)  # refuses a missing device before any worker starts
+        summary = run(protocol, published, request, lambda text: info(text, quiet), quiet)
+    _report(summary, request, as_json, quiet)
+    raise_failures(summary)
 
 
 def _download(encoder: str | None) -> None:

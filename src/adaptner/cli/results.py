@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,10 +83,7 @@ def results(
 
 
 def _show_failures(failures: list[Failure], as_json: bool) -> None:
-    rows: list[dict[str, Any]] = [
-        {"key": f.key, "kind": f.kind, "error": f.error, "log": f.log, "spec": f.spec}
-        for f in failures
-    ]
+    rows = [asdict(failure) for failure in failures]
     if as_json:
         emit_json(rows)
         return

@@ -44,7 +44,9 @@ def score(
         warn(f"{file}: {count} ill-formed tag(s), read as conlleval reads them")
     scores = score_entities([g.entities for g, _ in pairs], [p.entities for _, p in pairs])
     if as_json:
-        emit_json(_as_json(scores, len(pairs)))
+        by_label = {label: _as_json(of_label) for label, of_label in scores.by_label.items()}
+        overall = _as_json(scores.overall)
+        emit_json({"documents": len(pairs), "overall": overall, "by_label": by_label})
     else:
         out.print(_as_table(scores, len(pairs)))
 
@@ -80,15 +82,7 @@ def _first_difference(gold: str, predicted: str) -> str:
     )
 
 
-def _as_json(scores: Scores, documents: int) -> dict[str, Any]:
-    return {
-        "documents": documents,
-        "overall": _score_as_json(scores.overall),
-        "by_label": {label: _score_as_json(s) for label, s in scores.by_label.items()},
-    }
-
-
-def _score_as_json(score: Score) -> dict[str, Any]:
+def _as_json(score: Score) -> dict[str, Any]:
     return {
         "precision": score.precision,
         "recall": score.recall,

@@ -71,7 +71,7 @@ def suggest(
     tagger = api.load(model, device)
     source = InputFiles(files, from_, print_problem)
     with progress_bar("reading", quiet) as progress:
-        sentences = _with_progress(_unlabelled_sentences(source), progress)
+        sentences = _unlabelled_sentences(source, progress)
         suggestions = api.suggest(tagger, sentences, number, labelled=known)
     if to == "terminal":
         _show(suggestions, tagger.labels.labels)
@@ -88,20 +88,16 @@ def suggest(
         raise typer.Exit(1)
 
 
-def _unlabelled_sentences(source: InputFiles) -> Iterator[Sentence]:
+def _unlabelled_sentences(source: InputFiles, progress: Callable[..., None]) -> Iterator[Sentence]:
     from adaptner.text.alignment import to_sentences
 
+    number = 0
     for chunk in source.chunks(source.files()):
-        yield from to_sentences(replace(chunk.document, entities=()))
-
-
-def _with_progress(
-    sentences: Iterator[Sentence], progress: Callable[..., None]
-) -> Iterator[Sentence]:
-    for number, sentence in enumerate(sentences, 1):
-        if number % 100 == 0:
-            progress(number, None)
-        yield sentence
+        for sentence in to_sentences(replace(chunk.document, entities=())):
+            number += 1
+            if number % 100 == 0:
+                progress(number, None)
+            yield sentence
 
 
 def _show(suggestions: list[Suggestion], labels: tuple[str, ...]) -> None:

@@ -9,7 +9,6 @@ from adaptner.cli import options
 from adaptner.cli.common import info
 
 if TYPE_CHECKING:
-    from adaptner.evaluation.tuning import SearchGrid
     from adaptner.methods.base import Method
 
 ROWS = ".rows.jsonl"
@@ -95,7 +94,13 @@ def tune(
             problem="--resume: no records to continue", remedy="give the -o of the run"
         )
     check_output(output)
-    grid, counts = _grid(rates, encoder_scales, epochs, steps), options.size_list(sizes)
+    grid = tuning.SearchGrid(
+        rates=options.number_list("--rates", rates, float),
+        encoder_scales=options.number_list("--encoder-scales", encoder_scales, float),
+        epochs=options.number_list("--epochs", epochs, int),
+        steps=options.number_list("--steps", steps, int),
+    )
+    counts = options.size_list(sizes)
     prepare_process()
     learner = _make_method(method, base, config)
     info("reading the corpora ...", quiet)
@@ -125,20 +130,8 @@ def tune(
         tuning.store(choice, base)
     report(choice, as_json, quiet)
     for path in (output, base):
-        if path is not None and not as_json:
-            info(f"the choice is in {path}", quiet)
-
-
-def _grid(rates: str, encoder_scales: str, epochs: str, steps: str) -> SearchGrid:
-    from adaptner.evaluation.tuning import SearchGrid
-
-    whole_numbers = "different whole numbers"
-    return SearchGrid(
-        rates=options.number_list("--rates", rates, float),
-        encoder_scales=options.number_list("--encoder-scales", encoder_scales, float),
-        epochs=options.number_list("--epochs", epochs, int, description=whole_numbers),
-        steps=options.number_list("--steps", steps, int, description=whole_numbers),
-    )
+        if path is not None:
+            info(f"the choice is in {path}", quiet or as_json)
 
 
 def _make_method(name: str | None, base: Path | None, config: Path | None) -> Method:

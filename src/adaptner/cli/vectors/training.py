@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,32 +64,19 @@ def train(
 
     Example: adaptner vectors train abstracts.txt.xz papers/ -o own.safetensors
     """
-    from adaptner.progress import progress_bar
     from adaptner.vectors.training import SkipgramSettings, train_skipgram_vectors
 
-    _check_even(width)
-    min_gram, max_gram = _ngram_lengths(ngrams)
     settings = SkipgramSettings(
-        width=width,
+        **_width_and_ngrams(width, ngrams),
         epochs=epochs,
         window=window,
         least=min_count,
-        min_gram=min_gram,
-        max_gram=max_gram,
         buckets=buckets,
         threads=threads,
         seed=seed,
         lower=not keep_case,
     )
-    start = time.monotonic()
-    facts = train_skipgram_vectors(
-        texts,
-        output,
-        settings,
-        tokenised=not tokenise,
-        shown=lambda title: progress_bar(title, quiet or json),
-    )
-    _report(output, facts, time.monotonic() - start, json, quiet)
+    _run(train_skipgram_vectors, settings, texts, output, tokenise, json, quiet)
 
 
 def count(
@@ -116,37 +105,36 @@ def count(
 
     Example: adaptner vectors count abstracts.txt.xz papers/ -o own.safetensors
     """
-    from adaptner.progress import progress_bar
     from adaptner.vectors.counting import CountingSettings, train_count_vectors
 
-    _check_even(width)
-    min_gram, max_gram = _ngram_lengths(ngrams)
     settings = CountingSettings(
-        width=width,
+        **_width_and_ngrams(width, ngrams),
         window=window,
         least=min_count,
         contexts=contexts,
-        min_gram=min_gram,
-        max_gram=max_gram,
         buckets=buckets,
         seed=seed,
         lower=not keep_case,
     )
-    start = time.monotonic()
-    facts = train_count_vectors(
-        texts,
-        output,
-        settings,
-        tokenised=not tokenise,
-        shown=lambda title: progress_bar(title, quiet or json),
-    )
-    _report(output, facts, time.monotonic() - start, json, quiet)
+    _run(train_count_vectors, settings, texts, output, tokenise, json, quiet)
 
 
-def _report(
-    output: Path, facts: dict[str, Any], seconds: float, as_json: bool, quiet: bool
+def _run(
+    train_vectors: Callable[..., dict[str, Any]],
+    settings: Any,
+    texts: list[Path],
+    output: Path,
+    tokenise: bool,
+    json: bool,
+    quiet: bool,
 ) -> None:
-    if as_json:
+    from adaptner.progress import progress_bar
+
+    start = time.monotonic()
+    shown = partial(progress_bar, quiet=quiet or json)
+    facts = train_vectors(texts, output, settings, tokenised=not tokenise, shown=shown)
+    seconds = time.monotonic() - start
+    if json:
         emit_json({"file": str(output), **facts, "seconds": round(seconds, 1)})
         return
     out.print(
@@ -157,19 +145,15 @@ def _report(
     info(f"trained on {facts['tokens']:,} words of text in {seconds:.0f} s", quiet)
 
 
-def _check_even(width: int) -> None:
+def _width_and_ngrams(width: int, ngrams: str) -> dict[str, Any]:
+    """The settings for the width and the lengths of n-grams. Raises if they are out of range."""
     from adaptner.errors import UsageError
 
     if width % 2:
         remedy = f"two numbers share a byte: give --width {width + 1}"
         raise UsageError(problem=f"--width {width} is odd", remedy=remedy)
-
-
-def _ngram_lengths(text: str) -> tuple[int, int]:
-    from adaptner.errors import UsageError
-
-    low, _, high = text.partition("-")
+    low, _, high = ngrams.partition("-")
     if low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 20:
-        return int(low), int(high)
+        return {"width": width, "min_gram": int(low), "max_gram": int(high)}
     remedy = "give the minimum and maximum number of characters, for example --ngrams 4-5"
-    raise UsageError(problem=f"--ngrams {text} is not a pair of lengths up to 20", remedy=remedy)
+    raise UsageError(problem=f"--ngrams {ngrams} is not a pair of lengths up to 20", remedy=remedy)
