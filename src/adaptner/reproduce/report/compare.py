@@ -81,6 +81,14 @@ class Comparison:
         return 100.0 if self.table.unit == "percent" else 1.0
 
     @property
+    def all_columns(self) -> tuple[Column, ...]:
+        return (*self.columns, *self.additional)
+
+    def column(self, name: str) -> Column | None:
+        """Returns the column of a corpus; None for the mean over several."""
+        return next((c for c in self.all_columns if c.name == name), None)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return (*(c.name for c in self.columns), *self.totals)
 
@@ -89,6 +97,10 @@ class Comparison:
         """The additional corpora and, if there are several, their mean."""
         names = tuple(c.name for c in self.additional)
         return (*names, ADDITIONAL) if len(names) > 1 else names
+
+    @property
+    def measured_names(self) -> list[str]:
+        return [n for n in (*self.names, *self.additional_names) if self.has_values([n])]
 
     def has_values(self, names: Iterable[str]) -> bool:
         """True if anything was measured in these columns."""
@@ -104,8 +116,12 @@ class Comparison:
     @property
     def other_rows(self) -> list[ComparisonRow]:
         """The rows at levels that the published table does not have."""
-        main = {id(row) for row in self.main_rows}
-        return [row for row in self.rows if id(row) not in main]
+        published = {row_level(row) for row in self.table.rows}
+        return [row for row in self.rows if row.level not in published]
+
+    def label(self, method: str, variant: str) -> str:
+        rows = (row for row in self.rows if (row.method, row.variant) == (method, variant))
+        return next(rows).label
 
     @property
     def results(self) -> list[StoredResult]:
@@ -138,7 +154,10 @@ class _Comparer:
         published = {row_level(row) for row in self.table.rows}
         self.index, repeated = index_results(results, published)
         self.additional = tuple(additional_columns(self.table, results, self.request))
-        rows = [self._published_row(row) for row in self.table.rows]
+        rows = [
+            self._row(row_label(row), *method_for_row(row, self.index), row_level(row), row)
+            for row in self.table.rows
+        ]
         rows += self._additional_rows(rows)
         levels = sorted({row.level for row in rows}, key=lambda level: level.sort_key)
         rows = [self._with_totals(row) for level in levels for row in rows if row.level == level]
@@ -154,16 +173,17 @@ class _Comparer:
             index=self.index,
         )
 
-    def _published_row(self, row: PublishedRow) -> ComparisonRow:
-        label, level = row_label(row), row_level(row)
-        method, variant = method_for_row(row, self.index)
+    def _row(
+        self, label: str, method: str | None, variant: str, level: Level, row: PublishedRow | None
+    ) -> ComparisonRow:
         cells = {}
         for column in self.all_columns:
             cell = self._cell(row, method, variant, level, column)
-            cell = self._with_reasons(cell, label, method, level, column)
-            if column in self.columns:
-                slips = self.source.slips_at(self.table, row, column.name)
-                cell = replace(cell, published=self._figure(row, column.name), slips=slips)
+            objection = cell.objection or self.request.incomparable.get(label) or column.objection
+            absence = cell.absence or self._absence(label, method, level, column)
+            cell = replace(cell, objection=objection, absence=absence)
+            if row is not None and column in self.columns:
+                cell = self._with_figure(cell, row, column.name)
             cells[column.name] = cell
         return ComparisonRow(label, method, variant, level, row, cells)
 
@@ -178,11 +198,7 @@ class _Comparer:
         for method, variant, level in sorted(keys, key=lambda k: (k[0], k[1], k[2].sort_key)):
             default = f"{method} [{variant}]" if variant else method
             label = labels.get((method, variant)) or default
-            cells = {}
-            for column in self.all_columns:
-                cell = self._cell(None, method, variant, level, column)
-                cells[column.name] = self._with_reasons(cell, label, method, level, column)
-            found.append(ComparisonRow(label, method, variant, level, None, cells))
+            found.append(self._row(label, method, variant, level, None))
         return found
 
     def _cell(
@@ -212,14 +228,6 @@ class _Comparer:
         absence = "" if values or not figures else "computed before counts by type were kept"
         return ComparisonCell(column.name, values, absence=absence, results=results)
 
-    def _with_reasons(
-        self, cell: ComparisonCell, label: str, method: str | None, level: Level, column: Column
-    ) -> ComparisonCell:
-        """Adds why the cell is empty or must not be compared."""
-        objection = cell.objection or self.request.incomparable.get(label) or column.objection
-        absence = cell.absence or self._absence(label, method, level, column)
-        return replace(cell, objection=objection, absence=absence)
-
     def _absence(self, label: str, method: str | None, level: Level, column: Column) -> str:
         """Why a cell may be empty, the most specific reason first."""
         request = self.request
@@ -238,15 +246,16 @@ class _Comparer:
             return "not requested (--sizes)"
         return "the job failed or has not run yet"
 
-    def _figure(self, row: PublishedRow, column: str) -> float | None:
-        """The published figure as a fraction, or as a count."""
-        name = "overall" if column == OVERALL else column
+    def _with_figure(self, cell: ComparisonCell, row: PublishedRow, name: str) -> ComparisonCell:
+        """Adds the published figure, as a fraction or as a count, and its slips."""
         value = self.table.value(row, name)
         first = self.table.rows[0]
         if self.table.relative and row is not first and value is not None:
             absolute = self.table.value(first, name)
             value = None if absolute is None else absolute + value
-        return value / 100 if value is not None and self.table.unit == "percent" else value
+        if value is not None and self.table.unit == "percent":
+            value /= 100
+        return replace(cell, published=value, slips=self.source.slips_at(self.table, row, name))
 
     def _totals(self) -> tuple[str, ...]:
         if all(row.overall is None for row in self.table.rows):
@@ -260,9 +269,7 @@ class _Comparer:
         if OVERALL in totals:
             total = _mean_cell([row.cells[c.name] for c in self.columns], OVERALL)
             if row.published is not None:
-                slips = self.source.slips_at(self.table, row.published, "overall")
-                figure = self._figure(row.published, OVERALL)
-                total = replace(total, published=figure, slips=slips)
+                total = self._with_figure(total, row.published, "overall")
             cells[OVERALL] = total
         if COMPARABLE in totals:
             parts = [row.cells[name] for name in self.comparable]

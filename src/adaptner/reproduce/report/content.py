@@ -40,38 +40,40 @@ def report_page(results: Iterable[StoredResult], request: ReportRequest) -> Repo
         *main_blocks(comparison),
     ]
     sections = [
-        _verdicts(comparison),
+        Section("Verdicts", _verdicts(comparison), expanded=True),
         Section("Comparability and omissions", [_remarks(comparison)], expanded=True),
-        _plots("Score against size", size_blocks(comparison)),
-        _plots("Share of the target's data", share_blocks(comparison)),
-        _plots("Task hardness over iterations", hardness_blocks(request.hardness, request.table)),
+        Section("Score against size", size_blocks(comparison), expanded=True),
+        Section("Share of the target's data", share_blocks(comparison), expanded=True),
+        Section(
+            "Task hardness over iterations",
+            hardness_blocks(request.hardness, request.table),
+            expanded=True,
+        ),
         *(_detail_sections(comparison) if comparison.has_scores or comparison.results else ()),
-        _slips(comparison),
+        Section("Known errors in the published table (†)", _slips(comparison)),
     ]
     return ReportPage(
         title=f"{paper.short}, {name}: {_start_lower(table.caption)}",
         source=f"Reproduction of {name} of “{paper.title}” ({paper.year})",
         lead=lead,
-        sections=[section for section in sections if section is not None],
+        sections=[section for section in sections if section.blocks],
     )
 
 
-def _detail_sections(comparison: Comparison) -> list[Section | None]:
+def _detail_sections(comparison: Comparison) -> list[Section]:
     return [
         Section("Significance of differences between methods", significance_blocks(comparison)),
-        _other_levels(comparison),
+        Section("Other amounts of target data", _other_levels(comparison)),
         Section("Protocol, budget, memory and seeds", protocol_blocks(comparison)),
         Section("All cells", cell_blocks(comparison)),
         Section("Data checksums, code and settings", data_blocks(comparison.results)),
     ]
 
 
-def _verdicts(comparison: Comparison) -> Section | None:
+def _verdicts(comparison: Comparison) -> list[Block]:
     """The counts of verdicts, if any cell can be compared."""
     verdicts = {cell.verdict for row in comparison.main_rows for cell in row.cells.values()}
-    if not verdicts & {WITHIN, ABOVE, BELOW}:
-        return None
-    return Section("Verdicts", [verdict_table(comparison)], expanded=True)
+    return [verdict_table(comparison)] if verdicts & {WITHIN, ABOVE, BELOW} else []
 
 
 def _summary(comparison: Comparison) -> str:
@@ -111,7 +113,7 @@ def _remarks(comparison: Comparison) -> Bullets:
 def _objections(comparison: Comparison) -> list[tuple[str, str]]:
     """Objections to single cells, which the remarks on rows and columns do not mention."""
     known = {*comparison.request.incomparable.values(), ""}
-    known |= {column.objection for column in (*comparison.columns, *comparison.additional)}
+    known |= {column.objection for column in comparison.all_columns}
     printed = {column.name for column in comparison.columns}
     return [
         (f"{row.label}, {name}", cell.objection)
@@ -132,21 +134,15 @@ def _omitted_rows(comparison: Comparison) -> dict[str, str]:
     return reasons
 
 
-def _other_levels(comparison: Comparison) -> Section | None:
+def _other_levels(comparison: Comparison) -> list[Block]:
     rows = [row for row in comparison.other_rows if row.measured]
     if not rows:
-        return None
-    names = [
-        name
-        for name in (*comparison.names, *comparison.additional_names)
-        if comparison.has_values([name])
-    ]
+        return []
     text = "Amounts of target data that the published table does not have."
-    table = comparison_table(comparison, rows, names)
-    return Section("Other amounts of target data", [Paragraph(text), table])
+    return [Paragraph(text), comparison_table(comparison, rows, comparison.measured_names)]
 
 
-def _slips(comparison: Comparison) -> Section | None:
+def _slips(comparison: Comparison) -> list[Block]:
     """All known errors in the published table, including remarks on the whole table."""
     items = []
     for slip in comparison.paper.slips:
@@ -156,13 +152,7 @@ def _slips(comparison: Comparison) -> Section | None:
             where = ", ".join(str(part) for part in place if part) or "the table"
             printed = f" (printed: {slip.printed})" if slip.printed else ""
             items.append((f"{where}{printed}", slip.note))
-    if not items:
-        return None
-    return Section("Known errors in the published table (†)", [Bullets(items)])
-
-
-def _plots(title: str, blocks: list[Block]) -> Section | None:
-    return Section(title, blocks, expanded=True) if blocks else None
+    return [Bullets(items)] if items else []
 
 
 def _start_lower(caption: str) -> str:

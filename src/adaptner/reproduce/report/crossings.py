@@ -36,6 +36,12 @@ def share_curve(
     return {share: curve[share] for share in sorted(curve)}
 
 
+def mean_curve(index: Index, method: str, variant: str, corpus: str) -> list[tuple[float, float]]:
+    """Returns the mean F1 for each share in percent, by increasing share."""
+    curve = share_curve(index, method, variant, corpus)
+    return [(share, mean_sd([r.f1 for r in draws])[0]) for share, draws in curve.items()]
+
+
 def crossing(curve: Iterable[tuple[float, float]], bound: float) -> float | str:
     """Returns the share at which a curve of (share, F1) first reaches ``bound``; ``BEFORE`` if its
     first point does, ``NEVER`` if none does."""

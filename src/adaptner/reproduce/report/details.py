@@ -196,7 +196,7 @@ def _figures(
         figure(cell.sd),
         str(cell.n or ""),
         f"{figure(interval.low)} to {figure(interval.high)}" if interval else "",
-        format_published(cell, comparison) + ("†" if cell.slips else ""),
+        format_published(cell, comparison),
         format_ranges(cell.values) if results else "",
         _low_to_high([r.steps for r in results]),
         _mean([r.seconds for r in results]),

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.compare import Comparison
 from adaptner.reproduce.report.crossings import (
     BEFORE,
     IN_DOMAIN,
     crossing,
     in_domain_bound,
-    share_curve,
+    mean_curve,
 )
 from adaptner.reproduce.report.matching import Column
 from adaptner.reproduce.report.page import (
@@ -53,11 +52,7 @@ def significance_blocks(comparison: Comparison) -> list[Block]:
     by_column: dict[tuple[Any, str, str], dict[str, MethodPair]] = {}
     for pair in pairs:
         by_column.setdefault((pair.level, pair.first, pair.second), {})[pair.column] = pair
-    names = [
-        name
-        for name in (*comparison.names, *comparison.additional_names)
-        if comparison.has_values([name])
-    ]
+    names = comparison.measured_names
     rows: list[ReportRow] = []
     for level in dict.fromkeys(level for level, *_ in by_column):
         rows.append(ReportRow([level.label], "group"))
@@ -72,9 +67,9 @@ def significance_blocks(comparison: Comparison) -> list[Block]:
 
 def size_blocks(comparison: Comparison) -> list[Block]:
     prefix = _slug(comparison.request.table)
-    columns = (*comparison.columns, *comparison.additional)
     figures = []
-    for number, name in enumerate((*comparison.totals, *(c.name for c in columns))):
+    names = (*comparison.totals, *(column.name for column in comparison.all_columns))
+    for number, name in enumerate(names):
         svg = size_plot(comparison, name)
         if svg is not None:
             caption = f"{name}: score against the number of labelled target sentences"
@@ -93,7 +88,7 @@ def share_blocks(comparison: Comparison) -> list[Block]:
     if overview is not None:
         caption = "F1 of MetaNER minus the In-Domain bound, one line per target"
         figures.append(Figure(overview, f"{prefix}-share-all.svg", caption))
-    for number, column in enumerate((*comparison.columns, *comparison.additional)):
+    for number, column in enumerate(comparison.all_columns):
         svg = share_plot(comparison, column.name)
         if svg is not None:
             caption = f"{column.name}: F1 against the share of the target's training data"
@@ -146,7 +141,7 @@ def _pair_cell(pair: MethodPair | None) -> TableCell:
 
 def _significance_counts(pairs: Sequence[MethodPair], comparison: Comparison) -> Block:
     """Per pair: the number of cells in which either method is significantly better."""
-    columns = {column.name for column in (*comparison.columns, *comparison.additional)}
+    columns = {column.name for column in comparison.all_columns}
     counts: dict[tuple[str, str], Counter[str]] = {}
     for pair in pairs:
         if pair.column in columns:
@@ -168,19 +163,12 @@ def _significance_counts(pairs: Sequence[MethodPair], comparison: Comparison) ->
 
 def _crossing_table(comparison: Comparison) -> list[Block]:
     """The share at which each method passes the In-Domain bound."""
-    columns = [
-        column
-        for column in (*comparison.columns, *comparison.additional)
-        if comparison.has_values([column.name])
-    ]
+    columns = [c for c in comparison.all_columns if comparison.has_values([c.name])]
     rows = []
     for method, variant in method_styles(comparison):
         cells = [_crossing_text(comparison, method, variant, column) for column in columns]
         if method != IN_DOMAIN and any(cell.text != "–" for cell in cells):
-            labels = (
-                r.label for r in comparison.rows if (r.method, r.variant) == (method, variant)
-            )
-            rows.append(ReportRow([next(labels), *cells]))
+            rows.append(ReportRow([comparison.label(method, variant), *cells]))
     if not rows:
         return []
     title = Paragraph("Share of the target's data at which a method passes the In-Domain bound:")
@@ -189,14 +177,14 @@ def _crossing_table(comparison: Comparison) -> list[Block]:
 
 def _crossing_text(comparison: Comparison, method: str, variant: str, column: Column) -> TableCell:
     bound = in_domain_bound(comparison.index, column.corpus or "")
-    curve = share_curve(comparison.index, method, variant, column.corpus or "")
+    curve = mean_curve(comparison.index, method, variant, column.corpus or "")
     if bound is None or len(curve) < 2:
         return TableCell("–")
-    share = crossing([(s, mean_sd([r.f1 for r in d])[0]) for s, d in curve.items()], bound)
+    share = crossing(curve, bound)
     if isinstance(share, float):
         text = f"{share:.0f} %"
     else:
-        text = f"< {min(curve):g} %" if share == BEFORE else "never"
+        text = f"< {curve[0][0]:g} %" if share == BEFORE else "never"
     published = published_crossing(comparison, column.name) if method == METANER else None
     return TableCell(text, second_line="" if published is None else f"paper {published:g} %")
 

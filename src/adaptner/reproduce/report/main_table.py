@@ -16,7 +16,6 @@ from adaptner.reproduce.report.cells import (
 )
 from adaptner.reproduce.report.compare import COMPARABLE, OVERALL, Comparison, ComparisonRow
 from adaptner.reproduce.report.page import Block, Paragraph, ReportRow, ReportTable, TableCell
-from adaptner.reproduce.tables.published import PublishedTable
 
 SIGNS = {WITHIN: "≈", ABOVE: "▲", BELOW: "▼", NOT_COMPARABLE: "○", MISSING: "–"}
 LEGEND = (
@@ -98,21 +97,18 @@ def format_ours(value: float | None, comparison: Comparison) -> str:
 
 
 def format_published(cell: ComparisonCell, comparison: Comparison) -> str:
-    """Returns the published figure as printed."""
+    """Returns the published figure as printed, followed by † if it has a known error."""
+    dagger = "†" if cell.slips else ""
     if cell.published is None:
-        return ""
-    decimals = _decimals(comparison.table, cell.column)
-    return f"{cell.published * comparison.scale:.{decimals}f}"
-
-
-def _decimals(table: PublishedTable, column: str) -> int:
-    if column in (OVERALL, COMPARABLE) and table.overall_decimals is not None:
-        return table.overall_decimals
-    return table.decimals
+        return dagger
+    table = comparison.table
+    decimals = table.decimals
+    if cell.column in (OVERALL, COMPARABLE) and table.overall_decimals is not None:
+        decimals = table.overall_decimals
+    return f"{cell.published * comparison.scale:.{decimals}f}{dagger}"
 
 
 def _header(comparison: Comparison, names: Sequence[str]) -> list[TableCell]:
-    columns = {c.name: c for c in (*comparison.columns, *comparison.additional)}
     comparable = sum(not column.objection for column in comparison.columns)
     found = []
     for name in names:
@@ -120,10 +116,9 @@ def _header(comparison: Comparison, names: Sequence[str]) -> list[TableCell]:
             tooltip = "mean over the corpora without ○; its published figure is computed by us"
             line = f"{comparable} without ○"
             found.append(TableCell("Overall", second_line=line, tooltip=tooltip))
-        elif name not in columns:
+        elif (column := comparison.column(name)) is None:
             found.append(TableCell("Overall", second_line="mean of all"))
         else:
-            column = columns[name]
             same = column.corpus is None or column.corpus.lower() == name.lower()
             sign = " ○" if column.objection else ""
             tooltip = f"not comparable: {column.objection}" if column.objection else ""
@@ -151,9 +146,7 @@ def _published_only(
     detail = "" if row.measured else "(not run)"
     figures = [
         TableCell(
-            f"({format_published(cell, comparison)}{_dagger(cell)})"
-            if cell.published is not None
-            else "",
+            f"({format_published(cell, comparison)})" if cell.published is not None else "",
             tooltip=_tooltip(cell),
         )
         for cell in cells
@@ -166,7 +159,7 @@ def _cell(cell: ComparisonCell, comparison: Comparison, best: float | None) -> T
     # Without a published figure there is no verdict.
     has_verdict = cell.published is not None
     sign = SIGNS[cell.verdict] if has_verdict and cell.values else ""
-    line = f"{format_published(cell, comparison)}{_dagger(cell)} {sign}".strip()
+    line = f"{format_published(cell, comparison)} {sign}".strip()
     if cell.mean is None:
         return TableCell(SIGNS[MISSING], second_line=line, tone=MISSING, tooltip=tooltip)
     few = "‡" if cell.n < comparison.request.draws else ""
@@ -191,10 +184,6 @@ def _tooltip(cell: ComparisonCell, comparison: Comparison | None = None) -> str:
         parts.append(f"{cell.n} of {max(cell.n, comparison.request.draws)} draws")
     parts += [f"† {slip.note}" for slip in cell.slips]
     return "; ".join(parts)
-
-
-def _dagger(cell: ComparisonCell) -> str:
-    return "†" if cell.slips else ""
 
 
 def _best(rows: Sequence[ComparisonRow], column: str) -> float | None:

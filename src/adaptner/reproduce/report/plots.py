@@ -17,7 +17,12 @@ from adaptner.reproduce.report.chart import (
     series_style,
 )
 from adaptner.reproduce.report.compare import COMPARABLE, Comparison, ComparisonRow
-from adaptner.reproduce.report.crossings import crossing, in_domain_bound, share_curve
+from adaptner.reproduce.report.crossings import (
+    crossing,
+    in_domain_bound,
+    mean_curve,
+    share_curve,
+)
 from adaptner.reproduce.report.hardness import gamma_of
 
 METANER = "metaner"
@@ -69,9 +74,10 @@ def share_plot(comparison: Comparison, column: str) -> str | None:
 
     Returns None with fewer than two shares.
     """
-    corpus = _corpus(comparison, column)
-    if corpus is None:
+    found = comparison.column(column)
+    if found is None or found.corpus is None:
         return None
+    corpus = found.corpus
     styles, scale = method_styles(comparison), comparison.scale
     series = []
     for (method, variant), style in styles.items():
@@ -80,7 +86,7 @@ def share_plot(comparison: Comparison, column: str) -> str | None:
             _mean_and_sd(share, [r.f1 for r in draws], scale) for share, draws in curve.items()
         ]
         if points:
-            series.append(Series(_label(comparison, method, variant), style, points))
+            series.append(Series(comparison.label(method, variant), style, points))
     if len({point.x for s in series for point in s.points}) < 2:
         return None
     bound = in_domain_bound(comparison.index, corpus)
@@ -103,8 +109,7 @@ def _crossings(
     if bound is None or style is None:
         return []
     height, colour = bound * comparison.scale, style.colour
-    curve = share_curve(comparison.index, METANER, "", corpus)
-    ours = crossing([(s, mean_sd([r.f1 for r in draws])[0]) for s, draws in curve.items()], bound)
+    ours = crossing(mean_curve(comparison.index, METANER, "", corpus), bound)
     found = [Crossing(ours, height, colour, "crossing, ours")] if isinstance(ours, float) else []
     published = published_crossing(comparison, column)
     if published is not None:
@@ -116,14 +121,11 @@ def bound_plot(comparison: Comparison) -> str | None:
     """Returns the plot of MetaNER's F1 minus the In-Domain bound, with a line per target (MetaNER's
     Figures 4 and 6 in one), or None without results."""
     series = []
-    for number, column in enumerate((*comparison.columns, *comparison.additional)):
+    for number, column in enumerate(comparison.all_columns):
         bound = in_domain_bound(comparison.index, column.corpus or "")
-        curve = share_curve(comparison.index, METANER, "", column.corpus or "")
+        curve = mean_curve(comparison.index, METANER, "", column.corpus or "")
         if bound is not None and len(curve) > 1:
-            points = [
-                Point(share, 100 * (mean_sd([r.f1 for r in draws])[0] - bound))
-                for share, draws in curve.items()
-            ]
+            points = [Point(share, 100 * (f1 - bound)) for share, f1 in curve]
             series.append(Series(column.name, series_style(number), points))
     if not series:
         return None
@@ -172,18 +174,6 @@ def hardness_plot(records: Sequence[Mapping[str, Any]], title: str) -> str | Non
     ).svg()
 
 
-def _corpus(comparison: Comparison, column: str) -> str | None:
-    columns = (*comparison.columns, *comparison.additional)
-    return next((c.corpus for c in columns if c.name == column), None)
-
-
-def _label(comparison: Comparison, method: str, variant: str) -> str:
-    for row in comparison.rows:
-        if (row.method, row.variant) == (method, variant):
-            return row.label
-    return method
-
-
 def _mean_and_sd(x: float, values: Sequence[float], scale: float) -> Point:
     """A point whose interval is one standard deviation on either side."""
     mean, sd = mean_sd(values)
@@ -208,9 +198,8 @@ def _score_range(series: Sequence[Series], scale: float, bound: float = 0.0) -> 
 
 
 def _measure_label(comparison: Comparison, column: str) -> str:
-    columns = (*comparison.columns, *comparison.additional)
-    found = next((c.metric for c in columns if c.name == column), None)
-    metric = found or comparison.table.metric or "f1"
+    found = comparison.column(column)
+    metric = (found and found.metric) or comparison.table.metric or "f1"
     return _with_unit("F1" if metric == "f1" else metric, comparison.scale)
 
 
@@ -221,5 +210,6 @@ def _with_unit(name: str, scale: float) -> str:
 def _title(comparison: Comparison, column: str) -> str:
     if column == COMPARABLE:
         return f"Overall, {sum(not c.objection for c in comparison.columns)} comparable corpora"
-    corpus = _corpus(comparison, column)
+    found = comparison.column(column)
+    corpus = found.corpus if found is not None else None
     return f"{column} ({corpus})" if corpus and corpus.lower() != column.lower() else column
