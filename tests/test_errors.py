@@ -35,9 +35,7 @@ def test_group_catches_its_errors() -> None:
     with pytest.raises(InputError):
         raise FileMissing(file="a", hint="")
     with pytest.raises(UsageError, match="did you mean 'hgda'"):
-        raise UnknownName(
-            kind="method", name="hgd", near=errors.did_you_mean("hgd", ["hgda", "maml"]), known=""
-        )
+        raise UnknownName.among(["hgda", "maml"], kind="method", name="hgd")
 
 
 def test_did_you_mean_is_empty_without_a_similar_name() -> None:

@@ -17,6 +17,7 @@ command line prints the message and exits with ``exit_code``; users never see a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -59,6 +60,12 @@ class UnknownFormat(UsageError):
 class UnknownName(UsageError):
     problem = "no {kind} is called {name!r}{near}"
     remedy = "choose one of: {known}"
+
+    @classmethod
+    def among(cls, known: Iterable[str], *, kind: str, name: str) -> UnknownName:
+        """Returns the error for a name that is not among ``known``."""
+        known = list(known)
+        return cls(kind=kind, name=name, near=did_you_mean(name, known), known=", ".join(known))
 
 
 class UnknownBase(UsageError):

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from adaptner.errors import UnknownName, did_you_mean
+from adaptner.errors import UnknownName
 
 
 class Registry:
@@ -32,10 +32,7 @@ class Registry:
             return load(builtin[name])
         for point in entry_points(group=self.group, name=name):
             return point.load()
-        names = self.names()
-        raise UnknownName(
-            kind=self.kind, name=name, near=did_you_mean(name, names), known=", ".join(names)
-        )
+        raise UnknownName.among(self.names(), kind=self.kind, name=name)
 
 
 def load(reference: str) -> Any:

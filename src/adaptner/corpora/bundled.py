@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.errors import UnknownName, did_you_mean
+from adaptner.errors import UnknownName
 
 BUNDLED = ("disease", "drug", "gene", "species", "cellline")
 
@@ -15,10 +15,5 @@ BUNDLED_FOLDER = Path(__file__).parent / "bundled"
 def bundled_corpus(name: str) -> Corpus:
     """Loads one of ``BUNDLED``: 130 training, 30 development, and 70 test sentences."""
     if name not in BUNDLED:
-        raise UnknownName(
-            kind="bundled corpus",
-            name=name,
-            near=did_you_mean(name, list(BUNDLED)),
-            known=", ".join(BUNDLED),
-        )
+        raise UnknownName.among(BUNDLED, kind="bundled corpus", name=name)
     return load_corpus(BUNDLED_FOLDER / name)

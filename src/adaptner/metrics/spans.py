@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeVar
 
-from adaptner.errors import UnknownTag, WordCountMismatch
-from adaptner.text.schemes import DEFAULT_LABEL
-from adaptner.types import OUTSIDE, Entity, Sentence
+from adaptner.errors import WordCountMismatch
+from adaptner.text.schemes import find_mentions, parse_tag
+from adaptner.types import Entity, Sentence
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -101,26 +101,7 @@ def tag_spans(tags: Sequence[str]) -> set[Key]:
     As in conlleval, a tag that does not continue an entity begins one: I- after O, after another
     type or after E-/S-. The tags B and I without a label get the default label.
     """
-    found: set[Key] = set()
-    start, label, ended = -1, "", True  # start -1: no entity is open
-    for i, tag in enumerate(tags):
-        if tag == OUTSIDE:
-            if start >= 0:
-                found.add((start, i, label))
-                start = -1
-            continue
-        prefix, dash, new = tag.partition("-")
-        if prefix not in ("B", "I", "E", "S") or (dash and not new):
-            raise UnknownTag(tag=tag)
-        new = new or DEFAULT_LABEL
-        if start < 0 or ended or prefix in "BS" or new != label:
-            if start >= 0:
-                found.add((start, i, label))
-            start, label = i, new
-        ended = prefix in "ES"
-    if start >= 0:
-        found.add((start, len(tags), label))
-    return found
+    return {(m.first, m.last + 1, m.label) for m in find_mentions([parse_tag(t) for t in tags])}
 
 
 def _spans_of_pairs(
@@ -137,12 +118,9 @@ def _count(pairs: Iterable[tuple[set[Key], set[Key]]]) -> Scores:
     n_predicted: Counter[str] = Counter()
     n_gold: Counter[str] = Counter()
     for gold, predicted in pairs:
-        for key in gold:
-            n_gold[key[2]] += 1
-        for key in predicted:
-            n_predicted[key[2]] += 1
-            if key in gold:
-                correct[key[2]] += 1
+        n_gold.update(label for _, _, label in gold)
+        n_predicted.update(label for _, _, label in predicted)
+        correct.update(label for _, _, label in gold & predicted)
     labels = sorted(n_gold.keys() | n_predicted.keys())
     by_label = {label: Score(correct[label], n_predicted[label], n_gold[label]) for label in labels}
     return Scores(sum(by_label.values(), Score()), by_label)

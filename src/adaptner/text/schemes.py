@@ -39,7 +39,9 @@ class TagRepair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
+class TagMention:
+    """Indices of the first and the last token of a mention, and its label."""
+
     first: int
     last: int
     label: str
@@ -62,7 +64,7 @@ def parse_tag(tag: str, default_label: str = DEFAULT_LABEL) -> tuple[str, str]:
 def to_bio(tags: Sequence[str], scheme: Scheme, *, default_label: str = DEFAULT_LABEL) -> list[str]:
     """Converts ``tags`` of ``scheme`` to BIO; tags without a label get ``default_label``."""
     parsed = _parsed(tags, scheme, default_label)
-    return _to_tags(_mentions(parsed), len(parsed), Scheme.BIO)
+    return _to_tags(find_mentions(parsed), len(parsed), Scheme.BIO)
 
 
 def from_bio(
@@ -70,7 +72,7 @@ def from_bio(
 ) -> list[str]:
     """Converts BIO ``tags`` to ``scheme``."""
     parsed = _parsed(tags, Scheme.BIO, default_label)
-    return _to_tags(_mentions(parsed), len(parsed), scheme)
+    return _to_tags(find_mentions(parsed), len(parsed), scheme)
 
 
 def repair_tags(
@@ -81,7 +83,7 @@ def repair_tags(
     Adding ``default_label`` to a tag without a label is not reported as a change.
     """
     parsed = _parsed(tags, scheme, default_label)
-    repaired = _to_tags(_mentions(parsed), len(parsed), scheme)
+    repaired = _to_tags(find_mentions(parsed), len(parsed), scheme)
     repairs = [
         TagRepair(i, tags[i], tag, _reason(parsed, i, scheme))
         for i, ((prefix, _), tag) in enumerate(zip(parsed, repaired, strict=True))
@@ -123,8 +125,8 @@ class SchemeDetector:
         if self._is_uninformative(set(tags)):
             return
         parsed = [parse_tag(tag) for tag in tags]
-        before: _Mention | None = None
-        for mention in _mentions(parsed):
+        before: TagMention | None = None
+        for mention in find_mentions(parsed):
             adjacent = before is not None and before.last + 1 == mention.first
             same_type = before is not None and before.label == mention.label
             opening, closing = parsed[mention.first][0], parsed[mention.last][0]
@@ -163,28 +165,29 @@ def _parsed(tags: Sequence[str], scheme: Scheme, default_label: str) -> list[tup
     return parsed
 
 
-def _mentions(parsed: Sequence[tuple[str, str]]) -> list[_Mention]:
-    mentions: list[_Mention] = []
+def find_mentions(parsed: Sequence[tuple[str, str]]) -> list[TagMention]:
+    """Returns the mentions of a sequence of results of ``parse_tag``."""
+    mentions: list[TagMention] = []
     first: int | None = None  # first token of the open mention
     for i, (prefix, label) in enumerate(parsed):
         if first is not None and (prefix in "OBS" or label != parsed[first][1]):
-            mentions.append(_Mention(first, i - 1, parsed[first][1]))
+            mentions.append(TagMention(first, i - 1, parsed[first][1]))
             first = None
         if prefix == OUTSIDE:
             continue
         if first is None:
             first = i
         if prefix in "ES":
-            mentions.append(_Mention(first, i, label))
+            mentions.append(TagMention(first, i, label))
             first = None
     if first is not None:
-        mentions.append(_Mention(first, len(parsed) - 1, parsed[first][1]))
+        mentions.append(TagMention(first, len(parsed) - 1, parsed[first][1]))
     return mentions
 
 
-def _to_tags(mentions: Sequence[_Mention], length: int, scheme: Scheme) -> list[str]:
+def _to_tags(mentions: Sequence[TagMention], length: int, scheme: Scheme) -> list[str]:
     tags = [OUTSIDE] * length
-    before: _Mention | None = None
+    before: TagMention | None = None
     for mention in mentions:
         for i in range(mention.first, mention.last + 1):
             tags[i] = f"I-{mention.label}"

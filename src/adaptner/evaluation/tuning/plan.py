@@ -17,7 +17,7 @@ from itertools import product
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
 from adaptner.corpora.overlap import remove_overlap
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.errors import TooFewDomains, TooFewSentences, UnknownName, UsageError, did_you_mean
+from adaptner.errors import TooFewDomains, TooFewSentences, UnknownName, UsageError
 from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 from adaptner.methods.wpz import WPZ
@@ -120,8 +120,7 @@ class TuningPlan:
             raise TooFewDomains(found=len(found), method=self.method.name, needed=needed)
         for name in self.validate_on:
             if name not in found:
-                near, known = did_you_mean(name, found), ", ".join(found)
-                raise UnknownName(kind="source domain", name=name, near=near, known=known)
+                raise UnknownName.among(found, kind="source domain", name=name)
         for setting in self.grid.settings():
             setting.of(self.method)  # raises on a value out of range
         for target in self.validation_domains:

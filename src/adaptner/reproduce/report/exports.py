@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from adaptner.errors import ExtraMissing, UnknownName, UsageError, did_you_mean
+from adaptner.errors import ExtraMissing, UnknownName, UsageError
 from adaptner.evaluation.tables import summarise
 from adaptner.files import atomic_file
 from adaptner.reproduce.jobs.result import StoredResult
@@ -126,10 +126,4 @@ def _parse_size(text: str | None) -> int | str | None:
 
 def _check_name(kind: str, name: str | None, known: set[str]) -> None:
     if name is not None and known and name not in known:
-        names = sorted(known)
-        raise UnknownName(
-            kind=f"{kind} in these results",
-            name=name,
-            near=did_you_mean(name, names),
-            known=", ".join(names),
-        )
+        raise UnknownName.among(sorted(known), kind=f"{kind} in these results", name=name)

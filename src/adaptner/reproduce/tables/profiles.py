@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adaptner.errors import UnknownName, did_you_mean
+from adaptner.errors import UnknownName
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,5 @@ PROFILES = {
 
 def profile_of(name: str) -> Profile:
     if name not in PROFILES:
-        known = list(PROFILES)
-        raise UnknownName(
-            kind="profile", name=name, near=did_you_mean(name, known), known=", ".join(known)
-        )
+        raise UnknownName.among(PROFILES, kind="profile", name=name)
     return PROFILES[name]

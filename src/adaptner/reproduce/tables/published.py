@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from adaptner.errors import UnknownName, did_you_mean
+from adaptner.errors import UnknownName
 
 # Settings of rows that have no number of sentences (PDALN).
 UNSUPERVISED, SEMI_SUPERVISED = "unsupervised", "semi-supervised"
@@ -76,7 +75,8 @@ class PublishedTable:
         if column == "overall":
             return row.overall
         if column not in self.columns:
-            raise _unknown(f"column of table {self.id}", column, [*self.columns, "overall"])
+            known = [*self.columns, "overall"]
+            raise UnknownName.among(known, kind=f"column of table {self.id}", name=column)
         return row.values[self.columns.index(column)]
 
 
@@ -117,7 +117,7 @@ class Paper:
         for table in self.tables:
             if table.id == id:
                 return table
-        raise _unknown(f"table of {self.short}", id, [t.id for t in self.tables])
+        raise UnknownName.among([t.id for t in self.tables], kind=f"table of {self.short}", name=id)
 
     def slips_at(self, table: PublishedTable, row: PublishedRow, column: str) -> tuple[Slip, ...]:
         """Returns the slips of exactly this cell."""
@@ -139,7 +139,7 @@ def paper(name: str) -> Paper:
     """Returns the paper called ``name`` in upper or lower case. Raises ``UnknownName``."""
     known = _names()
     if name.lower() not in known:
-        raise _unknown("paper", name, known)
+        raise UnknownName.among(known, kind="paper", name=name)
     return _load(name.lower())
 
 
@@ -169,8 +169,3 @@ def _row(facts: dict[str, Any]) -> PublishedRow:
     # TOML has no null: a cell without a figure is nan.
     values = tuple(None if math.isnan(v) else v for v in facts.pop("values"))
     return PublishedRow(values=values, **facts)
-
-
-def _unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
-    known = list(known)
-    return UnknownName(kind=kind, name=name, near=did_you_mean(name, known), known=", ".join(known))
