@@ -59,7 +59,7 @@ def test_the_public_names_are_these() -> None:
         assert getattr(an, name).__name__ == name
         assert getattr(an, name).__doc__
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = an.nonsense  # type: ignore[attr-defined]
+        _ = an.nonsense
 
 
 @pytest.mark.processes
@@ -303,7 +303,7 @@ def made_by(name: str, **settings: Any) -> Base:
     from adaptner.methods import method
 
     config = method(name)(**settings).config.model_dump(mode="json")
-    return Base(None, None, name, config)  # type: ignore[arg-type]
+    return Base(None, None, name, config)
 
 
 def test_own_method_of_a_base_keeps_all_settings() -> None:
@@ -337,7 +337,7 @@ def test_settings_of_one_method_are_not_taken_over_by_another() -> None:
 
 
 def test_base_without_adaptation_settings_leaves_the_defaults() -> None:
-    assert method_for_base("agg", Base(None, None, "maml")).name == "agg"  # type: ignore[arg-type]
+    assert method_for_base("agg", Base(None, None, "maml")).name == "agg"
 
 
 @pytest.mark.parametrize("name", [None, "dann"])

@@ -212,7 +212,7 @@ def test_the_table_of_verbs_is_complete() -> None:
     named = {name for row in rows(README, "verb") for name in re.findall(r"`([^`]+)`", row[0])}
     for name in named:
         verb_command(name.split())
-    assert {name.split()[0] for name in named} == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    assert {name.split()[0] for name in named} == set(typer.main.get_command(app).commands)
 
 
 def test_the_table_of_methods_says_what_works() -> None:

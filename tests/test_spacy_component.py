@@ -33,7 +33,7 @@ class Fixed(AdaptnerComponent):
     """With entities that are given instead of found."""
 
     def __init__(self, *entities: Entity, **options: object) -> None:
-        super().__init__("fixed", None, **options)  # type: ignore[arg-type]
+        super().__init__("fixed", None, **options)
         self.entities = list(entities)
 
     def __call__(self, doc):

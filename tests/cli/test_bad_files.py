@@ -96,7 +96,7 @@ def test_verbs_that_read_corpora_refuse_a_bad_file(
     file.write_bytes(fault.content)
     (corpus / "test.jsonl").write_bytes(GOOD)
     places = {"CORPUS": corpus, "CORPUS/FILE": file, "OUT": tmp_path / "out", "BASE": base}
-    answer = call(*(places.get(a, a) for a in arguments))  # type: ignore[call-overload]
+    answer = call(*(places.get(a, a) for a in arguments))
     refused(answer, 1, file if fault.line is None else f"{file}:{fault.line}: ", fault.says)
     assert [p.name for p in tmp_path.iterdir()] == ["corpus"]
 

@@ -99,7 +99,7 @@ def test_method_that_does_not_suit_the_call_is_refused(
         "OUT": tmp_path / "out",
     }
     options, code, *says = MISUSES[name]
-    answer = call(*(places.get(a, a) for a in (*VERBS[verb], *options)))  # type: ignore[call-overload]
+    answer = call(*(places.get(a, a) for a in (*VERBS[verb], *options)))
     refused(answer, code, *says)
     assert listing(tmp_path) == ["joint.toml", "mine.jsonl"]
 
@@ -251,7 +251,7 @@ def test_numbers_out_of_range_are_a_wrong_call(
 ) -> None:
     (tmp_path / "mine.jsonl").write_bytes(GOOD)
     places = {"OUT": tmp_path / "out", "BASE": base, "FILE": tmp_path / "mine.jsonl"}
-    answer = call(*(places.get(a, a) for a in arguments))  # type: ignore[call-overload]
+    answer = call(*(places.get(a, a) for a in arguments))
     assert answer.code == 2, answer.err
     assert answer.out == ""
     assert answer.err

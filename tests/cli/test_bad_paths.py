@@ -100,7 +100,7 @@ def test_missing_path_or_wrong_kind_is_refused(
     for name in ("OUT", "OUT.conll", "NONE", "NONE.jsonl", "NONE.txt", "NONE.toml", "NONE.vec"):
         places[name] = tmp_path / name.lower()
     before = listing(tmp_path)
-    answer = call(*(places.get(a, a) for a in arguments))  # type: ignore[call-overload]
+    answer = call(*(places.get(a, a) for a in arguments))
     blamed = [p for n, p in places.items() if n in arguments and n.startswith(("NONE", "FOLDER"))]
     blamed = blamed or [places["PLAIN"]] if "PLAIN" in arguments else blamed
     if not blamed:  # a model for a base, or a base for a model
@@ -128,7 +128,7 @@ def test_foreign_file_is_not_overwritten(
     output = theirs / "below" if kind == "below a file" else theirs
     places = {"FILE": tmp_path / "mine.jsonl", "BASE": base, "OUT": output}
     before = contents(tmp_path)
-    answer = call(*(places.get(a, a) for a in arguments))  # type: ignore[call-overload]
+    answer = call(*(places.get(a, a) for a in arguments))
     refused(answer, 1, theirs)
     assert contents(tmp_path) == before
     assert len(listing(tmp_path)) == (3 if kind == "folder" else 2)

@@ -24,11 +24,11 @@ OFF_LINE = GOOD_LINE.replace('"end": 4', '"end": 3')
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()
 
-    def call(*arguments: object, stdin: str | None = None):  # type: ignore[no-untyped-def]
+    def call(*arguments: object, stdin: str | None = None):
         return runner.invoke(app, [str(a) for a in arguments], input=stdin)
 
     return call
@@ -37,14 +37,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
 # --- check ----------------------------------------------------------------------------------------
 
 
-def test_check_of_a_sound_file(run) -> None:  # type: ignore[no-untyped-def]
+def test_check_of_a_sound_file(run) -> None:
     result = run("check", bundled_corpus("gene").folder / "train.jsonl")
     assert result.exit_code == 0
     assert "130 sentence(s); entities: Gene 190" in result.stdout
     assert "0 error(s), 0 repaired tag(s), 0 remark(s)" in result.stdout
 
 
-def test_check_lists_every_error(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_check_lists_every_error(run, tmp_path: Path) -> None:
     lines = ["oops", GOOD_LINE, OFF_LINE, '{"text": 3}', '{"text": "a", "entities": [{}, {}]}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     result = run("check", "a.jsonl")
@@ -63,7 +63,7 @@ def test_check_lists_every_error(run, tmp_path: Path) -> None:  # type: ignore[n
     assert (found["documents"], found["sentences"], found["entities"]) == (2, 1, {"Gene": 1})
 
 
-def test_check_of_conll(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_check_of_conll(run, tmp_path: Path) -> None:
     content = "p53 B-G\nfell O\n\np53 O\nrose O\n\np53 B-G\nfell O\n\nHeLa I-C\n\nbad X\n\nlone\n"
     (tmp_path / "a.conll").write_text(content)
     result = run("check", "a.conll", "--json")
@@ -88,7 +88,7 @@ def test_check_of_conll(run, tmp_path: Path) -> None:  # type: ignore[no-untyped
     assert "a.conll:1: uneven annotation: 'p53'" in printed.stdout
 
 
-def test_check_states_how_many_remarks_it_leaves_out(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_check_states_how_many_remarks_it_leaves_out(run, tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a B-X\n\n" * 31)
     result = run("check", "a.conll")
     assert result.exit_code == 0
@@ -106,7 +106,7 @@ def test_check_states_how_many_remarks_it_leaves_out(run, tmp_path: Path) -> Non
         ("missing.txt", None, "FileMissing"),
     ],
 )
-def test_check_of_unreadable_files_lists_one_error(  # type: ignore[no-untyped-def]
+def test_check_of_unreadable_files_lists_one_error(
     run, tmp_path: Path, name: str, content: bytes | None, kind: str
 ) -> None:
     if content is not None:
@@ -116,14 +116,14 @@ def test_check_of_unreadable_files_lists_one_error(  # type: ignore[no-untyped-d
     assert [e["kind"] for e in json.loads(result.stdout)["errors"]] == [kind]
 
 
-def test_check_remarks_on_a_file_without_entities(run) -> None:  # type: ignore[no-untyped-def]
+def test_check_remarks_on_a_file_without_entities(run) -> None:
     result = run("check", "-", "--from", "text", "--json", stdin="Nothing here. Nor here.")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["sentences"]) == (0, 2)
     assert [r["kind"] for r in found["remarks"]] == ["no entities"]
 
 
-def test_check_of_an_unknown_format(run) -> None:  # type: ignore[no-untyped-def]
+def test_check_of_an_unknown_format(run) -> None:
     assert isinstance(run("check", "a.docx").exception, UnknownFormat)
 
 
@@ -131,7 +131,7 @@ def test_check_of_an_unknown_format(run) -> None:  # type: ignore[no-untyped-def
 
 
 @pytest.mark.parametrize("scheme", ["BIO", "iob1", "BIOES"])
-def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:  # type: ignore[no-untyped-def]
+def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:
     source = bundled_corpus("gene").folder / "dev.jsonl"
     result = run("convert", source, "a.conll", "--scheme", scheme)
     assert result.exit_code == 0
@@ -150,13 +150,13 @@ def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:  # type: ig
     ]
 
 
-def test_convert_through_pipes(run) -> None:  # type: ignore[no-untyped-def]
+def test_convert_through_pipes(run) -> None:
     result = run("convert", "-", "-", "--from", "jsonl", "--to", "conll", stdin=GOOD_LINE)
     assert result.exit_code == 0
     assert result.stdout == "TP53\tB-Gene\nfell\tO\n\n"
 
 
-def test_convert_warns_of_repairs_and_losses(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_convert_warns_of_repairs_and_losses(run, tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a B-X\n\nb I-X\n")
     assert "a.conll:3: I-X read as B-X" in run("convert", "a.conll", "b.jsonl").stderr
     scored = GOOD_LINE.replace('"Gene"', '"Gene", "score": 0.5').replace("{", '{"id": "d1", ', 1)
@@ -166,7 +166,7 @@ def test_convert_warns_of_repairs_and_losses(run, tmp_path: Path) -> None:  # ty
         assert loss in told
 
 
-def test_failed_convert_writes_nothing(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_failed_convert_writes_nothing(run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD_LINE + "\n" + OFF_LINE)
     error = run("convert", "a.jsonl", "b.conll").exception
     assert isinstance(error, EntityOffTokens)
@@ -175,7 +175,7 @@ def test_failed_convert_writes_nothing(run, tmp_path: Path) -> None:  # type: ig
     assert run("convert", "a.jsonl", "-", "--to", "conll").stdout == ""
 
 
-def test_convert_refuses_wrong_calls(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_convert_refuses_wrong_calls(run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD_LINE)
     assert isinstance(run("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO").exception, UsageError)
     assert isinstance(run("convert", "nowhere.jsonl", "b.conll").exception, FileMissing)
@@ -186,7 +186,7 @@ def test_convert_refuses_wrong_calls(run, tmp_path: Path) -> None:  # type: igno
 # --- corpora stats --------------------------------------------------------------------------------
 
 
-def test_corpora_stats(run) -> None:  # type: ignore[no-untyped-def]
+def test_corpora_stats(run) -> None:
     folders = [bundled_corpus(name).folder for name in ("gene", "cellline")]
     result = run("corpora", "stats", *folders, "--json")
     assert result.exit_code == 0

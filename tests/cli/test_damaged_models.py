@@ -93,11 +93,7 @@ def test_damaged_folder_is_refused(
 @pytest.mark.parametrize("name", ["vectors.npy", "vectors.vocab.txt"])
 @pytest.mark.parametrize("damage", [Path.unlink, truncate], ids=["missing", "cut off"])
 def test_base_without_its_vectors_is_refused(
-    call: Call,
-    base_with_vectors: Path,
-    tmp_path: Path,
-    name: str,
-    damage: Callable[[Path], None],
+    call: Call, base_with_vectors: Path, tmp_path: Path, name: str, damage: Callable[[Path], None]
 ) -> None:
     shutil.copytree(base_with_vectors, tmp_path / "base")
     damage(tmp_path / "base" / name)

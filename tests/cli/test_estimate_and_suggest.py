@@ -16,7 +16,7 @@ from adaptner.nn.decoders.crf import CRF
 SENTENCES = bundled_corpus("cellline").split("train")
 
 
-def written(path: Path, sentences) -> Path:  # type: ignore[no-untyped-def]
+def written(path: Path, sentences) -> Path:
     rows = [(s.text, [(e.start, e.end, e.label) for e in s.entities]) for s in sentences]
     path.write_bytes(jsonl(*rows))
     return path

@@ -7,14 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cli_kit import (
-    BASE_SOURCES,
-    CELLS,
-    DISEASE,
-    DRUG,
-    Call,
-    succeeded,
-)
+from cli_kit import BASE_SOURCES, CELLS, DISEASE, DRUG, Call, succeeded
 
 ROW = {"corpus", "size", "seed", "precision", "recall", "f1", "steps", "seconds"}
 

@@ -6,10 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import (
-    Call,
-    succeeded,
-)
+from cli_kit import Call, succeeded
 
 
 def test_hardness_ranks_the_tasks_of_an_iteration(call: Call, base: Path) -> None:

@@ -39,7 +39,7 @@ PROGRAM = Path(sys.executable).parent / "adaptner"
 def _command(verb: tuple[str, ...]) -> Any:
     command = typer.main.get_command(app)
     for name in verb:
-        command = command.commands[name]  # type: ignore[attr-defined]
+        command = command.commands[name]
     return command
 
 

@@ -6,14 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import (
-    CELLS,
-    DISEASE,
-    DRUG,
-    Call,
-    jsonl,
-    succeeded,
-)
+from cli_kit import CELLS, DISEASE, DRUG, Call, jsonl, succeeded
 
 
 def test_methods_lists_all_methods(call: Call) -> None:

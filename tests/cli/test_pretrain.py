@@ -24,10 +24,7 @@ from cli_kit import (
     succeeded,
 )
 
-TOO_FEW = [
-    (("--sources", OWN / "disease"), "at least two"),
-    ((*SOURCE_OPTIONS, "--k", 200), "--k"),
-]
+TOO_FEW = [(("--sources", OWN / "disease"), "at least two"), ((*SOURCE_OPTIONS, "--k", 200), "--k")]
 
 
 RUN = ["card.md", "config.json", "hardness.jsonl", "manifest.json", "metrics.jsonl"]

@@ -6,13 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import (
-    CELL_TEXT,
-    CELLS,
-    Call,
-    checked_entities,
-    succeeded,
-)
+from cli_kit import CELL_TEXT, CELLS, Call, checked_entities, succeeded
 
 
 @pytest.mark.parametrize("files", [(), ("-",)])

@@ -49,7 +49,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def converted(path: Path, **settings: object) -> str:
-    return to_conll_bytes(convert_columns({"test": path}, **settings)["test"]).decode()  # type: ignore[arg-type]
+    return to_conll_bytes(convert_columns({"test": path}, **settings)["test"]).decode()
 
 
 # --- column files -----------------------------------------------------------------------------------

@@ -52,9 +52,9 @@ def test_domain_is_given_or_the_label_or_the_folder(folder: Path) -> None:
 def test_corpus_is_immutable(folder: Path) -> None:
     corpus = load_corpus(folder)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        corpus.name = "other"  # type: ignore[misc]
+        corpus.name = "other"
     with pytest.raises(TypeError):
-        corpus.sentences["train"] = ()  # type: ignore[index]
+        corpus.sentences["train"] = ()
 
 
 def test_checksum_depends_on_splits_and_contents_only(folder: Path) -> None:

@@ -60,9 +60,9 @@ def pauses() -> Pauses:
 @pytest.fixture
 def fetcher(tmp_path: Path, pauses: Pauses) -> Callable[..., Fetcher]:
     def make(**settings: object) -> Fetcher:
-        limits = {"attempts": 5, "timeout": 60.0, **settings.pop("limits", {})}  # type: ignore[dict-item]
-        web = Downloader(pause=1.0, sleep=pauses, **limits)  # type: ignore[arg-type]
-        return Fetcher(tmp_path / "data", web, **settings)  # type: ignore[arg-type]
+        limits = {"attempts": 5, "timeout": 60.0, **settings.pop("limits", {})}
+        web = Downloader(pause=1.0, sleep=pauses, **limits)
+        return Fetcher(tmp_path / "data", web, **settings)
 
     return make
 

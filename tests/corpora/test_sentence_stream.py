@@ -31,7 +31,7 @@ def sentence(text: str, *tags: str) -> Sentence:
 
 
 def words(text: object) -> list[str]:
-    return [" ".join(s.tokens) for s in text]  # type: ignore[attr-defined]
+    return [" ".join(s.tokens) for s in text]
 
 
 @pytest.mark.parametrize("ending", [".txt", ".gz", ".xz"])
@@ -98,10 +98,7 @@ def test_empty_text_raises() -> None:
 
 
 def test_vocabulary_counts_words_of_each_text() -> None:
-    texts = [
-        [sentence("a a b rare"), sentence("b c")],
-        [sentence("a d d")],
-    ]
+    texts = [[sentence("a a b rare"), sentence("b c")], [sentence("a d d")]]
     found = Vocabulary.of(texts)
     assert found.number == {"a": 2, "b": 3, "d": 4}  # by frequency, then by name
     assert found.counts.tolist() == [[2, 2, 2, 2, 0], [0, 1, 1, 0, 2]]  # unknown, edge, a, b, d

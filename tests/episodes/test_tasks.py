@@ -124,11 +124,7 @@ TOO_FEW = {
         "support_only",
         {"found": 4, "needed": 5, "what": "corpus x with an entity"},
     ),
-    "query": (
-        corpus("x", 9, 8),
-        "support_only",
-        {"found": 9, "needed": 10, "what": "corpus x"},
-    ),
+    "query": (corpus("x", 9, 8), "support_only", {"found": 9, "needed": 10, "what": "corpus x"}),
 }
 
 
@@ -136,7 +132,7 @@ TOO_FEW = {
 def test_corpus_with_too_few_sentences_raises(case: str) -> None:
     sentences, sampling, facts = TOO_FEW[case]
     with pytest.raises(TooFewSentences) as caught:
-        TaskSource([{"fine": corpus("fine", 30)}, {"x": sentences}], 5, sampling)  # type: ignore[arg-type]
+        TaskSource([{"fine": corpus("fine", 30)}, {"x": sentences}], 5, sampling)
     assert {n: caught.value.facts[n] for n in facts} == facts
 
 

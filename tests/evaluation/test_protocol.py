@@ -38,7 +38,7 @@ class Recorder:
         self.calls: list[dict[str, Any]] = []
 
     def protocol_text(self, train: Any) -> list[Any]:
-        return Method.protocol_text(self, train)  # type: ignore[arg-type]
+        return Method.protocol_text(self, train)
 
     def adapt(self, base: Any, support: Any, **given: Any) -> Recorder:
         self.calls.append({"base": base, "support": support, **given})
@@ -52,7 +52,7 @@ BASE = SimpleNamespace(method="maker")
 
 
 def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[Any]:
-    return list(evaluate_few_shot(recorder, BASE, TARGET, sizes, seeds, **options))  # type: ignore[arg-type]
+    return list(evaluate_few_shot(recorder, BASE, TARGET, sizes, seeds, **options))
 
 
 def test_corpus_of_a_single_set_is_scored_without_the_draw() -> None:
@@ -65,7 +65,7 @@ def test_corpus_of_a_single_set_is_scored_without_the_draw() -> None:
             seen.append(sentences)
             return super().predict_sentences(sentences)
 
-    (row,) = evaluate_few_shot(Watching(), BASE, whole, [10], [0])  # type: ignore[arg-type]
+    (row,) = evaluate_few_shot(Watching(), BASE, whole, [10], [0])
     drawn = draw_sentences(TRAIN, 10, 0)
     assert row.sentences == 120
     assert [s for s in TRAIN if s in seen[0]] == list(seen[0])

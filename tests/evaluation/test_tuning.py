@@ -29,14 +29,7 @@ from adaptner.errors import (
     UsageError,
 )
 from adaptner.evaluation import tuning
-from adaptner.evaluation.tuning import (
-    SearchGrid,
-    Setting,
-    TuningPlan,
-    choose,
-    store,
-    tune,
-)
+from adaptner.evaluation.tuning import SearchGrid, Setting, TuningPlan, choose, store, tune
 from adaptner.evaluation.tuning.choice import SettingScore, refuse_other_method
 from adaptner.methods import method as find_method
 from adaptner.methods.base import Method, MethodConfig
@@ -119,11 +112,11 @@ class Fake(Method):
     adapts: list[Any]
     stop_after: int | None  # adaptations
 
-    def fit(self, sources, budget, *, vectors=None, seed=0, run=None):  # type: ignore[no-untyped-def]
+    def fit(self, sources, budget, *, vectors=None, seed=0, run=None):
         self.fits.append(([d.name for d in sources], [len(d.sentences) for d in sources]))
         return SimpleNamespace(method=self.name, budget=budget, seed=seed)
 
-    def adapt(self, base, support, **given):  # type: ignore[no-untyped-def]
+    def adapt(self, base, support, **given):
         if self.stop_after is not None and len(self.adapts) == self.stop_after:
             raise KeyboardInterrupt
         config = self.config.adaptation
@@ -141,7 +134,7 @@ class Fake(Method):
 def fake(find: Find, stop_after: int | None = None) -> Fake:
     kind = type("Fake", (Fake,), {"find": staticmethod(find), "stop_after": stop_after})
     kind.fits, kind.adapts = [], []
-    return kind()  # type: ignore[no-any-return]
+    return kind()
 
 
 def f1(found: int, of: int = DEV) -> float:
@@ -450,7 +443,7 @@ def test_every_method_that_adapts_is_tuned_by_the_same_procedure(
     seen: list[dict[str, Any]] = []
     adapt = kind.adapt
 
-    def watched(self, base, support, **given):  # type: ignore[no-untyped-def]
+    def watched(self, base, support, **given):
         seen.append(given)
         return adapt(self, base, support, **given)
 

@@ -127,7 +127,7 @@ def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
 
 
 def test_exception_while_writing_leaves_no_file(file: Path) -> None:
-    def failing():  # type: ignore[no-untyped-def]
+    def failing():
         yield Document("a")
         raise BadJson(reason="on purpose")
 

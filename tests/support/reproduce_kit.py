@@ -73,5 +73,5 @@ def copied_data(folder: Path) -> Path:
 
 
 def planned(name: str, root: Path, **changes: object) -> JobPlan:
-    requested = RunRequest(data=root / "data", **changes)  # type: ignore[arg-type]
+    requested = RunRequest(data=root / "data", **changes)
     return plan_request(protocol_of(name), find_table(name)[1], requested)

@@ -54,7 +54,7 @@ def result(key: str, **changes: object) -> StoredResult:
         code="0.1.0",
         finished="2026-11-17T00:00:00+00:00",
     )
-    return replace(facts, **changes)  # type: ignore[arg-type]
+    return replace(facts, **changes)
 
 
 def finish(store: Store, claim: Claim) -> None:

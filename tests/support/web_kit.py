@@ -41,7 +41,7 @@ def serving(files: dict[str, bytes]) -> Iterator[Server]:
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     httpd.daemon_threads = True
     server = Server(f"http://127.0.0.1:{httpd.server_port}", files)
-    httpd.state = server  # type: ignore[attr-defined]
+    httpd.state = server
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
@@ -55,7 +55,7 @@ def serving(files: dict[str, bytes]) -> Iterator[Server]:
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        state: Server = self.server.state  # type: ignore[attr-defined]
+        state: Server = self.server.state
         path = self.path.lstrip("/")
         state.requests.append((path, self.headers["Range"]))
         fault = state.faults[path].pop(0) if state.faults.get(path) else "ok"
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        state: Server = self.server.state  # type: ignore[attr-defined]
+        state: Server = self.server.state
         self.send_response(code)
         for name, value in state.headers.items():
             self.send_header(name, value)
@@ -140,7 +140,7 @@ def entry(name: str = "tiny/gene", **facts: object) -> CatalogueEntry:
         "raw": raw,
         "conversion": {"layout": "columns", "label": "Gene"} if raw else {},
     }
-    return CatalogueEntry(name=name, **{**defaults, **facts})  # type: ignore[arg-type]
+    return CatalogueEntry(name=name, **{**defaults, **facts})
 
 
 def mirrored(name: str = "tiny/gene") -> dict[str, bytes]:

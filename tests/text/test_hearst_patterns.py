@@ -18,10 +18,7 @@ from adaptner.text.hearst_patterns import InstanceCounts, find_compounds, find_i
                 for instance in ("asthma", "gout", "breast cancer")
             },
         ),
-        (
-            "the drugs , including aspirin , were given",
-            {("drug", "aspirin")},
-        ),
+        ("the drugs , including aspirin , were given", {("drug", "aspirin")}),
         (
             "we kept rats , mice and other rodents in cages",
             {("rodent", "mice")},  # no comma separates "rats" from the verb

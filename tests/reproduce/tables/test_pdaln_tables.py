@@ -126,10 +126,7 @@ def test_ablations_change_one_setting(everything: Path) -> None:
     }
 
 
-def test_transformer_fills_the_rows_with_bert(
-    everything: Path,
-    tiny_transformer: Path,
-) -> None:
+def test_transformer_fills_the_rows_with_bert(everything: Path, tiny_transformer: Path) -> None:
     arguments = {"draws": 2, "targets": ("wikigold", "webpage"), "encoder": str(tiny_transformer)}
     plan = planned("pdaln/1", everything, **arguments)
     found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}

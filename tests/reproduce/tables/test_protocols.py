@@ -80,10 +80,7 @@ def test_the_rows_of_jia2019_are_filled_except_for_figures_of_others() -> None:
         "MIX-DATA": "crossdomain-lm",
         "FINAL": "crossdomain-lm",
     }
-    assert set(third["missing"]) == {
-        "Crichton et al. (2017)",
-        "ELMo (Original) (text only)",
-    }
+    assert set(third["missing"]) == {"Crichton et al. (2017)", "ELMo (Original) (text only)"}
     assert rows["jia2019/4"]["filled"] == {
         "STM-SOURCE": "d-shift",
         "SELF-TRAIN": "self-train",
