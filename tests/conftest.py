@@ -55,11 +55,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--rerun-processes"):
-        for item in items:
-            if item.get_closest_marker("processes"):
-                item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=3))
+    for item in items:
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.processes)
+        if config.getoption("--rerun-processes") and item.get_closest_marker("processes"):
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=3))
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cli_kit import Call
 from web_kit import SPLITS, Server, entry, mirrored, plain, serving
 
 from adaptner.corpora import catalogue
@@ -80,7 +80,6 @@ def is_complete(folder: Path) -> bool:
 # --- from a mirror ----------------------------------------------------------------------------------
 
 
-@pytest.mark.processes
 def test_mirror_is_downloaded_once(server: Server, fetcher, pauses: Pauses, tmp_path: Path) -> None:
     outcome = fetcher().fetch(entry(), server.url())
     assert (outcome.did, outcome.verified) == ("downloaded", True)
@@ -92,7 +91,6 @@ def test_mirror_is_downloaded_once(server: Server, fetcher, pauses: Pauses, tmp_
     assert len(server.requests) == len(SPLITS)
 
 
-@pytest.mark.processes
 def test_truncated_download_is_resumed(
     server: Server, fetcher, pauses: Pauses, tmp_path: Path
 ) -> None:
@@ -104,13 +102,12 @@ def test_truncated_download_is_resumed(
     assert pauses == [1.0, 1.0]  # not doubled, because each attempt received data
 
 
-@pytest.mark.processes
 def test_failed_download_is_resumed_by_the_next_run(
     server: Server, fetcher, tmp_path: Path
 ) -> None:
     server.faults[TRAIN] = [1000, "500"]
     with pytest.raises(DownloadFailed, match="resume after 1,000 bytes"):
-        fetcher(constraints={"attempts": 2}).fetch(entry(), server.url())
+        fetcher(limits={"attempts": 2}).fetch(entry(), server.url())
     assert listing(tmp_path / "data") == [f"{TRAIN}.part"]
     assert (tmp_path / "data" / f"{TRAIN}.part").read_bytes() == SPLITS["train"][:1000]
     fetcher().fetch(entry(), server.url())
@@ -118,7 +115,6 @@ def test_failed_download_is_resumed_by_the_next_run(
     assert server.requests[2] == (TRAIN, "bytes=1000-")
 
 
-@pytest.mark.processes
 def test_interrupted_download_is_resumed_by_the_next_run(
     server: Server, fetcher, tmp_path: Path
 ) -> None:
@@ -134,7 +130,6 @@ def test_interrupted_download_is_resumed_by_the_next_run(
     assert is_complete(tmp_path / "data")
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize("junk", [100, SIZE, SIZE + 100], ids=["shorter", "as long", "longer"])
 def test_partial_file_of_another_file_is_discarded(
     server: Server, fetcher, tmp_path: Path, junk: int
@@ -146,7 +141,6 @@ def test_partial_file_of_another_file_is_discarded(
     assert is_complete(tmp_path / "data")
 
 
-@pytest.mark.processes
 def test_complete_partial_file_is_not_downloaded_again(
     server: Server, fetcher, tmp_path: Path
 ) -> None:
@@ -158,7 +152,6 @@ def test_complete_partial_file_is_not_downloaded_again(
     assert server.requests[0] == (TRAIN, f"bytes={SIZE}-")
 
 
-@pytest.mark.processes
 def test_corrupted_download_raises_and_leaves_no_file(
     server: Server, fetcher, tmp_path: Path
 ) -> None:
@@ -168,7 +161,6 @@ def test_corrupted_download_raises_and_leaves_no_file(
     assert list((tmp_path / "data").rglob("*")) == []
 
 
-@pytest.mark.processes
 def test_corrupted_download_is_accepted_without_verification(
     server: Server, fetcher, tmp_path: Path
 ) -> None:
@@ -178,7 +170,6 @@ def test_corrupted_download_is_accepted_without_verification(
     assert (tmp_path / "data" / TRAIN).read_bytes().endswith(b"\0\0\0")
 
 
-@pytest.mark.processes
 def test_download_restarts_if_the_server_cannot_resume(
     server: Server, fetcher, tmp_path: Path
 ) -> None:
@@ -188,16 +179,14 @@ def test_download_restarts_if_the_server_cannot_resume(
     assert is_complete(tmp_path / "data")
 
 
-@pytest.mark.processes
 def test_stalled_download_is_resumed(server: Server, fetcher, tmp_path: Path) -> None:
     server.faults[TRAIN] = ["stall"]
     # On a slow machine, other responses may time out too and are requested again.
-    fetcher(constraints={"timeout": 2.0, "attempts": 50}).fetch(entry(), server.url())
+    fetcher(limits={"timeout": 2.0, "attempts": 50}).fetch(entry(), server.url())
     assert is_complete(tmp_path / "data")
     assert len([path for path, _ in server.requests if path == TRAIN]) > 1
 
 
-@pytest.mark.processes
 def test_temporary_error_is_retried_with_growing_pauses(
     server: Server, fetcher, pauses: Pauses, tmp_path: Path
 ) -> None:
@@ -207,7 +196,6 @@ def test_temporary_error_is_retried_with_growing_pauses(
     assert pauses == [1.0, 2.0, 4.0]
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize(
     ("retry_after", "pause"), [("7", 7.0), ("100000", 60.0), ("tomorrow", 1.0)]
 )
@@ -220,7 +208,6 @@ def test_retry_after_determines_the_pause(
     assert pauses == [pause]
 
 
-@pytest.mark.processes
 def test_persistent_error_raises_after_all_attempts(
     server: Server, fetcher, pauses: Pauses, tmp_path: Path
 ) -> None:
@@ -232,7 +219,6 @@ def test_persistent_error_raises_after_all_attempts(
     assert listing(tmp_path / "data") == []
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize("code", ["404", "403", "410"])
 def test_permanent_error_is_not_retried(server: Server, fetcher, tmp_path: Path, code: str) -> None:
     server.faults[TRAIN] = [code]
@@ -242,7 +228,6 @@ def test_permanent_error_is_not_retried(server: Server, fetcher, tmp_path: Path,
     assert listing(tmp_path / "data") == []
 
 
-@pytest.mark.processes
 def test_refused_connection_raises_after_all_attempts(fetcher, pauses: Pauses) -> None:
     with socket.socket() as closed:  # bound, but not listening
         closed.bind(("127.0.0.1", 0))
@@ -252,7 +237,6 @@ def test_refused_connection_raises_after_all_attempts(fetcher, pauses: Pauses) -
     assert len(pauses) == 4
 
 
-@pytest.mark.processes
 def test_redirections_are_followed(server: Server, fetcher, tmp_path: Path) -> None:
     server.redirects = {f"old/{path}": server.url(path) for path in mirrored()}
     server.faults[TRAIN] = [1000]
@@ -262,7 +246,6 @@ def test_redirections_are_followed(server: Server, fetcher, tmp_path: Path) -> N
     assert (TRAIN, "bytes=1000-") in server.requests
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize("target", ["ftp://127.0.0.1/x", "file:///etc/hostname"])
 def test_redirection_to_another_protocol_raises(
     server: Server, fetcher, tmp_path: Path, target: str
@@ -282,7 +265,6 @@ def published(server: Server) -> CatalogueEntry:
     return entry(published=server.url("raw"))
 
 
-@pytest.mark.processes
 def test_published_files_are_converted(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -293,7 +275,6 @@ def test_published_files_are_converted(
     assert load_corpus(tmp_path / "data/tiny/gene").domain == "Gene"
 
 
-@pytest.mark.processes
 def test_existing_raw_files_are_not_downloaded_again(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -306,7 +287,6 @@ def test_existing_raw_files_are_not_downloaded_again(
     assert [path for path, _ in server.requests].count("raw/train.tsv") == 1
 
 
-@pytest.mark.processes
 def test_conversion_with_a_wrong_checksum_is_kept_as_mismatch(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -323,7 +303,6 @@ def test_conversion_with_a_wrong_checksum_is_kept_as_mismatch(
     assert is_complete(tmp_path / "data")
 
 
-@pytest.mark.processes
 def test_conversion_with_a_wrong_checksum_is_accepted_without_verification(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -333,7 +312,6 @@ def test_conversion_with_a_wrong_checksum_is_accepted_without_verification(
     assert len(load_corpus(tmp_path / "data/tiny/gene").split("test")) == 51
 
 
-@pytest.mark.processes
 def test_raw_files_that_cannot_be_converted_are_kept(
     server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
 ) -> None:
@@ -382,7 +360,6 @@ def test_incomplete_copy_raises(fetcher, folder: Path, tmp_path: Path) -> None:
     assert listing(tmp_path / "data") == []
 
 
-@pytest.mark.processes
 def test_only_missing_splits_are_fetched(server: Server, fetcher, tmp_path: Path) -> None:
     fetcher().fetch(entry(), server.url())
     (tmp_path / "data" / TRAIN).unlink()
@@ -424,86 +401,69 @@ def test_corpus_without_checksum_needs_no_verify_and_replace(
 
 
 @pytest.fixture
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        from adaptner.cli.main import main
-
-        monkeypatch.setattr(sys, "argv", ["adaptner", "corpora", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        output = capsys.readouterr()
-        assert "Traceback" not in output.err
-        return int(end.value.code or 0), output.out, output.err
-
-    return run
-
-
-@pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Replaces the catalogue."""
     return lambda *entries: monkeypatch.setattr(catalogue, "_load", lambda: entries)
 
 
-@pytest.mark.processes
 def test_fetch_command_continues_after_a_failure(
-    server: Server, call, known, tmp_path: Path
+    server: Server, call: Call, known, tmp_path: Path
 ) -> None:
     known(entry(), entry("tiny/missing"), entry("other/gene2"))
     where = ("-o", tmp_path / "data", "--from", server.url())
-    code, stdout, stderr = call("fetch", "gene", *where)
-    assert (code, stderr) == (0, "")
-    assert stdout == "tiny/gene: downloaded (train, dev, test)\n"
+    answer = call("corpora", "fetch", "gene", *where)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == "tiny/gene: downloaded (train, dev, test)\n"
     (tmp_path / "data" / TRAIN).unlink()
-    code, stdout, stderr = call("fetch", "tiny/missing", "tiny", *where, "--json")
-    assert code == 1
-    assert [(row["name"], row["did"]) for row in json.loads(stdout)] == [
+    answer = call("corpora", "fetch", "tiny/missing", "tiny", *where, "--json")
+    assert answer.code == 1
+    assert [(row["name"], row["did"]) for row in json.loads(answer.out)] == [
         ("tiny/missing", "failed"),
         ("tiny/gene", "downloaded"),
     ]
-    assert stderr.count("error:") == 1
-    assert "404" in stderr
+    assert answer.err.count("error:") == 1
+    assert "404" in answer.err
     assert is_complete(tmp_path / "data")
 
 
-@pytest.mark.processes
 def test_fetch_command_warns_about_unverified_files(
-    server: Server, call, known, tmp_path: Path
+    server: Server, call: Call, known, tmp_path: Path
 ) -> None:
     known(entry())
     server.faults[TRAIN] = ["corrupt"]
-    code, _, stderr = call(
-        "fetch", "tiny/gene", "-o", tmp_path, "--from", server.url(), "--no-verify"
+    answer = call(
+        "corpora", "fetch", "tiny/gene", "-o", tmp_path, "--from", server.url(), "--no-verify"
     )
-    assert code == 0
-    assert "warning: tiny/gene: not compared with a known checksum: train" in stderr
+    assert answer.code == 0
+    assert "warning: tiny/gene: not compared with a known checksum: train" in answer.err
 
 
 @pytest.mark.parametrize(
     ("name", "near"),
     [("bio8/ncbi-diseases", "bio8/ncbi-disease"), ("wikigld", "wikigold"), ("bio9", "bio8")],
 )
-def test_unknown_name_suggests_the_nearest(call, tmp_path: Path, name: str, near: str) -> None:
-    code, _, stderr = call("fetch", name, "-o", tmp_path / "data")
-    assert code == 2
-    assert f"no corpus is called {name!r} (did you mean {near!r}?)" in stderr
+def test_unknown_name_suggests_the_nearest(
+    call: Call, tmp_path: Path, name: str, near: str
+) -> None:
+    answer = call("corpora", "fetch", name, "-o", tmp_path / "data")
+    assert answer.code == 2
+    assert f"no corpus is called {name!r} (did you mean {near!r}?)" in answer.err
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("name", ["general/ontonotes5", "general/ace2005-bc", "biored", "bc4chemd"])
 def test_corpus_that_cannot_be_downloaded_raises_with_a_remedy(
-    call, tmp_path: Path, name: str
+    call: Call, tmp_path: Path, name: str
 ) -> None:
-    code, _, stderr = call("fetch", name, "-o", tmp_path / "data")
-    assert code == 1
-    assert "What to do: g" in stderr  # "get ..." or "give ..."
-    assert ("corpora convert" in stderr) == (name != "biored")
+    answer = call("corpora", "fetch", name, "-o", tmp_path / "data")
+    assert answer.code == 1
+    assert "What to do: g" in answer.err  # "get ..." or "give ..."
+    assert ("corpora convert" in answer.err) == (name != "biored")
     assert not (tmp_path / "data").exists()
 
 
-def test_invalid_origin_raises(call, tmp_path: Path) -> None:
+def test_invalid_origin_raises(call: Call, tmp_path: Path) -> None:
     for origin, error in (("ftp://example.org", UsageError), (tmp_path / "none", FileMissing)):
-        code, _, stderr = call("fetch", "s800", "-o", tmp_path / "data", "--from", origin)
-        assert code == error.exit_code
-        assert "What to do" in stderr
+        answer = call("corpora", "fetch", "s800", "-o", tmp_path / "data", "--from", origin)
+        assert answer.code == error.exit_code
+        assert "What to do" in answer.err

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from cli_kit import Call
 
 from adaptner.corpora.converters.ace2005 import convert_ace2005
 from adaptner.corpora.converters.ontonotes import convert_ontonotes
@@ -284,61 +284,43 @@ def test_invalid_ace_files_raise(english: Path) -> None:
 # --- corpora convert ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        from adaptner.cli.main import main
-
-        monkeypatch.setattr(sys, "argv", ["adaptner", "corpora", "convert", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        output = capsys.readouterr()
-        assert "Traceback" not in output.err
-        return int(end.value.code or 0), output.out, output.err
-
-    return run
-
-
-def test_convert_command_installs_ontonotes(call, onto, tmp_path: Path) -> None:
+def test_convert_command_installs_ontonotes(call: Call, onto, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    code, stdout, stderr = call("ontonotes", tmp_path / "conll-2012", "-o", data)
-    assert code == 0
-    assert stdout == "general/ontonotes5: converted (train, dev, test)\n"
-    assert "left out: 1 sentences of the New Testament" in stderr
+    answer = call("corpora", "convert", "ontonotes", tmp_path / "conll-2012", "-o", data)
+    assert answer.code == 0
+    assert answer.out == "general/ontonotes5: converted (train, dev, test)\n"
+    assert "left out: 1 sentences of the New Testament" in answer.err
     corpus = load_corpus(data / "general/ontonotes5")
     assert corpus.labels.labels == ("DATE", "GPE", "ORG", "PERSON")
     expected = convert_ontonotes(tmp_path / "conll-2012").corpora["general/ontonotes5"]["train"]
     assert (data / "general/ontonotes5/train.conll").read_bytes() == to_conll_bytes(expected)
-    assert call("ontonotes", tmp_path / "conll-2012", "-o", data)[0] == 1
-    code, stdout, _ = call(
-        "general/ontonotes5", tmp_path / "conll-2012", "-o", data, "--replace", "--json"
-    )
-    assert code == 0
-    assert [row["name"] for row in json.loads(stdout)["corpora"]] == ["general/ontonotes5"]
+    assert call("corpora", "convert", "ontonotes", tmp_path / "conll-2012", "-o", data).code == 1
+    again = ("general/ontonotes5", tmp_path / "conll-2012", "-o", data, "--replace", "--json")
+    answer = call("corpora", "convert", *again)
+    assert answer.code == 0
+    assert [row["name"] for row in json.loads(answer.out)["corpora"]] == ["general/ontonotes5"]
 
 
-def test_convert_command_installs_ace2005(call, english: Path, tmp_path: Path) -> None:
+def test_convert_command_installs_ace2005(call: Call, english: Path, tmp_path: Path) -> None:
     for domain in ("bc", "nw"):
         news().put(english / domain / "timex2norm", f"{domain}_1")
-    code, stdout, stderr = call("ace2005", english, "-o", tmp_path / "data")
-    assert code == 0
-    assert stdout.split("\n")[:2] == [
+    answer = call("corpora", "convert", "ace2005", english, "-o", tmp_path / "data")
+    assert answer.code == 0
+    assert answer.out.split("\n")[:2] == [
         "general/ace2005-bc: converted (train, dev, test)",
         "general/ace2005-nw: converted (train, dev, test)",
     ]
-    assert "left out: 6 mentions around others" in stderr
+    assert "left out: 6 mentions around others" in answer.err
 
 
 @pytest.mark.parametrize("name", ["ontonote", "ace2004"])
-def test_convert_command_suggests_a_name(call, tmp_path: Path, name: str) -> None:
-    code, _, stderr = call(name, tmp_path, "-o", tmp_path / "data")
-    assert code == 2
-    assert "did you mean" in stderr
+def test_convert_command_suggests_a_name(call: Call, tmp_path: Path, name: str) -> None:
+    answer = call("corpora", "convert", name, tmp_path, "-o", tmp_path / "data")
+    assert answer.code == 2
+    assert "did you mean" in answer.err
 
 
-def test_convert_command_with_missing_folder_fails(call, tmp_path: Path) -> None:
-    code, _, stderr = call("ontonotes", tmp_path / "none", "-o", tmp_path / "data")
-    assert code == 1
-    assert "no such file or folder" in stderr
+def test_convert_command_with_missing_folder_fails(call: Call, tmp_path: Path) -> None:
+    answer = call("corpora", "convert", "ontonotes", tmp_path / "none", "-o", tmp_path / "data")
+    assert answer.code == 1
+    assert "no such file or folder" in answer.err

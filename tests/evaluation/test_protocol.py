@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
@@ -152,7 +151,6 @@ def test_sources_labels_and_budget_reach_the_method() -> None:
 
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
-    torch.set_num_threads(1)
     return source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug")]))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 
 from adaptner import api
 from adaptner.corpora.bundled import bundled_corpus
@@ -51,11 +51,6 @@ TINY = {
         "hidden": 12,
     },
 }
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 # --- a world in which every score is known ------------------------------------------------------------
@@ -378,7 +373,7 @@ def interrupted(file: Path) -> None:
         {"validate_on": ["Drug"]},
         {"grid": SearchGrid(rates=(0.03, 0.2), epochs=(5, 20))},
         {"corpora": [replace(WORLD[0], sha256="another"), *WORLD[1:]]},
-        {"vectors": WordVectors(("a",), torch.zeros(1, 3).numpy())},
+        {"vectors": WordVectors(("a",), np.zeros((1, 3), np.float32))},
         {"method": type(fake(known))(adaptation={"batch": 9})},
     ],
     ids=lambda changed: next(iter(changed)),
