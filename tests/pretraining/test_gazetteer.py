@@ -31,24 +31,24 @@ def gazetteer(*phrases: str, common: tuple[str, ...] = ()) -> Gazetteer:
 )
 def test_spans_are_the_longest_from_the_left(phrases: list[list[str]], words: list[str]) -> None:
     known = {tuple(p) for p in phrases}
-    found, at = [], 0
-    while at < len(words):
-        fits = [n for n in (3, 2, 1) if at + n <= len(words) and tuple(words[at : at + n]) in known]
-        if fits:
-            found.append((at, at + fits[0]))
-        at += fits[0] if fits else 1
-    assert gazetteer(*(" ".join(p) for p in phrases)).spans(words) == found
+    expected, i = [], 0
+    while i < len(words):
+        lengths = [n for n in (3, 2, 1) if i + n <= len(words) and tuple(words[i : i + n]) in known]
+        if lengths:
+            expected.append((i, i + lengths[0]))
+        i += lengths[0] if lengths else 1
+    assert gazetteer(*(" ".join(p) for p in phrases)).spans(words) == expected
 
 
 def test_instances_of_the_gazetteer() -> None:
     many = {f"thing{i}": 1 for i in range(MIN_INSTANCES)}
-    said = Counter({**many, "asthma": 3, "provide": 1, "the flu": 2, "il - 6": 2, "age": 9})
+    listed = Counter({**many, "asthma": 3, "provide": 1, "the flu": 2, "il - 6": 2, "age": 9})
     frequency = Counter({f"common{i}": 10**6 for i in range(400)})
     frequency.update({**many, "asthma": 9, "provide": 5000, "flu": 5, "il": 3, "-": 9, "6": 4})
     frequency.update({"age": 9000, "common7": 5})
-    said["common7"] = 50
+    listed["common7"] = 50
     instances = InstanceCounts(
-        {"disease": said, "few": Counter({"asthma": 5}), "of": Counter(many)},
+        {"disease": listed, "few": Counter({"asthma": 5}), "of": Counter(many)},
         {"disease": Counter({"als1": 8, "once1": 1}), "nobody": Counter({"x1": 9})},
         frequency,
     )
@@ -64,53 +64,39 @@ def test_instances_of_the_gazetteer() -> None:
 
 def test_uncertain_neighbours_of_an_instance() -> None:
     known = gazetteer("myopathy", "gout", common=("with",))
-    words = [
-        "severe",
-        "distal",
-        "hypertrophic",
-        "myopathy",
-        "syndrome",
-        "with",
-        "2",
-        "gout",
-        "(",
-        "rare",
-        ")",
-    ]
+    words = ["severe", "distal", "hypertrophic", "myopathy", "syndrome"]
+    words += ["with", "2", "gout", "(", "rare", ")"]
     spans = known.spans(words)
     assert spans == [(3, 4), (7, 8)]
-    assert known.uncertain_neighbours(words, spans) == {
-        1,
-        2,
-        4,
-    }  # two before, one after, nothing common
+    # Two before and one after, but no common words, numbers or punctuation.
+    assert known.uncertain_neighbours(words, spans) == {1, 2, 4}
 
 
 def test_weak_labels_equal_those_of_a_loop() -> None:
     known = gazetteer("a b", "c", common=("-", "x"))
     texts = ["x a b x c", "y c", "x x"]
     sentences = [Sentence.from_tokens(t.split()) for t in texts]
-    places, labels = weak_labels(known, sentences, 5)
-    borders, pairs, at = [], {}, []
+    positions, labels = weak_labels(known, sentences, 5)
+    borders, pairs, labelled = [], {}, []
     for row, text in enumerate(texts):
         words = text.split()
         for i, word in enumerate(words):
-            if word == "y":  # beside c: it may belong to it
+            if word == "y":  # next to c, so it may belong to it
                 continue
             borders.append({"a": 1, "b": 2, "c": 1}.get(word, 0))
-            at.append(5 * row + i)
+            labelled.append(5 * row + i)
             if word in "abc":
-                pairs[len(at) - 1, 0] = 0.5
-                pairs[len(at) - 1, 1 if word in "ab" else 2] = 0.75
+                pairs[len(labelled) - 1, 0] = 0.5
+                pairs[len(labelled) - 1, 1 if word in "ab" else 2] = 0.75
     assert labels.borders.tolist() == borders
-    assert places.tolist() == at
+    assert positions.tolist() == labelled
     found = zip(labels.tokens.tolist(), labels.names.tolist(), strict=True)
     assert dict(zip(found, labels.shares.tolist(), strict=True)) == pairs
 
 
 def test_weak_labels_without_instances_have_borders_only() -> None:
-    places, labels = weak_labels(gazetteer("c"), [Sentence.from_tokens(["x", "x"])], 2)
-    assert places.tolist() == [0, 1]
+    positions, labels = weak_labels(gazetteer("c"), [Sentence.from_tokens(["x", "x"])], 2)
+    assert positions.tolist() == [0, 1]
     assert labels.borders.tolist() == [0, 0]
     assert not len(labels.tokens)
     assert not len(labels.shares)

@@ -151,7 +151,7 @@ def test_pretraining_on_sources_starts_from_the_base(
 def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Thirty diseases and thirty animals, listed once each and then mentioned."""
     path = tmp_path_factory.mktemp("naming") / "text.txt"
-    lines = [" ".join(f"w{i}" for i in range(450))] * 20  # common words are never things
+    lines = [" ".join(f"w{i}" for i in range(450))] * 20  # common words, which are not instances
     for i in range(30):
         lines += [f"Diseases such as ill{i}itis , beast pox and gout occur ."]
         lines += [f"Animals such as felid{i} , dog{i} and rats occur ."]
@@ -210,7 +210,7 @@ def test_label_probes_recognise_named_instances(
     assert int(odds.argmax()) == 4
     tagger = adaptner.adapt([Sentence.from_tokens(words)], base, labels=["Disease"])
     tagger.save(tmp_path / "model")
-    assert not (tmp_path / "model/names.safetensors").exists()  # of use to a base only
+    assert not (tmp_path / "model/names.safetensors").exists()  # only bases use them
 
 
 def test_text_without_names_raises(text: Path, vectors: WordVectors, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from adaptner.compute import CPU
 from adaptner.corpora.corpus import Corpus, group_by_domain
-from adaptner.corpora.sources import source_domains
+from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import OutputExists, RunNotResumable, UsageError
 from adaptner.files import atomic_file, digest
 from adaptner.methods.base import Method
@@ -61,16 +61,11 @@ def pretrain(
     start_base = None if start is None else Base.load(start)
     if second_encoder:
         _check_second_encoder(method, start_base)
-        if start_base is not None and start_base.fine_tuned_encoder is not None:
+        assert start_base is not None
+        if start_base.fine_tuned_encoder is not None:
             domains = ", ".join(start_base.fine_tuned_encoder.domains)
             tell(f"replacing the second encoder of {start} (domains: {domains})")
-    tests = [s for c in held_out for s in c.split("test")]
-    sources = source_domains(group_by_domain(corpora), tests)
-    for domain in sources:
-        tell(
-            f"{domain.name}: {len(domain.sentences):,} sentences of {len(domain.corpora)} corpora"
-            + (f", {domain.removed} left out (in a held-out test set)" if domain.removed else "")
-        )
+    sources = _source_domains(corpora, held_out, tell)
     settings = {
         "version": __version__,
         "method": method.name,
@@ -81,6 +76,7 @@ def pretrain(
         "held_out": [c.sha256 for c in held_out],
         "vectors": None if table is None else table.digest(),
         **({} if start is None else {"start": digest(start / MANIFEST)}),
+        # "beside" is the older name of second_encoder; runs that began under it are resumed.
         **({"beside": True} if second_encoder else {}),
     }
     fingerprint = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
@@ -100,6 +96,20 @@ def pretrain(
         file.write(model_card(base, method))
     (folder / checkpoint.CHECKPOINT_FILE).unlink(missing_ok=True)  # no longer needed
     return base
+
+
+def _source_domains(
+    corpora: Sequence[Corpus], held_out: Sequence[Corpus], tell: Callable[[str], None]
+) -> list[SourceDomain]:
+    """Groups the corpora by domain, without the sentences of held-out test sets."""
+    tests = [s for c in held_out for s in c.split("test")]
+    sources = source_domains(group_by_domain(corpora), tests)
+    for domain in sources:
+        tell(
+            f"{domain.name}: {len(domain.sentences):,} sentences of {len(domain.corpora)} corpora"
+            + (f", {domain.removed} left out (in a held-out test set)" if domain.removed else "")
+        )
+    return sources
 
 
 def _check_second_encoder(method: Method, start: Base | None) -> None:
@@ -158,9 +168,9 @@ iterations, seed {base.facts["seed"]}, with adaptner {__version__}.
 **Use.** `adaptner adapt SENTENCES --base THIS_FOLDER -o MODEL`, for entity types that need not be
 among those above.
 
-**Limits.** It knows the language of its sources (see the table) and nothing else; quality on a new
-type must be measured (`adaptner evaluate --base THIS_FOLDER --target CORPUS`). The licences of the
-source corpora govern what may be done with it.
+**Limits.** The base was trained on the language of its source corpora (see the table) only. Measure
+its quality on a new type (`adaptner evaluate --base THIS_FOLDER --target CORPUS`). The licences of the
+source corpora apply to it.
 
 ## Settings
 
@@ -174,6 +184,6 @@ def _describe_input(base: Base) -> str:
     """Describes the word vectors or the transformer of the encoder."""
     batcher, config = base.batcher, base.model.encoder.config
     if isinstance(batcher, WordBatcher):
-        known = f"{len(batcher.vectors.words):,} words of {batcher.vectors.width} numbers"
-        return f"Word vectors: {known}, {'tuned' if config.tune_words else 'frozen'}."
+        size = f"{len(batcher.vectors.words):,} words, {batcher.vectors.width} dimensions"
+        return f"Word vectors: {size}, {'trained' if config.tune_words else 'frozen'}."
     return f"Encoder: the pretrained transformer `{config.name}`."

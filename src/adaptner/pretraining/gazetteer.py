@@ -29,7 +29,8 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """``kinds`` has the indices of the names and their confidences for each lower-case phrase."""
+    """Names, and for each lower-case phrase in ``kinds`` the indices of its names and their
+    confidences. ``common`` words are neither instances nor parts of them."""
 
     names: tuple[str, ...]
     kinds: Mapping[Phrase, tuple[np.ndarray, np.ndarray]]
@@ -39,8 +40,8 @@ class Gazetteer:
         lengths: dict[str, set[int]] = defaultdict(set)
         for phrase in self.kinds:
             lengths[phrase[0]].add(len(phrase))
-        first = {word: sorted(found, reverse=True) for word, found in lengths.items()}
-        object.__setattr__(self, "_lengths", first)
+        longest_first = {word: sorted(numbers, reverse=True) for word, numbers in lengths.items()}
+        object.__setattr__(self, "_lengths", longest_first)
 
     @classmethod
     def of(cls, instances: InstanceCounts) -> Gazetteer:
@@ -74,7 +75,8 @@ class Gazetteer:
         return cls(names, kinds, common)
 
     def spans(self, words: Sequence[str]) -> list[Span]:
-        """Returns the spans of instances in a lower-case sentence: from the left, the longest first."""
+        """Returns the spans of instances in a lower-case sentence: from left to right,
+        and the longest at each position."""
         lengths: dict[str, list[int]] = self._lengths  # type: ignore[attr-defined]
         found: list[Span] = []
         free = 0

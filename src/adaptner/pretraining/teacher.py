@@ -15,7 +15,7 @@ from adaptner.types import Sentence
 
 
 class TransformerTeacher:
-    """Returns states after ``layers`` layers; middle layers represent words in context best."""
+    """A transformer of which ``layers`` layers are used; middle layers represent context best."""
 
     def __init__(self, name: str, layers: int, device: torch.device = CPU) -> None:
         config = TransformerConfig(name=name, subwords="mean", dropout=0, network_dropout=False)

@@ -42,17 +42,9 @@ def _repeat(path: Path, max_words: int) -> Iterator[Sentence]:
     while True:
         empty = True
         for line in read_sentences(path):
-            sentence = _sentence(line.split(" ")[:max_words])
+            sentence = Sentence.from_tokens(line.split(" ")[:max_words])
             if len(sentence) > 1:  # a single word has no context
                 empty = False
                 yield sentence
         if empty:
             raise EmptyFile(file=path, unit="sentence of two words or more")
-
-
-def _sentence(words: Sequence[str]) -> Sentence:
-    spans, start = [], 0
-    for word in words:
-        spans.append((start, start + len(word)))
-        start += len(word) + 1
-    return Sentence(" ".join(words), tuple(spans))
