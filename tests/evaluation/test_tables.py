@@ -5,7 +5,6 @@ import io
 import pytest
 from rich.console import Console
 
-from adaptner.errors import UsageError
 from adaptner.evaluation.tables import rich_table, summarise
 
 
@@ -49,23 +48,6 @@ def test_single_draw_has_no_deviation():
     summary = summarise([row()])
     assert summary[0]["f1_sd"] is None
     assert "±" not in printed(summary)
-
-
-def test_repeated_draw_raises():
-    with pytest.raises(UsageError, match=r"row 2 repeats ncbi, size 5, seed 0"):
-        summarise([row(), row()])
-
-
-def test_repeated_draw_of_a_share_raises():
-    with pytest.raises(UsageError, match=r"row 2 repeats ncbi, share 2\.5, seed 0"):
-        summarise([row(share=2.5), row(share=2.5)])
-
-
-def test_incomplete_row_raises():
-    incomplete = row()
-    del incomplete["recall"], incomplete["steps"]
-    with pytest.raises(UsageError, match="row 1 has no recall, steps"):
-        summarise([incomplete])
 
 
 def test_table_shows_mean_and_sd_and_no_markup():

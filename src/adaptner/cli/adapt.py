@@ -97,6 +97,8 @@ def adapt(
     --unlabelled my-text.txt -o model
     """
     from adaptner.api.adaptation import AdaptOptions, prepare
+    from adaptner.cli.estimate import print_estimate
+    from adaptner.corpora.annotation_checks import find_issues
     from adaptner.progress import progress_bar
 
     arguments = AdaptOptions(
@@ -114,38 +116,42 @@ def adapt(
         device=device,
     )
     adaptation = prepare(sentences, arguments, from_)
-    _warn_of_little_data(adaptation, sentences, quiet)
+    labels = Counter(e.label for s in adaptation.sentences for e in s.entities)
+    _warn_of_little_data(adaptation, labels, sentences, quiet)
     start = time.perf_counter()
     with progress_bar("adapting", quiet) as progress:
         tagger = adaptation.run(progress)
     seconds = time.perf_counter() - start
-    _print_origins(tagger, quiet)
+    _print_origins(tagger.facts, quiet)
     with progress_bar("estimating", quiet) as progress:
         adaptation.assess(tagger, estimate=estimate, progress=progress)
     tagger.save(output)
     if as_json:
-        emit_json({"model": str(output), **_facts(adaptation, tagger, seconds)})
-    else:
-        _print_summary(adaptation, tagger, seconds, output, quiet)
-        if estimate and adaptation.method.capabilities.adapts:
-            from adaptner.cli.estimate import print_estimate
+        facts = {"method": tagger.method, **tagger.facts, "labels": dict(labels)}
+        remarks = [issue.as_json() for issue in find_issues(adaptation.sentences)]
+        seconds = round(seconds, 3)
+        emit_json({"model": str(output), **facts, "seconds": seconds, "remarks": remarks})
+        return
+    adapts = adaptation.method.capabilities.adapts
+    data = _describe_data(adaptation, tagger, labels)
+    done = f"adapted in {seconds:.1f} s" if adapts else "the base is used unchanged"
+    if held_out := tagger.facts.get("held_out"):
+        done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} held-out sentences)"
+    info(f"{data}; {done}; model in {output}", quiet)
+    if estimate and adapts and not quiet:
+        print_estimate(tagger)
 
-            print_estimate(tagger, quiet)
 
-
-def _label_counts(adaptation: Adaptation) -> Counter[str]:
-    return Counter(e.label for s in adaptation.sentences for e in s.entities)
-
-
-def _warn_of_little_data(adaptation: Adaptation, file: Path | None, quiet: bool) -> None:
+def _warn_of_little_data(
+    adaptation: Adaptation, labels: Counter[str], file: Path | None, quiet: bool
+) -> None:
     from adaptner.cli.estimate import warn_of_issues
 
     capabilities = adaptation.method.capabilities
     if capabilities.adapts:
         warn_of_issues(adaptation.sentences, quiet)
-        counts = _label_counts(adaptation)
         for name in adaptation.labels.labels:
-            if not counts[name]:
+            if not labels[name]:
                 warn(
                     f"{file} has no mention of {name!r}: the tagger only knows the name, and its "
                     "quality cannot be estimated",
@@ -158,46 +164,25 @@ def _warn_of_little_data(adaptation: Adaptation, file: Path | None, quiet: bool)
         info(f"no --sources: {name} learns from the sentences and text of the target only", quiet)
 
 
-def _print_origins(tagger: Tagger, quiet: bool) -> None:
-    if synonyms := tagger.facts.get("synonyms"):
+def _print_origins(facts: dict[str, Any], quiet: bool) -> None:
+    if synonyms := facts.get("synonyms"):
         info(f"synonyms: {synonyms}", quiet)
-    if known := tagger.facts.get("known"):
+    if known := facts.get("known"):
         pairs = (a if a == b else f"{a} as {b}" for a, b in known.items())
         info(f"labels that the base knows already: {', '.join(pairs)}", quiet)
-    if tagger.facts.get("augmented") == 0:
+    if facts.get("augmented") == 0:
         warn("--augment found no other mention of any type, so there are no copies", quiet)
 
 
-def _facts(adaptation: Adaptation, tagger: Tagger, seconds: float) -> dict[str, Any]:
-    from adaptner.corpora.annotation_checks import find_issues
-
-    return {
-        "method": tagger.method,
-        **tagger.facts,
-        "labels": dict(_label_counts(adaptation)),
-        "seconds": round(seconds, 3),
-        "remarks": [issue.as_json() for issue in find_issues(adaptation.sentences)],
-    }
-
-
-def _print_summary(
-    adaptation: Adaptation, tagger: Tagger, seconds: float, output: Path, quiet: bool
-) -> None:
-    facts = tagger.facts
-    counts = ", ".join(f"{n} ({c})" for n, c in _label_counts(adaptation).most_common())
+def _describe_data(adaptation: Adaptation, tagger: Tagger, labels: Counter[str]) -> str:
+    counts = ", ".join(f"{name} ({count})" for name, count in labels.most_common())
     data = f"{len(adaptation.sentences)} sentences, "
     if counts:
         data += f"mentions of {counts}"
     else:
         data += f"no labels of the target; it finds {', '.join(tagger.labels.labels)}"
-    if copies := facts.get("augmented"):
+    if copies := tagger.facts.get("augmented"):
         data += f", {copies} augmented copies"
-    if text := facts.get("unlabelled"):
+    if text := tagger.facts.get("unlabelled"):
         data += f", {text} unlabelled sentences"
-    if adaptation.method.capabilities.adapts:
-        done = f"adapted in {seconds:.1f} s"
-    else:
-        done = "the base is used unchanged"
-    if held_out := facts.get("held_out"):
-        done += f" (F1 {facts['held_out_f1']:.3f} on {held_out} held-out sentences)"
-    info(f"{data}; {done}; model in {output}", quiet)
+    return data

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adaptner.cli import options
-from adaptner.cli.common import emit_json, out, print_problem, warn
+from adaptner.cli.common import emit_json, out, print_error, warn
 from adaptner.errors import AdaptnerError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def examine(file: str, format: str | None = None) -> Findings:
 
 def _print(findings: Findings) -> None:
     for error in findings.errors:
-        print_problem(error)
+        print_error(error)
     for line, repair in findings.repairs:
         warn(f"{findings.file}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})")
     counts: Counter[str] = Counter()

@@ -41,13 +41,9 @@ def expand_list_options(arguments: Sequence[str]) -> list[str]:
     return expanded
 
 
-def print_error(message: str) -> None:
+def print_error(problem: str | AdaptnerError) -> None:
     err.print("error: ", style="bold red", end="")
-    err.print(message, markup=False)
-
-
-def print_problem(problem: AdaptnerError) -> None:
-    print_error(str(problem))
+    err.print(str(problem), markup=False)
 
 
 def system_error(error: OSError) -> str:

@@ -121,7 +121,7 @@ def fetch(
                 fetcher = Fetcher(output, web, progress, verify=not no_verify, replace=replace)
                 result = fetcher.fetch(entry, source)
         except AdaptnerError as error:
-            print_error(str(error))
+            print_error(error)
             report.append({"name": entry.name, "did": "failed", "error": str(error)})
         else:
             report.append(asdict(result))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adaptner.cli.common import err, warn
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
     from adaptner.types import Sentence
 
+_print = partial(err.print, markup=False)
 _MAX_SHOWN = 3  # issues of each kind; `adaptner check` lists all
 
 
@@ -30,10 +32,8 @@ def warn_of_issues(sentences: Sequence[Sentence], quiet: bool) -> None:
             warn(f"{count - _MAX_SHOWN} more of kind {kind!r}: `adaptner check` lists them", quiet)
 
 
-def print_estimate(tagger: Tagger, quiet: bool) -> None:
+def print_estimate(tagger: Tagger) -> None:
     """Print the estimate of F1, or why there is none."""
-    if quiet:
-        return
     assessment = tagger.assessment
     if assessment is None:
         if "held_out" not in tagger.facts:
@@ -49,7 +49,3 @@ def print_estimate(tagger: Tagger, quiet: bool) -> None:
             width = max(map(len, assessment.by_label))
             for label, estimate in assessment.by_label.items():
                 _print(f"  {label:{width}}  {estimate}  from {estimate.mentions} mention(s)")
-
-
-def _print(text: str) -> None:
-    err.print(text, markup=False)

@@ -107,26 +107,23 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # a full disk is noticed here instead of at exit
     except AdaptnerError as error:
-        print_error(str(error))
+        print_error(error)
         sys.exit(error.exit_code)
     except SystemExit as end:
-        if end.code == _INTERRUPTED:
-            print_error("interrupted")
-            sys.exit(1)
-        raise
+        if end.code != _INTERRUPTED:
+            raise
+        print_error("interrupted")
     except KeyboardInterrupt:
         print_error("interrupted")
-        sys.exit(1)
-    except BrokenPipeError:  # the reader of our output has closed it
-        _give_up_output()
-        sys.exit(1)
-    except OSError as error:
-        print_error(system_error(error))
-        _give_up_output()
-        sys.exit(1)
     except MemoryError:
         print_error("out of memory\n  What to do: give smaller files")
-        sys.exit(1)
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # the reader of our output has closed it
+            print_error(system_error(error))
+        _give_up_output()
+    else:
+        return
+    sys.exit(1)
 
 
 def run() -> None:

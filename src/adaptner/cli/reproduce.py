@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from adaptner.reproduce.run.runner import RunSummary
     from adaptner.reproduce.tables.protocol import Protocol
     from adaptner.reproduce.tables.published import PublishedTable
+
+_profile_option = partial(options.research, show_default="the profile's")
 
 
 def reproduce(
@@ -72,27 +75,12 @@ def reproduce(
             "--profile NAME", "quick (about 15 minutes per method on two cores) or paper (days)."
         ),
     ] = "quick",
-    draws: Annotated[
-        int | None,
-        options.research("--draws N", "Draws of each cell.", min=1, show_default="the profile's"),
-    ] = None,
+    draws: Annotated[int | None, _profile_option("--draws N", "Draws of each cell.", min=1)] = None,
     iterations: Annotated[
-        int | None,
-        options.research(
-            "--iterations N",
-            "Training iterations of each base.",
-            min=0,
-            show_default="the profile's",
-        ),
+        int | None, _profile_option("--iterations N", "Training iterations of each base.", min=0)
     ] = None,
     limit: Annotated[
-        int | None,
-        options.research(
-            "--limit N",
-            "Score only the first N test sentences.",
-            min=1,
-            show_default="the profile's",
-        ),
+        int | None, _profile_option("--limit N", "Score only the first N test sentences.", min=1)
     ] = None,
     config: Annotated[
         Path | None, options.research("--config FILE", "TOML file with settings for every method.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from adaptner.cli import options
-from adaptner.cli.common import info, out, print_error, print_problem
+from adaptner.cli.common import info, out, print_error
 
 if TYPE_CHECKING:
     from adaptner.adaptation.suggestion import Suggestion
@@ -69,7 +69,7 @@ def suggest(
 
     known = api.read(labelled) if labelled is not None else ()
     tagger = api.load(model, device)
-    source = InputFiles(files, from_, print_problem)
+    source = InputFiles(files, from_, print_error)
     with progress_bar("reading", quiet) as progress:
         sentences = _unlabelled_sentences(source, progress)
         suggestions = api.suggest(tagger, sentences, number, labelled=known)

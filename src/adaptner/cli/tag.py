@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adaptner.cli import options
-from adaptner.cli.common import info, out, print_problem
+from adaptner.cli.common import info, out, print_error
 
 if TYPE_CHECKING:
     from adaptner.formats.chunks import DocumentChunk
@@ -71,7 +71,7 @@ def tag(
         jobs=jobs,
         ray=ray,
         device=device,
-        report=print_problem,
+        report=print_error,
         show=_show if to_terminal else None,
     )
     finished = summary.documents or summary.skipped_files

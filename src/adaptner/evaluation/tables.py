@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from adaptner.errors import UsageError
 from adaptner.metrics.significance import mean_sd
 
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
 MEASURES = ("precision", "recall", "f1")
 COSTS = ("steps", "seconds")
-_REQUIRED = ("corpus", "size", "seed", *MEASURES, *COSTS)
 
 
 def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -23,28 +21,12 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     Corpora keep the order of their first row; sizes increase and shares follow them. Steps and
     seconds are means. The sd of a single draw is None. ``method``, ``share`` and ``unlabelled``
     (target sentences used without labels) appear only if rows have them.
-
-    Raises ``UsageError`` if a row lacks a field or if a draw occurs twice.
     """
-    groups: dict[tuple[Any, ...], dict[Any, Mapping[str, Any]]] = {}
-    for number, row in enumerate(rows, start=1):
-        missing = [name for name in _REQUIRED if name not in row]
-        if missing:
-            raise UsageError(
-                problem=f"result row {number} has no {', '.join(missing)}",
-                remedy=f"a row needs {', '.join(_REQUIRED)}",
-            )
-        share = row.get("share")
-        key = (row.get("method"), row["corpus"], row["size"], share)
-        draws = groups.setdefault(key, {})
-        if row["seed"] in draws:
-            amount = f"size {row['size']}" if share is None else f"share {share:g}"
-            raise UsageError(
-                problem=f"result row {number} repeats {row['corpus']}, {amount}, seed {row['seed']}",
-                remedy="keep one row per draw",
-            )
-        draws[row["seed"]] = row
-    return [_summary(key, list(groups[key].values())) for key in _sorted_keys(groups)]
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        key = (row.get("method"), row["corpus"], row["size"], row.get("share"))
+        groups.setdefault(key, []).append(row)
+    return [_summary(key, groups[key]) for key in _sorted_keys(groups)]
 
 
 def rich_table(summary: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:

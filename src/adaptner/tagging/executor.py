@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
@@ -15,10 +16,13 @@ Batch = Sequence[Document]
 BatchEntities = list[list[Entity]]
 
 
-class TaggingExecutor(AbstractContextManager[Any], Protocol):
+class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
+    @abstractmethod
     def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
         """The entities of each batch. Only a few batches are read ahead of the results."""
-        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Release processes or connections, if there are any."""
 
 
 def with_entities(

@@ -24,9 +24,9 @@ NOTE = "tagged-by.json"
 
 
 class OutputFolder:
-    def __init__(self, folder: Path, format: str, model: dict[str, str]) -> None:
+    def __init__(self, folder: Path, format: str, model_digest: str) -> None:
         self._folder, self._format = folder, format
-        self._note = {**model, "to": format}
+        self._note = {"model": model_digest, "to": format}
         self._ending = ".html" if format == HTML else FORMATS[format].endings[0]
 
     def pending(self, files: Iterable[File]) -> list[File]:
@@ -61,10 +61,8 @@ class OutputFolder:
                     problem="standard input has no name for its result in a folder",
                     remedy="name files or folders, or a file with -o",
                 )
-            name = file.relative
-            result = os.path.join(
-                self._folder, name if name.endswith(self._ending) else f"{name}{self._ending}"
-            )
+            name = file.relative.removesuffix(self._ending) + self._ending
+            result = os.path.join(self._folder, name)
             if input_of.setdefault(result, file.path) != file.path:
                 raise UsageError(
                     problem=f"{input_of[result]} and {file.path} would have the same result {result}",

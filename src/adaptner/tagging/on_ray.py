@@ -17,7 +17,7 @@ from adaptner.compute import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Batch, BatchEntities, in_order
+from adaptner.tagging.executor import Batch, BatchEntities, TaggingExecutor, in_order
 from adaptner.version import __version__
 
 _PENDING_PER_CPU = 2
@@ -27,7 +27,7 @@ Files = dict[str, bytes]
 _loaded: tuple[str, Tagger] | None = None  # key and model that this worker process used last
 
 
-class RayExecutor:
+class RayExecutor(TaggingExecutor):
     def __init__(self, model: Path, address: str) -> None:
         self._address = address
         files = {path.name: path.read_bytes() for path in model.iterdir() if path.is_file()}
@@ -35,9 +35,6 @@ class RayExecutor:
         self._ray = connected(address)
         self._files = self._ray.put(files)
         self._task = self._ray.remote(num_cpus=1, max_retries=_MAX_RETRIES)(_predict)
-
-    def __enter__(self) -> RayExecutor:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()

@@ -15,30 +15,24 @@ import torch
 from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Batch, BatchEntities, in_order
+from adaptner.tagging.executor import Batch, BatchEntities, TaggingExecutor, in_order
 
 _PENDING_PER_PROCESS = 2  # so that no process waits while results are written
 
 _tagger: Tagger | None = None  # the tagger of a worker process
 
 
-class SerialExecutor:
+class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
 
-    def __enter__(self) -> SerialExecutor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
         return map(self._tagger.predict_documents, batches)
 
 
-class ProcessExecutor:
+class ProcessExecutor(TaggingExecutor):
     """Tags in worker processes: on Linux forks that share a model on the CPU, otherwise each process
     loads the model."""
 
@@ -54,9 +48,6 @@ class ProcessExecutor:
             initializer=_start_worker,
             initargs=(model,),
         )
-
-    def __enter__(self) -> ProcessExecutor:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)

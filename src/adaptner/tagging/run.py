@@ -50,7 +50,8 @@ def tag_files(
 
     ``from_`` and ``to`` name the formats, by default those of the file endings. ``jobs`` processes
     or the CPUs of the Ray cluster at the address ``ray`` share the work. ``device`` is auto, cpu, cuda
-    or mps. ``report`` receives each problem; by default the first one is raised. ``show``, if given, receives the tagged chunks instead of a file.
+    or mps. ``report`` receives each problem; by default the first one is raised. ``show``, if given,
+    receives the tagged chunks instead of a file.
 
     >>> from adaptner.tagging import tag_files
     >>> tag_files("my-model", "abstracts", "tagged.jsonl", jobs=4)       # doctest: +SKIP
@@ -61,9 +62,7 @@ def tag_files(
     format = to or ("jsonl" if into_folder else output_format(output))
     for name in (from_, None if format == HTML or show is not None else format):
         if name is not None:
-            find_format(
-                STANDARD, name
-            )  # an unknown format is a wrong call, not a problem of some file
+            find_format(STANDARD, name)  # an unknown format is a wrong call, no problem of a file
     if jobs < 1:
         raise UsageError(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
     if ray is not None and jobs > 1:
@@ -74,7 +73,9 @@ def tag_files(
     skipped = 0
     with executor:
         if into_folder:
-            results = OutputFolder(Path(output), format, _identity(Path(model)))
+            from adaptner.models.storage import MANIFEST  # which holds the checksums of all files
+
+            results = OutputFolder(Path(output), format, digest(Path(model) / MANIFEST))
             listed = list(source.files(excluded=Path(output)))
             pending = results.pending(listed)
             skipped = len(listed) - len(pending)
@@ -85,10 +86,10 @@ def tag_files(
             first = next(tagged, None)
             if first is not None:  # otherwise nothing could be read, and an earlier output is kept
                 tagged = chain([first], tagged)
-                if show is not None:
-                    show(tagged, labels)
-                else:
+                if show is None:
                     write_chunks(tagged, output, format, labels, note)
+                else:
+                    show(tagged, labels)
     return TaggingSummary(source.documents, skipped, source.problems)
 
 
@@ -108,11 +109,3 @@ def _make_executor(
 
         return RayExecutor(model, ray), labels
     return (SerialExecutor(tagger) if jobs == 1 else ProcessExecutor(tagger, model, jobs)), labels
-
-
-def _identity(model: Path) -> dict[str, str]:
-    from adaptner.models.storage import MANIFEST
-
-    return {
-        "model": digest(model / MANIFEST)
-    }  # the manifest holds the checksums of all other files
