@@ -63,28 +63,19 @@ def atomic_folder(target: str | Path, *, marker: str, kind: str) -> Iterator[Pat
         target.is_dir() and ((target / marker).exists() or not any(target.iterdir()))
     ):
         raise OutputExists(file=target, kind=kind)
-    with translate_os_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary_path(target)
-        temporary.mkdir()
-        try:
-            yield temporary
-            if target.exists():
-                old = _temporary_path(target)
-                old.mkdir()
-                try:
-                    os.replace(target, old / "content")
-                    os.replace(temporary, target)
-                except OSError:
-                    if not target.exists():
-                        os.replace(old / "content", target)
-                    raise
-                finally:
-                    shutil.rmtree(old, ignore_errors=True)
-            else:
+    with scratch_folder(target) as temporary:
+        yield temporary
+        if not target.exists():
+            os.replace(temporary, target)
+            return
+        with scratch_folder(target) as old:
+            os.replace(target, old / "content")
+            try:
                 os.replace(temporary, target)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            except OSError:
+                if not target.exists():
+                    os.replace(old / "content", target)
+                raise
 
 
 @contextmanager

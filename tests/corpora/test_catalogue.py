@@ -241,7 +241,7 @@ def test_list_shows_the_state_of_a_data_folder(
     call, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = (entry(), entry("tiny/other"), entry("tiny/silver", access="unavailable", obtain="no"))
-    monkeypatch.setattr(module, "_load", lambda: known)
+    monkeypatch.setattr(module, "catalogue", lambda: known)
     (data / "tiny/gene/dev.conll").write_bytes(b"changed")
     code, stdout, _ = call("--data", data)
     assert code == 0

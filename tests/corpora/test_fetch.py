@@ -403,7 +403,7 @@ def test_corpus_without_checksum_needs_no_verify_and_replace(
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Replaces the catalogue."""
-    return lambda *entries: monkeypatch.setattr(catalogue, "_load", lambda: entries)
+    return lambda *entries: monkeypatch.setattr(catalogue, "catalogue", lambda: entries)
 
 
 def test_fetch_command_continues_after_a_failure(

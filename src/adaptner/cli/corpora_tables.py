@@ -109,10 +109,10 @@ def _convert_call(entry: CatalogueEntry) -> str:
 @contextmanager
 def download_bars(quiet: bool) -> Iterator[FetchProgress]:
     """One progress bar per file on standard error, if that is a terminal."""
-    from adaptner.corpora.download import no_download_progress
+    from adaptner.progress import no_progress
 
     if quiet or not err.is_terminal:
-        yield lambda name: no_download_progress
+        yield lambda name: no_progress
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 

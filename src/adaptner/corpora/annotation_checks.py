@@ -25,11 +25,9 @@ class AnnotationIssue:
     is_placed: bool = True  # False if the issue concerns all sentences
 
     def describe(self, place: Callable[[int], str]) -> str:
-        return (
-            self.message
-            if self.other is None
-            else self.message.replace(_PLACE_OF_OTHER, place(self.other))
-        )
+        if self.other is None:
+            return self.message
+        return self.message.replace(_PLACE_OF_OTHER, place(self.other))
 
     def as_json(self) -> dict[str, object]:
         """Returns the issue with sentence numbers from 1."""
@@ -55,15 +53,7 @@ def find_issues(sentences: Sequence[Sentence]) -> list[AnnotationIssue]:
             )
             message = f"label {label} occurs only here"
             issues.append(AnnotationIssue("label seen once", number, message))
-    for contradiction in find_contradictions(sentences):
-        issues.append(
-            AnnotationIssue(
-                "uneven annotation",
-                contradiction.first_labelled,
-                contradiction.message(),
-                contradiction.first_other,
-            )
-        )
+    issues += find_contradictions(sentences)
     if len(sentences) >= MIN_SENTENCES and all(s.entities for s in sentences):
         message = (
             "every sentence contains an entity; add some without any, as they occur in your text, "
@@ -73,39 +63,19 @@ def find_issues(sentences: Sequence[Sentence]) -> list[AnnotationIssue]:
     return issues
 
 
-@dataclass(frozen=True)
-class Contradiction:
-    """A mention that has different labels in different sentences, or is unlabelled in some.
-
-    ``first_labelled`` and ``first_other`` are indices of sentences.
-    """
-
-    mention: str
-    labels: Mapping[str, int]  # number of occurrences by label
-    unlabelled: int
-    first_labelled: int
-    first_other: int
-
-    def message(self) -> str:
-        labelled = ", ".join(f"{label} {_times(count)}" for label, count in self.labels.items())
-        message = f"{self.mention!r} is labelled {labelled}"
-        if self.unlabelled:
-            message += f" and left unlabelled {_times(self.unlabelled)}"
-        return f"{message} (see {_PLACE_OF_OTHER})"
-
-
 def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def find_contradictions(sentences: Sequence[Sentence]) -> list[Contradiction]:
-    """Returns the inconsistently labelled mentions, the most frequent first.
+def find_contradictions(sentences: Sequence[Sentence]) -> list[AnnotationIssue]:
+    """Returns an issue for each mention with several labels or unlabelled occurrences, the most
+    frequent first.
 
     Mentions are compared by their tokens, with case. An occurrence inside a longer entity does not
     count as unlabelled, because part of a name need not be a mention.
     """
-    labels: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    first_with_label: dict[tuple[tuple[str, ...], str], int] = {}
+    # The sentences of each occurrence by mention and label; the label None stands for unlabelled.
+    occurrences: dict[tuple[str, ...], dict[str | None, list[int]]] = {}
     for number, sentence in enumerate(sentences):
         for entity in sentence.entities:
             mention = tuple(
@@ -113,25 +83,26 @@ def find_contradictions(sentences: Sequence[Sentence]) -> list[Contradiction]:
                 for a, b in sentence.token_spans
                 if entity.start <= a and b <= entity.end
             )
-            labels[mention][entity.label] += 1
-            first_with_label.setdefault((mention, entity.label), number)
-    unlabelled: Counter[tuple[str, ...]] = Counter()
-    first_unlabelled: dict[tuple[str, ...], int] = {}
-    for number, mention in _unlabelled_occurrences(sentences, labels):
-        unlabelled[mention] += 1
-        first_unlabelled.setdefault(mention, number)
+            occurrences.setdefault(mention, {}).setdefault(entity.label, []).append(number)
+    for number, mention in _unlabelled_occurrences(sentences, occurrences):
+        occurrences[mention].setdefault(None, []).append(number)
     found = []
-    for mention, counts in labels.items():
-        if len(counts) > 1 or unlabelled[mention]:
-            first, *others = [first_with_label[mention, label] for label in counts]
-            if unlabelled[mention]:
-                others.append(first_unlabelled[mention])
-            found.append(
-                Contradiction(
-                    " ".join(mention), dict(counts), unlabelled[mention], first, min(others)
-                )
-            )
-    return sorted(found, key=lambda c: (-c.unlabelled - sum(c.labels.values()), c.mention))
+    for mention, by_label in occurrences.items():
+        if len(by_label) > 1:
+            first, *others = [numbers[0] for numbers in by_label.values()]
+            counts = {label: len(numbers) for label, numbers in by_label.items()}
+            message = _contradiction(" ".join(mention), counts)
+            issue = AnnotationIssue("uneven annotation", first, message, min(others))
+            found.append((-sum(counts.values()), " ".join(mention), issue))
+    return [issue for *_, issue in sorted(found, key=lambda item: item[:2])]
+
+
+def _contradiction(mention: str, counts: Mapping[str | None, int]) -> str:
+    labelled = ", ".join(f"{x} {_times(n)}" for x, n in counts.items() if x is not None)
+    message = f"{mention!r} is labelled {labelled}"
+    if None in counts:
+        message += f" and left unlabelled {_times(counts[None])}"
+    return f"{message} (see {_PLACE_OF_OTHER})"
 
 
 def find_duplicates(sentences: Sequence[Sentence]) -> dict[int, int]:

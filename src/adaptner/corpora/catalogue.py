@@ -22,15 +22,13 @@ from adaptner.errors import UnknownName, did_you_mean
 from adaptner.files import digest
 
 # The kinds of access, and how `corpora list` describes a corpus that is not in the data folder
-ACCESS = MappingProxyType(
-    {
-        "public": "obtainable",
-        "copy": "by copy",
-        "by-hand": "by hand",
-        "licensed": "licensed",
-        "unavailable": "not available",
-    }
-)
+ACCESS = {
+    "public": "obtainable",
+    "copy": "by copy",
+    "by-hand": "by hand",
+    "licensed": "licensed",
+    "unavailable": "not available",
+}
 
 
 @dataclass(frozen=True)
@@ -98,17 +96,22 @@ class CorpusFiles:
         return bool(self.verified) and not self.changed and not self.missing
 
 
+@cache
 def catalogue() -> tuple[CatalogueEntry, ...]:
     """Returns all known corpora in the order of the file."""
-    return _load()
+    source = resources.files("adaptner.corpora") / "catalogue.toml"
+    facts = tomllib.loads(source.read_text(encoding="utf-8"))
+    return tuple(
+        CatalogueEntry(**{key: _frozen(value) for key, value in corpus.items()})
+        for corpus in facts["corpus"]
+    )
 
 
 def find_entry(name: str) -> CatalogueEntry:
     """Returns the corpus called ``name``, with or without its group; raises UnknownName."""
-    (entry,) = _entries_named(name) or (None,)
-    if entry is None:
-        raise _unknown_name(name)
-    return entry
+    for entry in _entries_named(name):
+        return entry
+    raise _unknown_name(name)
 
 
 def select_entries(names: Sequence[str]) -> list[CatalogueEntry]:
@@ -166,17 +169,6 @@ def _unknown_name(name: str) -> UnknownName:
     return UnknownName(
         kind="corpus", name=name, near=close, known="the corpora in `adaptner corpora list`"
     )
-
-
-@cache
-def _load() -> tuple[CatalogueEntry, ...]:
-    source = resources.files("adaptner.corpora") / "catalogue.toml"
-    facts = tomllib.loads(source.read_text(encoding="utf-8"))
-    return tuple(_entry(corpus) for corpus in facts["corpus"])
-
-
-def _entry(facts: dict[str, Any]) -> CatalogueEntry:
-    return CatalogueEntry(**{key: _frozen(value) for key, value in facts.items()})
 
 
 def _frozen(value: Any) -> Any:

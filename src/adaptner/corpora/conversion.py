@@ -7,13 +7,14 @@ from pathlib import Path
 
 from adaptner.corpora.catalogue import CatalogueEntry, find_entry
 from adaptner.corpora.converters import FOLDER_CONVERTERS, convert_files
-from adaptner.corpora.converters.folders import ConversionProgress, no_conversion_progress
+from adaptner.corpora.converters.folders import ConversionProgress
 from adaptner.corpora.fetch import Fetcher, FetchResult
 from adaptner.errors import CorpusUnavailable, FileMissing, RawFilesMissing
+from adaptner.progress import no_progress
 
 
 def convert_folder(
-    name: str, folder: Path, fetcher: Fetcher, progress: ConversionProgress = no_conversion_progress
+    name: str, folder: Path, fetcher: Fetcher, progress: ConversionProgress = no_progress
 ) -> tuple[list[FetchResult], Counter[str]]:
     """Converts the raw files in ``folder`` and installs the corpora.
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import (
@@ -32,6 +32,7 @@ from urllib.request import (
 
 from adaptner.errors import DownloadFailed
 from adaptner.files import translate_os_errors
+from adaptner.progress import no_progress
 
 _BLOCK_BYTES = 1 << 16
 _TEMPORARY_STATUS = {408, 425, 429, 500, 502, 503, 504}
@@ -39,14 +40,8 @@ _MAX_PAUSE_SECONDS = 60.0
 _RANGE_NOT_SATISFIABLE = 416
 
 
-class DownloadProgress(Protocol):
-    """Called with the number of bytes received and the total (0: unknown)."""
-
-    def __call__(self, done: int, total: int) -> None: ...
-
-
-def no_download_progress(done: int, total: int) -> None:
-    pass
+# Called with the number of bytes received and the total (0: unknown)
+DownloadProgress = Callable[[int, int], None]
 
 
 class _TemporaryError(Exception):
@@ -70,9 +65,7 @@ class Downloader:
     timeout: float = 30.0
     sleep: Callable[[float], None] = time.sleep
 
-    def download(
-        self, url: str, part: Path, progress: DownloadProgress = no_download_progress
-    ) -> None:
+    def download(self, url: str, part: Path, progress: DownloadProgress = no_progress) -> None:
         """Downloads ``url`` to ``part``, resuming after the data in it; raises DownloadFailed."""
         failures = 0
         while True:

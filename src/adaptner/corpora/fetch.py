@@ -18,9 +18,10 @@ from adaptner.corpora.catalogue import CatalogueEntry, check_files
 from adaptner.corpora.converters import FOLDER_CONVERTERS, convert_files
 from adaptner.corpora.converters.sentences import Splits, to_conll_bytes
 from adaptner.corpora.corpus import SPLITS
-from adaptner.corpora.download import Downloader, DownloadProgress, no_download_progress
+from adaptner.corpora.download import Downloader, DownloadProgress
 from adaptner.errors import ChecksumMismatch, CorpusUnavailable, FileMissing, UsageError
 from adaptner.files import atomic_file, digest, translate_os_errors
+from adaptner.progress import no_progress
 
 MISMATCH_ENDING = ".mismatch"  # of converted files with a wrong checksum
 FetchProgress = Callable[[str], DownloadProgress]  # returns the callback for a file of that name
@@ -46,7 +47,7 @@ class Fetcher:
 
     data: Path
     web: Downloader = field(default_factory=Downloader)
-    progress: FetchProgress = lambda name: no_download_progress
+    progress: FetchProgress = lambda name: no_progress
     verify: bool = True
     replace: bool = False
 

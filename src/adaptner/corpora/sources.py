@@ -48,7 +48,6 @@ def source_domains(
             kept, count = remove_overlap(chain.from_iterable(splits), held_out)
             corpora[corpus.name] = kept
             removed += count
-        labels = LabelSet(tuple(x for corpus in domain.corpora for x in corpus.labels.labels))
         checksums = {corpus.name: corpus.sha256 for corpus in domain.corpora}
-        found.append(SourceDomain(domain.name, labels, corpora, checksums, removed))
+        found.append(SourceDomain(domain.name, domain.labels, corpora, checksums, removed))
     return found

@@ -24,30 +24,19 @@ class Statistics:
 
 
 def corpus_statistics(corpus: Corpus) -> Statistics:
-    sentences: dict[str, int] = {}
-    mentions: dict[str, int] = {}
-    tokens: dict[str, int] = {}
-    vocabulary: set[str] = set()
-    types: Counter[str] = Counter()
-    with_entities = 0
-    for name in corpus.splits:
-        split = corpus.split(name)
-        sentences[name] = len(split)
-        mentions[name] = sum(len(s.entities) for s in split)
-        tokens[name] = sum(len(s) for s in split)
-        with_entities += sum(1 for s in split if s.entities)
-        for sentence in split:
-            # sentence.tokens would be cached as long as the corpus is in memory.
-            vocabulary.update(sentence.text[a:b] for a, b in sentence.token_spans)
-            types.update(e.label for e in sentence.entities)
-    total = sum(sentences.values())
+    splits = corpus.sentences
+    sentences = [sentence for split in splits.values() for sentence in split]
+    with_entities = sum(1 for s in sentences if s.entities)
+    # sentence.tokens would be cached as long as the corpus is in memory.
+    vocabulary = {s.text[a:b] for s in sentences for a, b in s.token_spans}
+    types = Counter(e.label for s in sentences for e in s.entities)
     return Statistics(
         corpus=corpus.name,
         domain=corpus.domain,
-        sentences=sentences,
-        mentions=mentions,
-        tokens=tokens,
+        sentences={name: len(split) for name, split in splits.items()},
+        mentions={name: sum(len(s.entities) for s in split) for name, split in splits.items()},
+        tokens={name: sum(len(s) for s in split) for name, split in splits.items()},
         unique_tokens=len(vocabulary),
-        percent_with_entities=100 * with_entities / total if total else 0.0,
+        percent_with_entities=100 * with_entities / len(sentences) if sentences else 0.0,
         mentions_per_type=dict(types.most_common()),
     )

@@ -13,13 +13,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from adaptner.corpora.converters.ace_text import AceText, read_sgm
-from adaptner.corpora.converters.folders import (
-    ConversionProgress,
-    ConversionResult,
-    no_conversion_progress,
-)
+from adaptner.corpora.converters.folders import ConversionProgress, ConversionResult
 from adaptner.corpora.converters.sentences import TaggedTokens, split_80_10_10
 from adaptner.errors import RawFilesMissing, RawFileUnusable
+from adaptner.progress import no_progress
 from adaptner.text.alignment import to_sentences
 from adaptner.text.tokenizer import tokenize
 from adaptner.types import Document, Entity
@@ -38,9 +35,7 @@ class _Mention:
     text: str
 
 
-def convert_ace2005(
-    folder: Path, progress: ConversionProgress = no_conversion_progress
-) -> ConversionResult:
+def convert_ace2005(folder: Path, progress: ConversionProgress = no_progress) -> ConversionResult:
     """Returns one corpus per domain, with our sentences and tokens and random splits."""
     files = _annotations(folder)
     if not files:

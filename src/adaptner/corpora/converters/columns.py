@@ -41,7 +41,7 @@ def convert_columns(
     for split, path in files.items():
         sentences = convert_to_bio(read_columns(path, token, tag), label or DEFAULT_LABEL)
         if label is not None:
-            sentences = [_relabel(s, _constant(label)) for s in sentences]
+            sentences = [_relabel(s, lambda old: label) for s in sentences]
         if types is not None:
             sentences = [_relabel(s, _mapping(types, path)) for s in sentences]
         splits[split] = [_split_tokens(s) for s in sentences] if resplit else sentences
@@ -109,10 +109,6 @@ def _unusable(path: Path, line: int | None, reason: str) -> RawFileUnusable:
 def _relabel(sentence: TaggedTokens, new: Callable[[str], str]) -> TaggedTokens:
     tags = tuple(tag if tag == "O" else f"{tag[0]}-{new(tag[2:])}" for tag in sentence.tags)
     return TaggedTokens(sentence.tokens, tags)
-
-
-def _constant(label: str) -> Callable[[str], str]:
-    return lambda old: label
 
 
 def _mapping(types: Mapping[str, str], path: Path) -> Callable[[str], str]:

@@ -6,19 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from adaptner.corpora.converters.sentences import Splits
 
-
-class ConversionProgress(Protocol):
-    """Called after each file with the number of files read and their total."""
-
-    def __call__(self, done: int, total: int) -> None: ...
-
-
-def no_conversion_progress(done: int, total: int) -> None:
-    pass
+# Called after each file with the number of files read and their total
+ConversionProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -11,28 +11,18 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from adaptner.corpora.converters.folders import (
-    ConversionProgress,
-    ConversionResult,
-    no_conversion_progress,
-)
+from adaptner.corpora.converters.folders import ConversionProgress, ConversionResult
 from adaptner.corpora.converters.sentences import Splits, TaggedTokens
 from adaptner.corpora.corpus import SPLITS
 from adaptner.errors import RawFilesMissing, RawFileUnusable
 from adaptner.formats.lines import decode_line, open_for_reading
+from adaptner.progress import no_progress
 
 NAME = "general/ontonotes5"
 
 _WORD, _NAMES, _MIN_COLUMNS = 3, 10, 12
 _SPLITS = {"train": "train", "development": "dev", "dev": "dev", "test": "test"}
-_BRACKETS = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-}
+_BRACKETS = dict(zip(["-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"], "()[]{}", strict=True))
 _CELL = re.compile(r"(\((?P<opened>[^()*]+))?\*?(?P<closed>\))?")
 _WITHOUT_NAMES = "pt"  # In the New Testament, names are not annotated.
 _LAYOUT = (
@@ -41,9 +31,7 @@ _LAYOUT = (
 )
 
 
-def convert_ontonotes(
-    folder: Path, progress: ConversionProgress = no_conversion_progress
-) -> ConversionResult:
+def convert_ontonotes(folder: Path, progress: ConversionProgress = no_progress) -> ConversionResult:
     """Converts the English files in ``folder``; their parent folders name the splits."""
     files = _files(folder)
     if not files:
