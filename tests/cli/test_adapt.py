@@ -19,8 +19,8 @@ from cli_kit import (
     contents,
     jsonl,
     listing,
+    manifest_of,
     refused,
-    succeeded,
 )
 
 
@@ -39,7 +39,7 @@ def packed(folder: Path, ending: str) -> Path:
 def test_divergence_writes_no_model(call: Call, base: Path, tmp_path: Path) -> None:
     wild = tmp_path / "wild"
     shutil.copytree(base, wild)
-    manifest = json.loads((wild / "manifest.json").read_text())
+    manifest = manifest_of(wild)
     manifest["config"]["adaptation"]["optimiser"]["rate"] = 1e30
     (wild / "manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 3)
@@ -52,11 +52,10 @@ def test_several_new_labels_are_adapted_to_at_once(call: Call, base: Path, tmp_p
     file = tmp_path / "mine.jsonl"
     sentences = [("HeLa met Bob.", [(0, 4, "Cell"), (9, 12, "Person")])] * 3
     file.write_bytes(jsonl(*sentences, ("Nothing here.", [])))
-    answer = succeeded(call("adapt", file, "--base", base, "--json", "-o", tmp_path / "model"))
-    facts = json.loads(answer.out)
+    facts = call.facts("adapt", file, "--base", base, "--json", "-o", tmp_path / "model")
     assert facts["labels"] == {"Cell": 3, "Person": 3}
     assert (facts["sentences"], facts["steps"]) == (4, 30)
-    manifest = json.loads((tmp_path / "model" / "manifest.json").read_text())
+    manifest = manifest_of(tmp_path / "model")
     assert manifest["domains"][0]["labels"] == ["Cell", "Person"]
     assert not [f for f in listing(tmp_path / "model") if f.endswith((".pt", ".pkl", ".bin"))]
 
@@ -66,7 +65,7 @@ def test_same_seed_gives_the_same_bytes(
 ) -> None:
     arguments = ("adapt", CELLS / "train.jsonl", "--base", base, "-q")
     for seed in (0, 1):
-        succeeded(call(*arguments, "--seed", seed, "-o", tmp_path / str(seed)))
+        call.ok(*arguments, "--seed", seed, "-o", tmp_path / str(seed))
     assert contents(tmp_path / "0") == contents(model)
     assert contents(tmp_path / "1") != contents(model)
 
@@ -78,9 +77,9 @@ def test_conll_is_read_and_an_earlier_model_replaced(
     file.write_text("HeLa\tB-Cell\ncells\tO\n\nBHK-21\tB-Cell\n\n")
     shutil.copytree(model, tmp_path / "model")
     arguments = ("--base", base, "-o", tmp_path / "model")
-    answer = succeeded(call("adapt", file, "--from", "conll", *arguments))
+    answer = call.ok("adapt", file, "--from", "conll", *arguments)
     assert "2 sentences, mentions of Cell (2)" in answer.err
-    manifest = json.loads((tmp_path / "model" / "manifest.json").read_text())
+    manifest = manifest_of(tmp_path / "model")
     assert manifest["domains"][0]["labels"] == ["Cell"]
     assert listing(tmp_path)[:1] == ["mine.data"]  # no hidden neighbour is left
 
@@ -92,14 +91,14 @@ def test_joint_method_adapts_a_base(call: Call, base: Path, tmp_path: Path, name
     model = tmp_path / "model"
     more = ("--sources", *BASE_SOURCES, "--config", tmp_path / "c.toml")
     adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, "--method", name, *more)
-    facts = json.loads(succeeded(call(*adapt, "--json", "-o", model)).out)
+    facts = call.facts(*adapt, "--json", "-o", model)
     assert (facts["method"], facts["base"], facts["steps"]) == (name, "hgda", 4)
     assert (facts["sentences"], facts["source_sentences"]) == (30, 320)
-    manifest = json.loads((model / "manifest.json").read_text())
+    manifest = manifest_of(model)
     assert manifest["method"] == name
     labels = ["CellLine", *(["Disease", "Drug"] if name == "agg" else [])]  # AGG has one decoder
     assert manifest["domains"][0]["labels"] == labels
-    tagged = succeeded(call("tag", model, stdin=CELL_TEXT)).records()
+    tagged = call.ok("tag", model, stdin=CELL_TEXT).records()
     assert tagged[0]["text"] == CELL_TEXT
     checked_entities(tagged[0])
 
@@ -118,8 +117,8 @@ def test_another_method_adapts_with_the_settings_of_the_base(
     call: Call, base: Path, model: Path, tmp_path: Path
 ) -> None:
     adapt = ("adapt", CELLS / "train.jsonl", "--base", base, "-q")
-    succeeded(call(*adapt, "--method", "finetuning", "-o", tmp_path / "other"))
-    succeeded(call(*adapt, "--method", "hgda", "-o", tmp_path / "own"))
+    call.ok(*adapt, "--method", "finetuning", "-o", tmp_path / "other")
+    call.ok(*adapt, "--method", "hgda", "-o", tmp_path / "own")
     assert contents(tmp_path / "own") == contents(model)
     ours, theirs = contents(tmp_path / "other"), contents(model)
     assert ours["weights.safetensors"] == theirs["weights.safetensors"]
@@ -137,14 +136,12 @@ def test_unlabelled_text_is_read_from_files_of_all_formats(
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
     more = ("--method", "dann", "--sources", *BASE_SOURCES, "--config", tmp_path / "c.toml")
     adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, *more, "--json")
-    facts = json.loads(
-        succeeded(call(*adapt, "--unlabelled", text, lines, columns, "-o", tmp_path / "m")).out
-    )
+    facts = call.facts(*adapt, "--unlabelled", text, lines, columns, "-o", tmp_path / "m")
     assert facts["unlabelled"] == 4
     spelled = [part for file in (text, lines, columns) for part in ("--unlabelled", file)]
-    succeeded(call(*adapt, *spelled, "-o", tmp_path / "again"))
+    call.ok(*adapt, *spelled, "-o", tmp_path / "again")
     assert contents(tmp_path / "again") == contents(tmp_path / "m")
-    facts = json.loads(succeeded(call(*adapt, "-o", tmp_path / "without")).out)
+    facts = call.facts(*adapt, "-o", tmp_path / "without")
     assert facts["unlabelled"] == 30  # the labelled sentences serve
     assert contents(tmp_path / "without") != contents(tmp_path / "m")
 
@@ -153,15 +150,15 @@ def test_unchanged_base_needs_the_wanted_labels_only(
     call: Call, tmp_path: Path, joint_config: Path
 ) -> None:
     run = ("pretrain", "--method", "d-shift", "--sources", *BASE_SOURCES, "--config", joint_config)
-    succeeded(call(*run, "--iterations", 2, "-q", "-o", tmp_path / "base"))
+    call.ok(*run, "--iterations", 2, "-q", "-o", tmp_path / "base")
     one = tmp_path / "one.jsonl"
     one.write_bytes(jsonl(("Gout hurts.", [(0, 4, "Disease")])))
     for method in ((), ("--method", "metaner-zero")):
         model = tmp_path / f"model{len(method)}"
-        answer = succeeded(call("adapt", one, "--base", tmp_path / "base", *method, "-o", model))
+        answer = call.ok("adapt", one, "--base", tmp_path / "base", *method, "-o", model)
         assert "warning" not in answer.err  # one sentence is enough to show a label
         assert "mentions of Disease (1); the base is used unchanged; model in" in answer.err
-        assert succeeded(call("tag", model, stdin=CELL_TEXT)).records()[0]["text"] == CELL_TEXT
+        assert call.ok("tag", model, stdin=CELL_TEXT).records()[0]["text"] == CELL_TEXT
     two = contents(tmp_path / "model0"), contents(tmp_path / "model2")
     assert two[0]["weights.safetensors"] == two[1]["weights.safetensors"]
 
@@ -174,10 +171,10 @@ def test_cross_domain_learning_from_raw_text(
     more = ("--sources", *BASE_SOURCES, "--config", tmp_path / "c.toml", "--json")
     adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, "--method", "crossdomain-lm", *more)
     text = packed(tmp_path, ending)
-    facts = json.loads(succeeded(call(*adapt, "--unlabelled", text, "-o", tmp_path / "m")).out)
+    facts = call.facts(*adapt, "--unlabelled", text, "-o", tmp_path / "m")
     assert (facts["method"], facts["steps"], facts["unlabelled"]) == ("crossdomain-lm", 2, 4)
     assert (facts["sentences"], facts["source_sentences"]) == (30, 320)
-    tagged = succeeded(call("tag", tmp_path / "m", stdin=CELL_TEXT)).records()
+    tagged = call.ok("tag", tmp_path / "m", stdin=CELL_TEXT).records()
     assert tagged[0]["text"] == CELL_TEXT
 
 
@@ -188,11 +185,11 @@ def test_cross_domain_learning_over_the_package_base(call: Call, tmp_path: Path)
     more = ("--config", tmp_path / "c.toml", "--unlabelled", packed(tmp_path, ".gz"))
     adapt = ("adapt", "--method", "crossdomain-lm", *more, "-o", tmp_path / "m")
     mine = CELLS / "dev.jsonl"
-    alone = succeeded(call(*adapt, mine))
+    alone = call.ok(*adapt, mine)
     assert "no --sources: crossdomain-lm learns from the sentences and text" in alone.err
-    assert succeeded(call("tag", tmp_path / "m", stdin=CELL_TEXT)).records()[0]["text"] == CELL_TEXT
+    assert call.ok("tag", tmp_path / "m", stdin=CELL_TEXT).records()[0]["text"] == CELL_TEXT
     shutil.rmtree(tmp_path / "m")
-    joint = succeeded(call(*adapt, mine, "--sources", GENE, "--json"))
+    joint = call.ok(*adapt, mine, "--sources", GENE, "--json")
     assert "no --sources" not in joint.err
     facts = json.loads(joint.out)
     assert (facts["source_sentences"], facts["unlabelled"], facts["steps"]) == (160, 4, 2)
@@ -207,11 +204,11 @@ def test_zero_shot_needs_no_labelled_sentences(
     more = ("--sources", *BASE_SOURCES, "--config", tmp_path / "c.toml", "--method", name)
     adapt = ("adapt", "--zero-shot", "--base", base, *more)
     text = ("--unlabelled", packed(tmp_path, ".xz"))
-    facts = json.loads(succeeded(call(*adapt, *text, "--json", "-o", tmp_path / "m")).out)
+    facts = call.facts(*adapt, *text, "--json", "-o", tmp_path / "m")
     assert (facts["sentences"], facts["unlabelled"], facts["labels"]) == (0, 4, {})
-    manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
+    manifest = manifest_of(tmp_path / "m")
     assert manifest["domains"][0]["labels"] == ["Disease", "Drug"]
-    answer = succeeded(call(*adapt, *text, "-o", tmp_path / "n"))
+    answer = call.ok(*adapt, *text, "-o", tmp_path / "n")
     assert "no labels of the target; it finds Disease, Drug" in answer.err
     assert contents(tmp_path / "n") == contents(tmp_path / "m")
 
@@ -220,13 +217,13 @@ def test_augment_adds_copies_with_other_mentions(call: Call, base: Path, tmp_pat
     few = tmp_path / "few.jsonl"
     few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
     given = ("adapt", few, "--base", base, "--augment", 2)
-    answer = succeeded(call(*given, "-o", tmp_path / "model"))
+    answer = call.ok(*given, "-o", tmp_path / "model")
     assert ", 10 augmented copies" in answer.err
-    other = succeeded(call(*given, "--sources", CELLS, "--json", "-o", tmp_path / "other"))
+    other = call.ok(*given, "--sources", CELLS, "--json", "-o", tmp_path / "other")
     assert json.loads(other.out)["augmented"] == 10
     one = tmp_path / "one.jsonl"
     one.write_text('{"text": "HeLa grew", "entities": [{"start": 0, "end": 4, "label": "X"}]}\n')
-    alone = succeeded(call("adapt", one, "--base", base, "--augment", 2, "-o", tmp_path / "alone"))
+    alone = call.ok("adapt", one, "--base", base, "--augment", 2, "-o", tmp_path / "alone")
     assert "no other mention" in alone.err
 
 
@@ -236,7 +233,7 @@ def test_origin_of_synonyms_is_reported(call: Call, base: Path, tmp_path: Path) 
     steps = tmp_path / "steps.toml"
     steps.write_text("[adaptation]\nsteps = 2\nepochs = 0\nbatch = 3\n")
     given = ("adapt", few, "--base", base, "--method", "pdaln", "--sources", BASE_SOURCES[0])
-    answer = succeeded(call(*given, "--config", steps, "-o", tmp_path / "model"))
+    answer = call.ok(*given, "--config", steps, "-o", tmp_path / "model")
     assert "synonyms: a small built-in list" in answer.err
 
 
@@ -245,7 +242,7 @@ def test_package_base_uses_unlabelled_text(call: Call, tmp_path: Path) -> None:
     few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
     more.write_text("HeLa and K562 cells were grown. We thank Dr. Smith.\n" * 3)
     given = ("adapt", few, "--unlabelled", more, "--no-estimate")
-    said = succeeded(call(*given, "-o", tmp_path / "model"))
+    said = call.ok(*given, "-o", tmp_path / "model")
     assert ", 6 unlabelled sentences; adapted in" in said.err
-    told = json.loads(succeeded(call(*given, "-o", tmp_path / "again", "--json")).out)
+    told = call.facts(*given, "-o", tmp_path / "again", "--json")
     assert (told["unlabelled"], told["method"]) == (6, "named")

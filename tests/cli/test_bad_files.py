@@ -120,10 +120,9 @@ def test_evaluate_refuses_a_target_without_entities(call: Call, base: Path, tmp_
 
 def test_one_sentence_is_adapted_to_with_a_warning(call: Call, base: Path, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_bytes(GOOD)
-    answer = call("adapt", tmp_path / "one.jsonl", "--base", base, "-o", tmp_path / "model")
-    assert answer.code == 0
+    answer = call.ok("adapt", tmp_path / "one.jsonl", "--base", base, "-o", tmp_path / "model")
     assert "warning: one sentence only" in answer.err
-    assert call("tag", tmp_path / "model", stdin="TP53 fell.").code == 0
+    call.ok("tag", tmp_path / "model", stdin="TP53 fell.")
 
 
 def test_label_with_one_mention_is_adapted_to_with_a_warning(
@@ -134,8 +133,7 @@ def test_label_with_one_mention_is_adapted_to_with_a_warning(
         ("p53 and HeLa", [(0, 3, "Gene"), (8, 12, "Cell")]),
     ]
     (tmp_path / "two.jsonl").write_bytes(jsonl(*sentences))
-    answer = call("adapt", tmp_path / "two.jsonl", "--base", base, "-o", tmp_path / "model")
-    assert answer.code == 0
+    answer = call.ok("adapt", tmp_path / "two.jsonl", "--base", base, "-o", tmp_path / "model")
     assert "warning: sentence 2: label Cell occurs only here" in answer.err
     assert "label Gene" not in answer.err
 
@@ -149,8 +147,7 @@ def test_byte_order_marks_and_line_ends_change_nothing(
     file = tmp_path / f"mine{ending}"
     content = GOOD if ending == ".jsonl" else GOOD_CONLL
     file.write_bytes(mark + content.replace(b"\n", newline))
-    answer = call("convert", file, "-", "--to", "jsonl", "-q")
-    assert answer.code == 0
+    answer = call.ok("convert", file, "-", "--to", "jsonl", "-q")
     (document,) = answer.records()
     assert document["text"].split()[:2] == ["TP53", "fell"]
     assert [e["text"] for e in document["entities"]] == ["TP53"]
@@ -176,8 +173,7 @@ def test_a_line_of_100_000_tokens_is_tagged_whole(
     text = " ".join(words)
     file = tmp_path / "long"
     file.write_text(text if way == "text" else "".join(f"{word}\tO\n" for word in words))
-    answer = call("tag", eager_model, file, "--from", way)
-    assert answer.code == 0, answer.err
+    answer = call.ok("tag", eager_model, file, "--from", way)
     (document,) = answer.records()
     assert document["text"] == text
     entities = document["entities"]

@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from cli_kit import CELLS, DISEASE, DRUG, Call, succeeded
+from cli_kit import CELLS, DISEASE, DRUG, Call
 
 from adaptner.models.installed import default_base
 
@@ -19,12 +19,12 @@ def test_rows_are_kept_and_constants_stored(call: Call, tmp_path: Path) -> None:
     (base / "trust.json").unlink(missing_ok=True)
     run = ("calibrate", CELLS, DISEASE, DRUG, "-o", rows, "--base", base, "--limit", 20)
     options = ("--sizes", "5,8", "--draws", 1)
-    first = succeeded(call(*run, *options))
+    first = call.ok(*run, *options)
     lines = rows.read_text().splitlines()
     assert [json.loads(line)["size"] for line in lines] == [5, 8] * 3
     assert "**mean**" in first.out
     assert not (base / "trust.json").exists()
-    again = succeeded(call(*run, *options, "--store"))
+    again = call.ok(*run, *options, "--store")
     assert rows.read_text().splitlines() == lines
     assert again.out == first.out
     constants = json.loads((base / "trust.json").read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cli_kit import Call, jsonl
+from cli_kit import Call, jsonl, manifest_of
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.models.tagger import Tagger
@@ -29,10 +29,9 @@ def mine(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_adapt_prints_and_stores_the_estimate(call: Call, mine: Path, tmp_path: Path) -> None:
-    answer = call("adapt", mine, "-o", tmp_path / "m")
-    assert answer.code == 0
+    answer = call.ok("adapt", mine, "-o", tmp_path / "m")
     assert "Estimated F1 on similar text: 0." in answer.err
-    manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
+    manifest = manifest_of(tmp_path / "m")
     assert manifest["facts"]["estimate"]["overall"]["mentions"] > 0
     assert manifest["calibration"]["slope"] != 1
     answer = call("adapt", mine, "-o", tmp_path / "n", "--json", "-q")
@@ -42,7 +41,7 @@ def test_adapt_prints_and_stores_the_estimate(call: Call, mine: Path, tmp_path: 
     assert 0 <= low <= f1 <= high <= 1
     answer = call("adapt", mine, "-o", tmp_path / "o", "--no-estimate")
     assert "expect" not in answer.err
-    plain = json.loads((tmp_path / "o" / "manifest.json").read_text())
+    plain = manifest_of(tmp_path / "o")
     assert "estimate" not in plain["facts"]
     assert plain["calibration"]["slope"] != 1  # scores are calibrated all the same
 
@@ -56,8 +55,7 @@ def test_adapt_warns_of_likely_slips(call: Call, tmp_path: Path) -> None:
         ("Vero cells were kept.", [(0, 4, "CellLine")]),
     ]
     (tmp_path / "odd.jsonl").write_bytes(jsonl(*rows))
-    answer = call("adapt", tmp_path / "odd.jsonl", "-o", tmp_path / "m")
-    assert answer.code == 0
+    answer = call.ok("adapt", tmp_path / "odd.jsonl", "-o", tmp_path / "m")
     assert "warning: sentence 2: the same as sentence 1" in answer.err
     assert "warning: sentence 4: label Gene occurs only here" in answer.err
     assert (
@@ -80,12 +78,11 @@ def test_adapt_warns_of_likely_slips(call: Call, tmp_path: Path) -> None:
 def test_no_estimate_without_entities(call: Call, base: Path, mine: Path, tmp_path: Path) -> None:
     empty = [("Nothing grew.", []), ("All gave consent.", []), ("It was late.", [])]
     (tmp_path / "empty.jsonl").write_bytes(jsonl(*empty))
-    answer = call("adapt", tmp_path / "empty.jsonl", "--label", "CellLine", "-o", tmp_path / "m")
-    assert answer.code == 0
+    answer = call.ok("adapt", tmp_path / "empty.jsonl", "--label", "CellLine", "-o", tmp_path / "m")
     assert "because no entity is annotated" in answer.err
     answer = call("adapt", mine, "--base", base, "-o", tmp_path / "n")  # of another method
     assert "no estimate of F1" in answer.err
-    manifest = json.loads((tmp_path / "n" / "manifest.json").read_text())
+    manifest = manifest_of(tmp_path / "n")
     assert manifest["calibration"] == {"slope": 1.0, "intercept": 0.0}
 
 
@@ -105,8 +102,7 @@ def test_suggest_proposes_new_sentences_with_or_without_predictions(
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(s.text for s in SENTENCES[20:50]))
     known = written(tmp_path / "known.jsonl", SENTENCES[20:25])
-    answer = call("suggest", model, pool, "-n", 4, "--labelled", known)
-    assert answer.code == 0
+    answer = call.ok("suggest", model, pool, "-n", 4, "--labelled", known)
     records = answer.records()
     assert len(records) == 4
     assert all(r["entities"] == [] for r in records)
@@ -121,7 +117,7 @@ def test_suggest_proposes_new_sentences_with_or_without_predictions(
     assert shown.out.lstrip().startswith("1. ")
     answer = call("suggest", model, pool, "-n", 3, "-o", tmp_path / "next.jsonl")
     assert "3 sentence(s) to annotate" in answer.err
-    assert call("check", tmp_path / "next.jsonl").code == 0
+    call.ok("check", tmp_path / "next.jsonl")
 
 
 def test_suggest_without_new_sentences_fails(call: Call, model: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cli_kit import BASE_SOURCES, CELLS, DISEASE, DRUG, Call, succeeded
+from cli_kit import BASE_SOURCES, CELLS, DISEASE, DRUG, Call
 
 ROW = {"corpus", "size", "seed", "precision", "recall", "f1", "steps", "seconds"}
 
@@ -19,8 +19,7 @@ def test_evaluate_a_base(call: Call, base: Path, tmp_path: Path) -> None:
     arguments = ("evaluate", "--base", base, "--target", CELLS, "--sizes", "3,6", "--draws", 2)
     quick = ("--limit", 10, "--steps", 4, "--json")
     written = tmp_path / "rows.json"
-    answer = succeeded(call(*arguments, *quick, "--seed", 5, "-o", written))
-    result = json.loads(answer.out)
+    result = call.facts(*arguments, *quick, "--seed", 5, "-o", written)
     assert json.loads(written.read_text()) == result
     assert [(r["size"], r["seed"]) for r in result["rows"]] == [(3, 5), (3, 6), (6, 5), (6, 6)]
     for row in result["rows"]:
@@ -36,14 +35,14 @@ def test_evaluate_a_base(call: Call, base: Path, tmp_path: Path) -> None:
         assert summary["f1_mean"] == pytest.approx(sum(f1) / 2)
         assert summary["f1_sd"] == pytest.approx(abs(f1[0] - f1[1]) / 2**0.5)
 
-    again = json.loads(succeeded(call(*arguments, *quick, "--seed", 5)).out)
+    again = call.facts(*arguments, *quick, "--seed", 5)
     timeless = [[{**r, "seconds": 0} for r in found["rows"]] for found in (result, again)]
     assert timeless[0] == timeless[1]
 
 
 def test_evaluate_shows_a_table(call: Call, base: Path) -> None:
     arguments = ("evaluate", "--base", base, "--target", f"Cells={CELLS}", "--sizes", "3")
-    answer = succeeded(call(*arguments, "--draws", 1, "--limit", 5, "--steps", 1))
+    answer = call.ok(*arguments, "--draws", 1, "--limit", 5, "--steps", 1)
     assert "cellline" in answer.out
     assert "F1" in answer.out
     assert "5 test sentences" in answer.err
@@ -51,11 +50,9 @@ def test_evaluate_shows_a_table(call: Call, base: Path) -> None:
 
 def test_evaluate_a_method_from_its_sources(call: Call, config: Path) -> None:
     arguments = ("--method", "hgda-nes", "--sources", DISEASE, DRUG, "--config", config)
-    answer = succeeded(
-        call(
-            *("evaluate", *arguments, "--iterations", 2, "--target", CELLS, "--sizes", "3"),
-            *("--draws", 1, "--limit", 5, "--json"),
-        )
+    answer = call.ok(
+        *("evaluate", *arguments, "--iterations", 2, "--target", CELLS, "--sizes", "3"),
+        *("--draws", 1, "--limit", 5, "--json"),
     )
     (row,) = json.loads(answer.out)["rows"]
     assert (row["method"], row["seed"], row["steps"]) == ("hgda-nes", 0, 30)
@@ -72,13 +69,13 @@ def test_evaluate_shares_of_the_train_split(call: Call, base: Path) -> None:
     """Percent of 130 sentences; --sizes have no default beside them."""
     arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 2, "--limit", 3)
     quick = (*arguments, "--steps", 1)
-    result = json.loads(succeeded(call(*quick, "--shares", "2.5,10", "--json")).out)
+    result = call.facts(*quick, "--shares", "2.5,10", "--json")
     assert [(r["share"], r["size"]) for r in result["rows"]] == [(2.5, 3)] * 2 + [(10, 13)] * 2
     assert [(s["share"], s["size"], s["n"]) for s in result["summary"]] == [
         (2.5, 3, 2),
         (10, 13, 2),
     ]
-    both = json.loads(succeeded(call(*quick, "--shares", 100, "--sizes", 3, "--json")).out)
+    both = call.facts(*quick, "--shares", 100, "--sizes", 3, "--json")
     assert [(r["share"], r["size"]) for r in both["rows"]] == [(None, 3)] * 2 + [(100, 130)] * 2
     same = [{**r, "seconds": 0, "share": None} for r in (both["rows"][0], result["rows"][0])]
     assert same[0] == same[1]  # 2.5 % are the draw of 3
@@ -87,27 +84,26 @@ def test_evaluate_shares_of_the_train_split(call: Call, base: Path) -> None:
 def test_table_has_a_column_of_shares_if_there_are_any(call: Call, base: Path) -> None:
     arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 1, "--limit", 2)
     quick = (*arguments, "--steps", 1, "-q")
-    shown = succeeded(call(*quick, "--shares", "5")).out
+    shown = call.ok(*quick, "--shares", "5").out
     assert "share" in shown
     assert "5 %" in shown
-    assert "share" not in succeeded(call(*quick, "--sizes", "3")).out
+    assert "share" not in call.ok(*quick, "--sizes", "3").out
 
 
 def test_sizes_are_the_default(call: Call, base: Path) -> None:
     quick = ("--draws", 1, "--limit", 1, "--steps", 1, "--json")
-    answer = succeeded(call("evaluate", "--base", base, "--target", CELLS, *quick))
+    answer = call.ok("evaluate", "--base", base, "--target", CELLS, *quick)
     assert [r["size"] for r in json.loads(answer.out)["rows"]] == [5, 10, 20, 50]
 
 
 def test_evaluate_another_method_on_a_base(call: Call, base: Path) -> None:
     """It adapts as the base's own would, steps and rates, unless --config says otherwise."""
-    answer = succeeded(
-        call("evaluate", "--base", base, "--method", "finetuning", *TARGET, "--json")
-    )
-    (row,) = json.loads(answer.out)["rows"]
+    (row,) = call.facts("evaluate", "--base", base, "--method", "finetuning", *TARGET, "--json")[
+        "rows"
+    ]
     assert (row["method"], row["base"], row["steps"]) == ("finetuning", "hgda", 30)
     assert row["unlabelled"] == 0
-    (own,) = json.loads(succeeded(call("evaluate", "--base", base, *TARGET, "--json")).out)["rows"]
+    (own,) = call.facts("evaluate", "--base", base, *TARGET, "--json")["rows"]
     assert {**own, "method": "finetuning", "seconds": 0} == {**row, "seconds": 0}
 
 
@@ -117,11 +113,10 @@ def test_configuration_overrides_the_settings_of_a_base(
 ) -> None:
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
     more = (*method, "--config", tmp_path / "c.toml")
-    answer = succeeded(call("evaluate", "--base", base, *more, *TARGET, "--json"))
-    (row,) = json.loads(answer.out)["rows"]
+    (row,) = call.facts("evaluate", "--base", base, *more, *TARGET, "--json")["rows"]
     assert row["steps"] == 2  # and the base's epochs = 0
-    answer = succeeded(
-        call("adapt", CELLS / "dev.jsonl", "--base", base, *more, "--json", "-o", tmp_path / "m")
+    answer = call.ok(
+        "adapt", CELLS / "dev.jsonl", "--base", base, *more, "--json", "-o", tmp_path / "m"
     )
     assert json.loads(answer.out)["steps"] == 2
 
@@ -137,11 +132,11 @@ def test_rows_of_dann_state_the_unlabelled_text(call: Call, base: Path) -> None:
         *BASE_SOURCES,
         *TARGET,
     )
-    result = json.loads(succeeded(call(*arguments, "--steps", 2, "--json")).out)
+    result = call.facts(*arguments, "--steps", 2, "--json")
     (row,) = result["rows"]
     assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == ("dann", "hgda", 2, 130)
     assert result["summary"][0]["unlabelled"] == 130
-    shown = succeeded(call(*arguments, "--steps", 1)).out
+    shown = call.ok(*arguments, "--steps", 1).out
     assert "unlabelled" in shown
     assert " 130 " in shown
 
@@ -152,8 +147,7 @@ def test_evaluate_a_joint_method_from_its_sources(
 ) -> None:
     """They serve to pretrain and to adapt."""
     arguments = ("--method", name, "--sources", DISEASE, DRUG, "--config", joint_config)
-    answer = succeeded(call("evaluate", *arguments, "--iterations", 1, *TARGET, "--json"))
-    (row,) = json.loads(answer.out)["rows"]
+    (row,) = call.facts("evaluate", *arguments, "--iterations", 1, *TARGET, "--json")["rows"]
     assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == (name, name, 3, 0)
 
 
@@ -165,14 +159,14 @@ def test_test_sentences_are_removed_from_sources_of_adaptation(
     shutil.copy(DISEASE / "dev.jsonl", copy / "test.jsonl")  # 30 sentences that are in a source
     target = ("--target", copy, "--sizes", 3, "--draws", 1, "--limit", 1, "--steps", 1)
     joint = ("--method", "agg", "--sources", *BASE_SOURCES)
-    answer = succeeded(call("evaluate", "--base", base, *joint, *target))
+    answer = call.ok("evaluate", "--base", base, *joint, *target)
     assert "30 source sentences removed" in answer.err
 
 
 def test_evaluate_an_unchanged_base(call: Call, tmp_path: Path, joint_config: Path) -> None:
     arguments = ("--method", "d-shift", "--sources", DISEASE, DRUG, "--config", joint_config)
     target = ("--target", DISEASE, "--shares", 5, "--draws", 2, "--limit", 5, "--json")
-    answer = succeeded(call("evaluate", *arguments, "--iterations", 2, *target))
+    answer = call.ok("evaluate", *arguments, "--iterations", 2, *target)
     first, second = ({**r, "seed": 0, "seconds": 0} for r in json.loads(answer.out)["rows"])
     assert first["steps"] == 0
     assert (first["f1"], first["size"]) == (second["f1"], 6)  # no draw is learnt from

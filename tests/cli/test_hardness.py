@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import Call, succeeded
+from cli_kit import Call
 
 
 def test_hardness_ranks_the_tasks_of_an_iteration(call: Call, base: Path) -> None:
-    ranked = json.loads(succeeded(call("hardness", base, "--iteration", 2, "--json")).out)
+    ranked = call.facts("hardness", base, "--iteration", 2, "--json")
     assert len(ranked) == 2
     assert all(task["iteration"] == 2 for task in ranked)
     gammas = [task["gamma"]["encoder"] for task in ranked]
@@ -21,7 +21,7 @@ def test_hardness_ranks_the_tasks_of_an_iteration(call: Call, base: Path) -> Non
 
 
 def test_hardness_shows_the_last_recorded_iteration(call: Call, base: Path) -> None:
-    shown = succeeded(call("hardness", base)).out
+    shown = call.ok("hardness", base).out
     assert shown.startswith("iteration 4, 2 tasks")
     last = [json.loads(line) for line in (base / "hardness.jsonl").read_text().splitlines()][-2:]
     for sentence in (s for task in last for s in task["sentences"]):

@@ -48,6 +48,7 @@ def write_conll(corpus: Corpus, file: Path) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_adapt_and_tag_load_only_the_packages_they_need(tmp_path: Path) -> None:
     write_conll(bundled_corpus("cellline"), tmp_path / "my.conll")

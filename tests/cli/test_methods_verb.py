@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import CELLS, DISEASE, DRUG, Call, jsonl, succeeded
+from cli_kit import CELLS, DISEASE, DRUG, Call, jsonl
 
 
 def test_methods_lists_all_methods(call: Call) -> None:
-    rows = {row["name"]: row for row in json.loads(succeeded(call("methods", "--json")).out)}
+    rows = {row["name"]: row for row in call.facts("methods", "--json")}
     assert {"hgda", "hgda-nes", "maml"} <= rows.keys()
     fields = ["name", "title", "paper", "needs", "supports", "joint", "unlabelled", "zero_shot"]
     assert all(list(row) == fields for row in rows.values())
@@ -32,7 +32,7 @@ def test_methods_table_fits_the_terminal(
     from adaptner.methods import methods
 
     monkeypatch.setattr(out, "width", width)
-    lines = succeeded(call("methods")).out.splitlines()
+    lines = call.ok("methods").out.splitlines()
     assert max(map(len, lines)) <= width
     assert "…" not in "".join(lines)
     (header,) = (line for line in lines if "needs" in line.split())
@@ -53,9 +53,9 @@ def test_quiet_prints_nothing(call: Call, base: Path, config: Path, tmp_path: Pa
         ("tag", tmp_path / "model", one, "-o", tmp_path / "out.jsonl"),
         ("convert", one, tmp_path / "one.conll"),
     ):
-        answer = succeeded(call(*arguments, "--quiet"))
+        answer = call.ok(*arguments, "--quiet")
         assert (answer.out, answer.err) == ("", ""), arguments[0]
     for arguments in (("--base", base), ("--method", "maml", *sources, *learning)):
-        answer = succeeded(call("evaluate", *arguments, *target, "--json", "--quiet"))
+        answer = call.ok("evaluate", *arguments, *target, "--json", "--quiet")
         assert answer.err == ""
         json.loads(answer.out)

@@ -20,8 +20,8 @@ from cli_kit import (
     Call,
     contents,
     listing,
+    manifest_of,
     refused,
-    succeeded,
 )
 
 TOO_FEW = [(("--sources", OWN / "disease"), "at least two"), ((*SOURCE_OPTIONS, "--k", 200), "--k")]
@@ -81,7 +81,7 @@ def test_too_few_sources_leave_no_folder(call: Call, config: Path, tmp_path: Pat
 
 def test_run_leaves_base_records_and_card(base: Path) -> None:
     assert listing(base) == sorted([*RUN, "weights.safetensors", "words.txt"])
-    manifest = json.loads((base / "manifest.json").read_text())
+    manifest = manifest_of(base)
     assert [d["name"] for d in manifest["domains"]] == ["Disease", "Medicine"]  # DOMAIN=DIR
     assert manifest["config"]["encoder"]["hidden"] == 12  # --config
     assert manifest["facts"]["iterations"] == 5
@@ -96,11 +96,9 @@ def test_sources_may_follow_one_option_or_many_and_the_bytes_are_the_same(
     first = ("--sources", DISEASE, DRUG, GENE)
     second = ("--sources", DISEASE, "--sources", DRUG, "--sources", GENE)
     for name, sources in (("one", first), ("many", second)):
-        answer = succeeded(
-            call(
-                *("pretrain", "--method", "maml", *sources, "--config", config, "--k", 3),
-                *("--iterations", 3, "--seed", 7, "--json", "-o", tmp_path / name),
-            )
+        answer = call.ok(
+            *("pretrain", "--method", "maml", *sources, "--config", config, "--k", 3),
+            *("--iterations", 3, "--seed", 7, "--json", "-o", tmp_path / name),
         )
         result = json.loads(answer.out)
         assert (result["method"], result["iterations"], result["seed"]) == ("maml", 3, 7)
@@ -117,7 +115,7 @@ def test_another_seed_gives_another_base(
     sources = ("--sources", DISEASE, f"Medicine={DRUG}")
     common = ("--config", config, "--iterations", 5, "-q")
     for seed in (0, 1):
-        succeeded(call("pretrain", *sources, *common, "--seed", seed, "-o", tmp_path / str(seed)))
+        call.ok("pretrain", *sources, *common, "--seed", seed, "-o", tmp_path / str(seed))
     assert contents(tmp_path / "0") == contents(base)
     assert contents(tmp_path / "1")["weights.safetensors"] != contents(base)["weights.safetensors"]
 
@@ -146,7 +144,7 @@ def test_killed_run_resumes_to_the_same_bytes(
     assert refused.code == 1
     assert "cannot resume" in refused.err
 
-    succeeded(call(*run, "--resume"))
+    call.ok(*run, "--resume")
     assert contents(tmp_path / "base") == contents(base)
 
 
@@ -157,17 +155,15 @@ def test_vectors_are_stored_in_base_and_model(call: Call, tmp_path: Path, config
     rows = [f"{w} {' '.join(f'{rng.gauss(0, 1):.3f}' for _ in range(6))}" for w in words]
     vectors.write_text("\n".join([f"{len(words)} 6", *rows, ""]), encoding="utf-8")
     made = tmp_path / "base"
-    succeeded(
-        call(
-            *("pretrain", "--sources", DISEASE, DRUG, "--config", config, "--iterations", 2),
-            *("--vectors", vectors, "-q", "-o", made),
-        )
+    call.ok(
+        *("pretrain", "--sources", DISEASE, DRUG, "--config", config, "--iterations", 2),
+        *("--vectors", vectors, "-q", "-o", made),
     )
     vectors.unlink()  # the base stands alone
     assert (made / "vectors.vocab.txt").read_text(encoding="utf-8").split() == words
-    succeeded(call("adapt", CELLS / "dev.jsonl", "--base", made, "-q", "-o", tmp_path / "model"))
+    call.ok("adapt", CELLS / "dev.jsonl", "--base", made, "-q", "-o", tmp_path / "model")
     shutil.rmtree(made)  # and so does the model
-    tagged = succeeded(call("tag", tmp_path / "model", stdin="The cells of patients."))
+    tagged = call.ok("tag", tmp_path / "model", stdin="The cells of patients.")
     assert tagged.records()[0]["text"] == "The cells of patients."
 
 
@@ -177,11 +173,9 @@ def test_held_out_test_sentences_are_removed_from_the_sources(
     copy = tmp_path / "copied"
     shutil.copytree(DISEASE, copy)
     shutil.copy(DISEASE / "dev.jsonl", copy / "test.jsonl")  # 30 sentences that are in a source
-    answer = succeeded(
-        call(
-            *("pretrain", "--sources", DISEASE, DRUG, "--held-out", copy, "--config", config),
-            *("--iterations", 1, "-o", tmp_path / "base", "--json"),
-        )
+    answer = call.ok(
+        *("pretrain", "--sources", DISEASE, DRUG, "--held-out", copy, "--config", config),
+        *("--iterations", 1, "-o", tmp_path / "base", "--json"),
     )
     assert [s["removed"] for s in json.loads(answer.out)["sources"]] == [30, 0]
     assert "30 left out" in answer.err
@@ -191,14 +185,13 @@ def test_held_out_test_sentences_are_removed_from_the_sources(
 def test_own_domain_is_added_to_the_package_base(call: Call, tmp_path: Path) -> None:
     """By its name; what it knew stays, and what it has learnt is where a tagger starts."""
     learn = ("pretrain", "--method", "named", "--sources", OWN / "cellline", "--iterations", 40)
-    succeeded(call(*learn, "--start", "biomedical", "-o", tmp_path / "base"))
-    told = json.loads((tmp_path / "base" / "manifest.json").read_text(encoding="utf-8"))
+    call.ok(*learn, "--start", "biomedical", "-o", tmp_path / "base")
+    told = manifest_of(tmp_path / "base")
     known = [domain["name"] for domain in told["domains"]]
     assert known == ["Disease", "Drug", "Gene", "Species", "CellLine"]
     adapt = ("adapt", OWN / "cellline" / "dev.jsonl", "--base", tmp_path / "base", "--no-estimate")
     assert (
-        "labels that the base knows already: CellLine"
-        in succeeded(call(*adapt, "-o", tmp_path / "m")).err
+        "labels that the base knows already: CellLine" in call.ok(*adapt, "-o", tmp_path / "m").err
     )
     refused = call(*learn, "--start", "biomedicine", "-o", tmp_path / "other")
     assert refused.code == 2

@@ -40,8 +40,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_list_has_every_table_and_the_reasons_for_missing_rows(call: Call) -> None:
-    answer = call("reproduce", "--list", "--json")
-    assert answer.code == 0
+    answer = call.ok("reproduce", "--list", "--json")
     tables = {row["table"]: row for row in json.loads(answer.out)}
     assert {"hgda/1", "hgda/3", "metabioner/5", "metaner/2", "pdaln/1", "jia2019/3"} <= set(tables)
     assert tables["hgda/3"]["filled"]["HGDA-NEs"] == "hgda-nes"
@@ -49,8 +48,7 @@ def test_list_has_every_table_and_the_reasons_for_missing_rows(call: Call) -> No
     assert tables["hgda/3"]["transformers"] == ["BioBERT", "HGDA*", "HGDA-NEs*"]
     assert "a tenth" in tables["hgda/3"]["not_comparable"]["bc4chemd-sub"]
     assert not tables["metaner/lambda"]["filled"]
-    plain = call("reproduce", "--list")
-    assert plain.code == 0
+    plain = call.ok("reproduce", "--list")
     assert "metaner/3" in plain.out
     assert "HGDA* (hgda --encoder)" in plain.out
 
@@ -62,8 +60,7 @@ def test_dry_run_prints_the_plan_and_writes_nothing(call: Call, data: Path, tmp_
     facts = json.loads(call(*dry, "--json").out)
     assert (facts["bases"], facts["draws"], facts["iterations"]) == (64, 2560, 10_000)
     assert facts["hours"] > 0
-    plain = call(*dry)
-    assert plain.code == 0
+    plain = call.ok(*dry)
     assert "2560 draws" in plain.out
     assert "bio8/ncbi-disease" in plain.out
     assert listing(tmp_path) == []
@@ -97,9 +94,7 @@ def test_missing_data_exit_with_1_and_a_remedy(call: Call, tmp_path: Path) -> No
 
 
 def test_a_table_without_rows_to_fill_gives_the_reasons(call: Call, tmp_path: Path) -> None:
-    answer = call("reproduce", "metaner/lambda", "-o", tmp_path / "out", "--json")
-    assert answer.code == 0
-    facts = json.loads(answer.out)
+    facts = call.facts("reproduce", "metaner/lambda", "-o", tmp_path / "out", "--json")
     assert facts["jobs"] == 0
     assert "derived by the paper" in " ".join(facts["rows_not_run"].values())
 
@@ -111,9 +106,7 @@ def test_a_run_is_stored_reported_listed_and_exported(
 ) -> None:
     output = tmp_path / "out"
     arguments = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "-o", output)
-    answer = call(*arguments, "--json")
-    assert answer.code == 0, answer.err
-    facts = json.loads(answer.out)
+    facts = call.facts(*arguments, "--json")
     assert (facts["jobs"], facts["done"], facts["computed"], facts["failed"]) == (3, 3, 3, [])
     again = json.loads(call(*arguments, "--json").out)
     assert (again["done"], again["computed"]) == (3, 0)
@@ -134,7 +127,7 @@ def test_a_run_is_stored_reported_listed_and_exported(
     wrong = call("results", output, "--method", "malm")
     assert (wrong.code, "did you mean 'maml'" in wrong.err) == (2, True)
 
-    assert call("results", output, "--csv", tmp_path / "r.csv").code == 0
+    call.ok("results", output, "--csv", tmp_path / "r.csv")
     with open(tmp_path / "r.csv", newline="") as file:
         found = list(csv.DictReader(file))
     assert [float(r["f1"]) for r in found] == [r["f1"] for r in rows]
@@ -143,7 +136,7 @@ def test_a_run_is_stored_reported_listed_and_exported(
     assert (none.code, none.out) == (0, "")
 
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    assert call("results", output, "--parquet", tmp_path / "r.parquet").code == 0
+    call.ok("results", output, "--parquet", tmp_path / "r.parquet")
     exported = parquet.read_table(tmp_path / "r.parquet").to_pylist()
     assert [r["f1"] for r in exported] == [r["f1"] for r in rows]
     assert json.loads(exported[0]["settings"]) == rows[0]["settings"]
@@ -155,8 +148,7 @@ def test_profile_paper_uses_the_recipe(call: Call, data: Path, tmp_path: Path) -
     """K = T', the recipe's settings and the whole test split, but fewer iterations."""
     cell = ("--targets", "S800", "--methods", "hgda", "--sizes", 4, "--draws", 1)
     arguments = ("reproduce", "hgda/3", "--data", data, "--profile", "paper", *cell)
-    answer = call(*arguments, "--iterations", 1, "-o", tmp_path, "--json")
-    assert answer.code == 0, answer.err
+    call.ok(*arguments, "--iterations", 1, "-o", tmp_path)
     (row,) = json.loads(call("results", tmp_path, "--json").out)
     assert (row["settings"]["k"], row["size"], row["iterations"]) == (4, 4, 1)
     assert row["settings"]["optimiser"]["name"] == "sgd"

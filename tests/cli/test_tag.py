@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import CELL_TEXT, CELLS, Call, checked_entities, succeeded
+from cli_kit import CELL_TEXT, CELLS, Call, checked_entities
 
 
 @pytest.mark.parametrize("files", [(), ("-",)])
 def test_tag_standard_input(call: Call, eager_model: Path, files: tuple[str, ...]) -> None:
-    (document,) = succeeded(call("tag", eager_model, *files, stdin=CELL_TEXT)).records()
+    (document,) = call.ok("tag", eager_model, *files, stdin=CELL_TEXT).records()
     assert document["text"] == CELL_TEXT
     assert "HeLa" in [e["text"] for e in checked_entities(document)]
 
@@ -25,7 +25,7 @@ def test_tag_files_and_folders(call: Call, eager_model: Path, tmp_path: Path) ->
     single = tmp_path / "c.txt"
     single.write_text("No cell.")
     output = tmp_path / "tagged.jsonl"
-    answer = succeeded(call("tag", eager_model, single, tmp_path / "abstracts", "-o", output))
+    answer = call.ok("tag", eager_model, single, tmp_path / "abstracts", "-o", output)
     assert answer.out == ""
     assert f"4 document(s) tagged -> {output}" in answer.err
     documents = [json.loads(line) for line in output.read_text().splitlines()]
@@ -42,11 +42,11 @@ def test_tag_keeps_the_tokens_of_a_conll_file(
     file = tmp_path / "tokens.conll"
     file.write_text("".join(f"{t}\tO\n" if t else "\n" for t in lines))
     output = tmp_path / "tagged.conll"
-    succeeded(call("tag", eager_model, file, "-o", output))
+    call.ok("tag", eager_model, file, "-o", output)
     tagged = [line.split("\t") for line in output.read_text().rstrip("\n").split("\n")]
     assert [row[0] for row in tagged] == lines
     assert {row[1] for row in tagged if row[0]} <= {"O", "B-Cell", "I-Cell"}
-    for document in succeeded(call("tag", eager_model, file)).records():
+    for document in call.ok("tag", eager_model, file).records():
         checked_entities(document)
         assert [document["text"][a:b] for a, b in document["token_spans"]] in (lines[:3], lines[4:])
 
@@ -54,20 +54,18 @@ def test_tag_keeps_the_tokens_of_a_conll_file(
 def test_html_page_marks_the_entities(call: Call, eager_model: Path, tmp_path: Path) -> None:
     text = "The HeLa line is <old> & frail."
     output = tmp_path / "page.html"
-    succeeded(call("tag", eager_model, "-o", output, stdin=text))
+    call.ok("tag", eager_model, "-o", output, stdin=text)
     page = output.read_text()
     assert page.startswith("<!doctype html>")
     assert ">HeLa<" in page
     assert "&lt;old&gt; &amp; frail." in page
     assert "<script" not in page
     assert "http" not in page
-    assert succeeded(call("tag", eager_model, "--to", "html", stdin=text)).out == page
+    assert call.ok("tag", eager_model, "--to", "html", stdin=text).out == page
 
 
 def test_terminal_output_marks_the_entities(call: Call, eager_model: Path) -> None:
-    shown = succeeded(
-        call("tag", eager_model, "--to", "terminal", stdin="The HeLa [line] is old.")
-    ).out
+    shown = call.ok("tag", eager_model, "--to", "terminal", stdin="The HeLa [line] is old.").out
     assert "HeLa|Cell" in shown
     assert "[line] is old." in shown
 
@@ -107,12 +105,12 @@ def test_unknown_format_is_refused_before_loading(call: Call, model: Path, optio
 
 def test_tagged_gold_can_be_scored(call: Call, model: Path, tmp_path: Path) -> None:
     gold, tagged = CELLS / "test.jsonl", tmp_path / "tagged.jsonl"
-    succeeded(call("tag", model, gold, "-o", tagged, "-q"))
-    scores = json.loads(succeeded(call("score", gold, tagged, "--json")).out)
+    call.ok("tag", model, gold, "-o", tagged, "-q")
+    scores = call.facts("score", gold, tagged, "--json")
     truth = sum(len(json.loads(line)["entities"]) for line in gold.read_text().splitlines())
     found = sum(len(json.loads(line)["entities"]) for line in tagged.read_text().splitlines())
     assert scores["documents"] == 70
     assert scores["overall"]["support"] == truth
     assert scores["overall"]["predicted"] == found
-    perfect = json.loads(succeeded(call("score", gold, gold, "--json")).out)
+    perfect = call.facts("score", gold, gold, "--json")
     assert perfect["overall"]["f1"] == 1.0

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import OWN, Call
+from cli_kit import OWN, Call, manifest_of
 
 import adaptner
 
@@ -18,12 +18,11 @@ def test_pretrain_adapt_and_tag(call: Call, tmp_path: Path, tiny_transformer: Pa
     config = tmp_path / "config.toml"
     config.write_text(f'k = 2\ntasks = 2\n{QUICK}[encoder]\nsubwords = "mean"\n')
     base, model = tmp_path / "base", tmp_path / "model"
-    answer = call(
+    answer = call.ok(
         *("pretrain", "--method", "hgda-nes", *SOURCES, "--encoder", tiny_transformer),
         *("--config", config, "--iterations", 2, "-o", base),
     )
-    assert answer.code == 0, answer.err
-    told = json.loads((base / "manifest.json").read_text())
+    told = manifest_of(base)
     assert told["encoder"]["subwords"] == "mean"  # the file over what --encoder means
     assert told["encoder"]["name"] == str(tiny_transformer)
     assert told["shape"]["decoder"] == "softmax"
@@ -31,10 +30,8 @@ def test_pretrain_adapt_and_tag(call: Call, tmp_path: Path, tiny_transformer: Pa
     assert told["facts"]["vectors"] == "pretrained"
     assert f"transformer `{tiny_transformer}`" in (base / "card.md").read_text()
     sentences = OWN / "cellline" / "train.jsonl"
-    answer = call("adapt", sentences, "--base", base, "-o", model)
-    assert answer.code == 0, answer.err
-    answer = call("tag", model, stdin="HeLa cells were grown.\n")
-    assert answer.code == 0, answer.err
+    answer = call.ok("adapt", sentences, "--base", base, "-o", model)
+    answer = call.ok("tag", model, stdin="HeLa cells were grown.\n")
     assert json.loads(answer.out)["text"] == "HeLa cells were grown.\n"
 
 
@@ -44,11 +41,10 @@ def test_adapt_a_transformer_without_a_base(
     config = tmp_path / "config.toml"
     config.write_text(QUICK)
     train = OWN / "cellline" / "train.jsonl"
-    answer = call(
+    call.ok(
         *("adapt", train, "--encoder", tiny_transformer, "--config", config),
         *("-o", tmp_path / "model"),
     )
-    assert answer.code == 0, answer.err
     from adaptner.methods import transformer_settings
 
     monkeypatch.setitem(transformer_settings.ADAPTATION, "steps", 2)

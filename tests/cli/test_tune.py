@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import OWN, Call, contents, listing, succeeded
+from cli_kit import OWN, Call, contents, listing, manifest_of
 
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 
@@ -37,8 +37,7 @@ def test_file_holds_command_choice_and_table(
     call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "tuned.toml"
-    answer = succeeded(call(*run, "-o", output, "--json"))
-    result = json.loads(answer.out)
+    result = call.facts(*run, "-o", output, "--json")
     assert listing(tmp_path) == ["tuned.rows.jsonl", "tuned.toml"]
     rows = [json.loads(line) for line in (tmp_path / "tuned.rows.jsonl").read_text().splitlines()]
     assert rows == result["rows"]
@@ -71,29 +70,27 @@ def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(
 ) -> None:
     output = tmp_path / "tuned.toml"
     only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--validate-on", "Disease")
-    succeeded(call(*run[:-6], *only, "-o", output, "-q"))
+    call.ok(*run[:-6], *only, "-o", output, "-q")
     made = tmp_path / "base"
     sources = ("--sources", DISEASE, DRUG, "--iterations", 1, "-q", "-o", made)
-    succeeded(call("pretrain", "--config", output, *sources))
-    stored = json.loads((made / "manifest.json").read_text())["config"]
+    call.ok("pretrain", "--config", output, *sources)
+    stored = manifest_of(made)["config"]
     assert (stored["adaptation"]["steps"], stored["adaptation"]["epochs"]) == (5, 3)
     assert stored["encoder"]["hidden"] == 12
     target = ("--target", CELLS, "--sizes", "20", "--draws", 1, "--limit", 5, "--json")
-    result = json.loads(
-        succeeded(call("evaluate", "--base", base, "--config", output, *target)).out
-    )
+    result = call.facts("evaluate", "--base", base, "--config", output, *target)
     assert [row["steps"] for row in result["rows"]] == [6]
     adapted = ("adapt", CELLS / "dev.jsonl", "--base", base, "--config", output, "--json")
-    assert json.loads(succeeded(call(*adapted, "-o", tmp_path / "model")).out)["steps"] == 9
+    assert call.facts(*adapted, "-o", tmp_path / "model")["steps"] == 9
 
 
 def test_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
-    answer = succeeded(call(*run, "--validate-on", "Disease"))  # without -o nothing is written
+    answer = call.ok(*run, "--validate-on", "Disease")  # without -o nothing is written
     marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
     assert len(marked) == 1
     assert "F1@12" in answer.out
     assert "validation domains: Disease" in answer.err
-    quiet = succeeded(call(*run, "--validate-on", "Disease", "--quiet"))
+    quiet = call.ok(*run, "--validate-on", "Disease", "--quiet")
     assert quiet.err == ""
     assert quiet.out == answer.out
 
@@ -106,9 +103,7 @@ def test_choice_is_stored_in_the_base_and_used_by_adapt(
     shutil.copytree(base, copy)
     sources = ("--sources", DISEASE, f"Medicine={DRUG}", GENE, "--validate-on", "Disease")
     grid = ("--rates", "0.07", "--epochs", "2", "--steps", "5")
-    result = json.loads(
-        succeeded(call("tune", *sources, *QUICK, *grid, "--base", copy, "--json", "-q")).out
-    )
+    result = call.facts("tune", *sources, *QUICK, *grid, "--base", copy, "--json", "-q")
     before, after = contents(base), contents(copy)
     assert {n for n in before if before[n] != after[n]} == {"manifest.json", "card.md"}
     assert listing(copy) == listing(base)
@@ -118,10 +113,10 @@ def test_choice_is_stored_in_the_base_and_used_by_adapt(
     assert manifest["config"]["encoder"]["hidden"] == 12
 
     adapted = ("adapt", CELLS / "dev.jsonl", "--json", "-q", "-o", tmp_path / "model")
-    assert json.loads(succeeded(call(*adapted, "--base", copy)).out)["steps"] == 6  # 2 x 30 / 10
-    assert json.loads(succeeded(call(*adapted, "--base", base)).out)["steps"] == 30
+    assert call.facts(*adapted, "--base", copy)["steps"] == 6  # 2 x 30 / 10
+    assert call.facts(*adapted, "--base", base)["steps"] == 30
     target = ("--target", CELLS, "--sizes", "5", "--draws", 1, "--limit", 5, "--json")
-    rows = json.loads(succeeded(call("evaluate", "--base", copy, *target)).out)["rows"]
+    rows = call.facts("evaluate", "--base", copy, *target)["rows"]
     assert [row["steps"] for row in rows] == [5]
 
 
@@ -137,9 +132,9 @@ def test_content_of_test_splits_makes_no_difference(
         (copy / "test.jsonl").write_text(json.dumps(poison) + "\n")
         sources.append(f"{name}={copy}")
     play = ("--validate-on", "Medicine", "--json", "-q")
-    clean = json.loads(succeeded(call(*run, *play)).out)
+    clean = call.facts(*run, *play)
     given = ("tune", "--sources", *sources, "--config", config, *QUICK, *GRID)
-    dirty = json.loads(succeeded(call(*given, *play)).out)
+    dirty = call.facts(*given, *play)
     assert clean["settings"] == dirty["settings"]
     for mine, other in zip(timeless(clean["rows"]), timeless(dirty["rows"]), strict=True):
         assert mine.pop("run") != other.pop("run")  # it is another corpus, though
@@ -170,7 +165,7 @@ def test_killed_run_continues_to_the_same_file(
     call: Call, child, run: tuple[object, ...], tmp_path: Path
 ) -> None:
     output, rows = tmp_path / "tuned.toml", tmp_path / "tuned.rows.jsonl"
-    succeeded(call(*run, "-o", output, "-q"))
+    call.ok(*run, "-o", output, "-q")
     whole = output.read_bytes(), [json.loads(line) for line in rows.read_text().splitlines()]
     output.unlink()
     rows.unlink()
@@ -188,7 +183,7 @@ def test_killed_run_continues_to_the_same_file(
     assert refused.code == 1
     assert "cannot resume" in refused.err
 
-    answer = succeeded(call(*run, "-o", output, "--resume"))
+    answer = call.ok(*run, "-o", output, "--resume")
     assert "5 of 24 trials are finished already" in answer.err
     assert "again, since bases are not kept" in answer.err
     found = [json.loads(line) for line in rows.read_text().splitlines()]

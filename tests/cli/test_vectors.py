@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_kit import OWN, Call, listing
+from cli_kit import OWN, Call, listing, manifest_of
 
 from adaptner.corpora.bundled import bundled_corpus
 
@@ -48,11 +48,11 @@ def test_context_is_adapted_and_started_from(
     assert (answer.code, answer.err) == (0, "")
     assert json.loads(answer.out)["iterations"] == 3
     adapted = ("--base", tmp_path / "context", "-q", "-o", tmp_path / "model")
-    assert call("adapt", OWN / "cellline" / "train.jsonl", *adapted).code == 0
+    call.ok("adapt", OWN / "cellline" / "train.jsonl", *adapted)
     start = ("--start", tmp_path / "context", "--iterations", 2, "-q", "-o", tmp_path / "base")
     sources = ("--sources", OWN / "disease", OWN / "drug", "--config", config)
-    assert call("pretrain", *sources, *start).code == 0
-    manifest = json.loads((tmp_path / "base/manifest.json").read_text())
+    call.ok("pretrain", *sources, *start)
+    manifest = manifest_of(tmp_path / "base")
     assert manifest["encoder"]["hidden"] == 8
     assert manifest["facts"]["start"]["iterations"] == 3
     both = call("pretrain", *sources, *start, "--vectors", vectors)
@@ -71,24 +71,21 @@ def test_train_near_and_a_base_over_them(
     assert len(answer.out.splitlines()) == 8
     sources = ("--sources", OWN / "disease", OWN / "drug")
     options = ("--config", config, "--iterations", 2, "-q", "--vectors", vectors)
-    assert call("pretrain", *sources, *options, "-o", tmp_path / "base").code == 0
+    call.ok("pretrain", *sources, *options, "-o", tmp_path / "base")
     assert "vectors.safetensors" in listing(tmp_path / "base")
     assert not list((tmp_path / "base").glob("*.npy"))
     adapted = ("--base", tmp_path / "base", "-q", "-o", tmp_path / "model")
-    assert call("adapt", OWN / "cellline" / "train.jsonl", *adapted).code == 0
-    tagged = call("tag", tmp_path / "model", stdin="The unheardly HeLa cells.\n")
-    assert tagged.code == 0
+    call.ok("adapt", OWN / "cellline" / "train.jsonl", *adapted)
+    tagged = call.ok("tag", tmp_path / "model", stdin="The unheardly HeLa cells.\n")
     assert tagged.records()[0]["text"] == "The unheardly HeLa cells.\n"
 
 
 def test_count_makes_vectors_of_an_even_width(call: Call, text: Path, tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     options = ("--width", 16, "--min-count", 2, "--buckets", 300, "-o", tmp_path / "c.safetensors")
-    answer = call("vectors", "count", text, *options)
-    assert answer.code == 0
+    answer = call.ok("vectors", "count", text, *options)
     assert "words of 16 numbers, 300 rows of n-grams" in answer.out
-    near = call("vectors", "near", tmp_path / "c.safetensors", "expression", "-n", 3)
-    assert near.code == 0
+    near = call.ok("vectors", "near", tmp_path / "c.safetensors", "expression", "-n", 3)
     assert len(near.out.splitlines()) == 4
     odd = call("vectors", "count", text, "--width", 7, "-o", tmp_path / "odd.safetensors")
     assert (odd.code, "give --width 8" in odd.err) == (2, True)
@@ -125,7 +122,7 @@ def test_tokenise_splits_running_text(call: Call, text: Path, tmp_path: Path) ->
     (tmp_path / "t.txt").write_text("BRCA1-mutant (10 cells).\n" * 9)
     output = tmp_path / "v.safetensors"
     options = ("-o", output, "-q", "--tokenise", "--keep-case", *TINY)
-    assert call("vectors", "train", tmp_path / "t.txt", *options).code == 0
+    call.ok("vectors", "train", tmp_path / "t.txt", *options)
     from adaptner.vectors.word_vectors import read_vectors
 
     assert set(read_vectors(output).words) == {"BRCA1", "-", "mutant", "(", "10", "cells", ")", "."}

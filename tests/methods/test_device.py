@@ -22,6 +22,7 @@ from adaptner.training.loop import TrainingRun
 SMALL = {"word_width": 8, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm": 4, "hidden": 6}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", methods())
 def test_method_computes_the_same_on_another_device(
     name: str, sources: list[SourceDomain], monkeypatch: pytest.MonkeyPatch

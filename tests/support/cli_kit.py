@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,6 @@ class Answer:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-Call = Callable[..., Answer]
-
-
 def run_main(patch: pytest.MonkeyPatch, arguments: tuple[object, ...]) -> int:
     """Call the entry point in this process; returns its exit code."""
     from adaptner.cli.main import main
@@ -60,20 +58,36 @@ def run_main(patch: pytest.MonkeyPatch, arguments: tuple[object, ...]) -> int:
     return end.value.code
 
 
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """``call("tag", model, stdin="...")``: the entry point in this process."""
+class Call:
+    """``call("tag", model, stdin="...")`` runs the entry point in this process."""
 
-    def run(*arguments: object, stdin: str | bytes = b"") -> Answer:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: object, stdin: str | bytes = b"") -> Answer:
         content = stdin.encode() if isinstance(stdin, str) else stdin
-        capsys.readouterr()
-        with monkeypatch.context() as patch:
+        self._capsys.readouterr()
+        with self._monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
             code = run_main(patch, arguments)
-        printed = capsys.readouterr()
+        printed = self._capsys.readouterr()
         return Answer(code, printed.out, printed.err)
 
-    return run
+    def ok(self, *arguments: object, stdin: str | bytes = b"") -> Answer:
+        """The answer of a call that must succeed."""
+        answer = self(*arguments, stdin=stdin)
+        assert answer.code == 0, answer.err
+        assert "Traceback" not in answer.err
+        return answer
+
+    def facts(self, *arguments: object, stdin: str | bytes = b"") -> Any:
+        """The JSON object that a call that must succeed printed."""
+        return json.loads(self.ok(*arguments, stdin=stdin).out)
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    return Call(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -155,10 +169,9 @@ def refused(answer: Answer, code: int, *fragments: object) -> None:
 GOOD = jsonl(("TP53 fell in HeLa cells.", [(0, 4, "Gene")]))
 
 
-def succeeded(answer: Answer) -> Answer:
-    assert answer.code == 0, answer.err
-    assert "Traceback" not in answer.err
-    return answer
+def manifest_of(folder: Path) -> Any:
+    """The manifest of a base or tagger."""
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 
 
 def checked_entities(document: dict) -> list[dict]:

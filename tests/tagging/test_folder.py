@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cli_kit import Call, contents, listing, refused, succeeded
+from cli_kit import Call, contents, listing, refused
 
 from adaptner.tagging import folder as folder_module
 
@@ -22,7 +22,7 @@ def test_folder_output_has_one_result_per_file(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, jobs: int
 ) -> None:
     output = tmp_path / "out"
-    answer = succeeded(call("tag", eager_model, abstracts, "-o", f"{output}/", "--jobs", jobs))
+    answer = call.ok("tag", eager_model, abstracts, "-o", f"{output}/", "--jobs", jobs)
     assert "9 document(s) tagged" in answer.err
     assert listing(output) == sorted([*RESULTS, *DEEP])
     (document,) = map(json.loads, (output / "3.txt.jsonl").read_text().splitlines())
@@ -38,7 +38,7 @@ def test_repeated_run_tags_missing_changed_and_new_files_only(
     """What is done is left alone; what is missing, changed or new is done."""
     output = tmp_path / "out"
     run = ("tag", eager_model, abstracts, "-o", f"{output}/")
-    succeeded(call(*run))
+    call.ok(*run)
     before = contents(output)
     done = {path: path.stat().st_mtime_ns for path in output.rglob("*.jsonl")}
     (output / "2.txt.jsonl").unlink()
@@ -46,7 +46,7 @@ def test_repeated_run_tags_missing_changed_and_new_files_only(
     earlier = (abstracts / "4.txt").stat().st_mtime_ns - 10**9
     os.utime(output / "4.txt.jsonl", ns=(earlier, earlier))
     (abstracts / "new.txt").write_text("HeLa.")
-    answer = succeeded(call(*run))
+    answer = call.ok(*run)
     assert "3 document(s) tagged, 6 file(s) were tagged by an earlier run" in answer.err
     after = contents(output)
     assert after["2.txt.jsonl"] == before["2.txt.jsonl"]
@@ -54,7 +54,7 @@ def test_repeated_run_tags_missing_changed_and_new_files_only(
     assert "new.txt.jsonl" in after
     untouched = [p for p in done if p.name not in ("2.txt.jsonl", "4.txt.jsonl")]
     assert all(path.stat().st_mtime_ns == done[path] for path in untouched)
-    assert "9 file(s) were tagged by an earlier run" in succeeded(call(*run)).err
+    assert "9 file(s) were tagged by an earlier run" in call.ok(*run).err
 
 
 def test_crash_leaves_complete_results_only(
@@ -62,7 +62,7 @@ def test_crash_leaves_complete_results_only(
 ) -> None:
     output = tmp_path / "out"
     run = ("tag", eager_model, abstracts, "-o", f"{output}/")
-    succeeded(call(*run))
+    call.ok(*run)
     whole = contents(output)
     shutil.rmtree(output)
     write, seen = folder_module.write_chunks, []
@@ -83,7 +83,7 @@ def test_crash_leaves_complete_results_only(
     assert len(left) == 4  # three results and the note
     assert left.items() <= whole.items()
     monkeypatch.setattr(folder_module, "write_chunks", write)
-    succeeded(call(*run))
+    call.ok(*run)
     assert contents(output) == whole
 
 
@@ -91,7 +91,7 @@ def test_results_of_two_models_are_not_mixed(
     call: Call, eager_model: Path, workshop: Path, abstracts: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    succeeded(call("tag", eager_model, abstracts, "-o", f"{output}/"))
+    call.ok("tag", eager_model, abstracts, "-o", f"{output}/")
     before = contents(output)
     refused(
         call("tag", workshop / "model", abstracts, "-o", f"{output}/"), 1, output, "another model"
@@ -116,9 +116,9 @@ def test_results_inside_the_input_folder_are_not_tagged(
 ) -> None:
     """They are not tagged in turn."""
     run = ("tag", eager_model, abstracts, "-o", f"{abstracts}/out/")
-    succeeded(call(*run))
+    call.ok(*run)
     first = listing(abstracts)
-    assert "8 file(s) were tagged by an earlier run" in succeeded(call(*run)).err
+    assert "8 file(s) were tagged by an earlier run" in call.ok(*run).err
     assert listing(abstracts) == first
 
 
@@ -127,7 +127,7 @@ def test_links_to_parent_folders_are_not_followed(
 ) -> None:
     (abstracts / "deep" / "up").symlink_to(abstracts, target_is_directory=True)
     (abstracts / "link.txt").symlink_to(abstracts / "0.txt")
-    assert len(succeeded(call("tag", eager_model, abstracts)).records()) == 10
+    assert len(call.ok("tag", eager_model, abstracts).records()) == 10
 
 
 def test_faulty_file_has_no_result_until_it_is_repaired(
@@ -143,7 +143,7 @@ def test_faulty_file_has_no_result_until_it_is_repaired(
         assert f"{bad}:3: " in answer.err
         assert "deep/b.jsonl" not in listing(tmp_path / "out")
     bad.write_bytes(good)
-    succeeded(call(*run))
+    call.ok(*run)
     assert "deep/b.jsonl" in listing(tmp_path / "out")
 
 
@@ -151,7 +151,7 @@ def test_faulty_file_has_no_result_until_it_is_repaired(
 def test_folder_output_in_other_formats(
     call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, to: str
 ) -> None:
-    succeeded(call("tag", eager_model, abstracts, "-o", f"{tmp_path}/out/", "--to", to))
+    call.ok("tag", eager_model, abstracts, "-o", f"{tmp_path}/out/", "--to", to)
     assert f"0.txt.{to}" in listing(tmp_path / "out")
     assert "HeLa" in (tmp_path / "out" / f"0.txt.{to}").read_text()
 

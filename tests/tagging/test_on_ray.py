@@ -55,15 +55,14 @@ def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
     for number in range(8):
         (folder / f"{number}.txt").write_text(f"The HeLa line is old. Text {number}.\n" * 20)
     here = ("tag", eager_model, folder, "-o", f"{tmp_path}/here/")
-    assert call(*here).code == 0
+    call.ok(*here)
     there = tmp_path / "there"
     shutil.copytree(tmp_path / "here", there)
     kept = sorted(there.glob("*.txt.jsonl"))[:3]
     for path in set(there.glob("*.txt.jsonl")) - set(kept):
         path.unlink()
     times = [path.stat().st_mtime_ns for path in kept]
-    answer = call("tag", eager_model, folder, "-o", there, "--ray", "local")
-    assert answer.code == 0, answer.err
+    answer = call.ok("tag", eager_model, folder, "-o", there, "--ray", "local")
     assert "5 document(s) tagged, 3 file(s) were tagged by an earlier run" in answer.err
     assert contents(there) == contents(tmp_path / "here")
     assert [path.stat().st_mtime_ns for path in kept] == times

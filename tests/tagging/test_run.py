@@ -10,7 +10,7 @@ from itertools import count, islice
 from pathlib import Path
 
 import pytest
-from cli_kit import OWN, Call, refused, succeeded
+from cli_kit import OWN, Call, refused
 
 from adaptner.formats import lines
 from adaptner.formats.chunks import DocumentChunk
@@ -23,8 +23,8 @@ from adaptner.types import Document
 
 @pytest.mark.processes
 def test_processes_find_the_same_as_one(call: Call, eager_model: Path, abstracts: Path) -> None:
-    alone = succeeded(call("tag", eager_model, abstracts)).out
-    assert succeeded(call("tag", eager_model, abstracts, "--jobs", 3)).out == alone
+    alone = call.ok("tag", eager_model, abstracts).out
+    assert call.ok("tag", eager_model, abstracts, "--jobs", 3).out == alone
 
 
 @pytest.mark.processes
@@ -53,15 +53,15 @@ def test_long_document_is_written_in_one_piece(
 ) -> None:
     file = tmp_path / f"long.{way}"
     file.write_text(long_text if way == "txt" else json.dumps({"text": long_text}) + "\n")
-    (document,) = succeeded(call("tag", eager_model, file)).records()
+    (document,) = call.ok("tag", eager_model, file).records()
     assert document["text"] == long_text
     found = document["entities"]
     assert all(long_text[e["start"] : e["end"]] == e["text"] for e in found)
     assert [e["start"] for e in found] == sorted(e["start"] for e in found)
     assert sum("HeLa" in e["text"] for e in found) == 3800
-    page = succeeded(call("tag", eager_model, file, "--to", "html")).out
+    page = call.ok("tag", eager_model, file, "--to", "html").out
     assert page.count("<article>") == page.count("</article>") == 1
-    tokens = succeeded(call("tag", eager_model, file, "--to", "conll")).out
+    tokens = call.ok("tag", eager_model, file, "--to", "conll").out
     assert tokens.count("\n\n") == 2 * 3800  # sentences, each with a blank line after it
 
 
@@ -81,7 +81,7 @@ def test_long_document_is_written_in_one_piece(
 def test_control_characters_and_other_scripts_are_preserved(
     call: Call, eager_model: Path, text: str
 ) -> None:
-    document = json.loads(succeeded(call("tag", eager_model, stdin=text)).out)
+    document = call.facts("tag", eager_model, stdin=text)
     assert document["text"] == text
     assert all(text[e["start"] : e["end"]] == e["text"] for e in document["entities"])
     assert "HeLa" in [e["text"] for e in document["entities"]]
@@ -96,7 +96,7 @@ def test_input_without_text_is_refused(call: Call, eager_model: Path, text: str)
 
 def test_empty_texts_among_others_have_no_entities(call: Call, eager_model: Path) -> None:
     lines = '{"text": ""}\n{"text": " "}\n{"text": "The HeLa line is old."}\n'
-    records = succeeded(call("tag", eager_model, "--from", "jsonl", stdin=lines)).records()
+    records = call.ok("tag", eager_model, "--from", "jsonl", stdin=lines).records()
     assert [len(record["entities"]) for record in records] == [0, 0, 1]
 
 

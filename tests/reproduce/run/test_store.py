@@ -53,6 +53,7 @@ def start_worker(path: Path, log: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_several_processes_do_every_job_exactly_once(tmp_path: Path, store: Store) -> None:
     wanted = jobs(5, 60)
@@ -67,6 +68,7 @@ def test_several_processes_do_every_job_exactly_once(tmp_path: Path, store: Stor
     assert (progress.done, progress.total, progress.over) == (305, 305, True)
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_several_processes_may_create_a_store_at_once(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "results.sqlite"
@@ -146,6 +148,7 @@ def claim_and_die(store: Store) -> str:
     return key
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_a_job_fails_after_losing_its_worker_three_times(store: Store) -> None:
     (base,) = jobs(1, 0)
