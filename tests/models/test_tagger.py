@@ -1,4 +1,4 @@
-"""A tagger on every kind of text: offsets, scores, batches, threads, windows."""
+"""Taggers on any text: offsets, scores, tag schemes, batches, threads and windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import resource
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -31,8 +30,8 @@ TEST = bundled_corpus("species").split("test")
 HALF = (math.log(0.5),) * 3
 
 
-def under_noise(tagger: Tagger, labels: LabelSet) -> Tagger:
-    """The same encoder under a decoder of noise, made eager: finds entities in anything."""
+def with_random_decoder(tagger: Tagger, labels: LabelSet) -> Tagger:
+    """The same encoder with a random decoder that finds entities in any text."""
     decoder = CRF(tagger.encoder.width, labels, torch.Generator().manual_seed(1))
     with torch.no_grad():
         decoder.weight *= 8
@@ -42,67 +41,61 @@ def under_noise(tagger: Tagger, labels: LabelSet) -> Tagger:
 
 @pytest.fixture(scope="module")
 def noisy(tagger: Tagger) -> Tagger:
-    return under_noise(tagger, LabelSet(("X", "Y")))
+    return with_random_decoder(tagger, LabelSet(("X", "Y")))
 
 
 @pytest.fixture(scope="module")
 def noisy_bioes(tagger: Tagger) -> Tagger:
-    return under_noise(tagger, LabelSet(("X", "Y"), "bioes"))
+    return with_random_decoder(tagger, LabelSet(("X", "Y"), "bioes"))
 
 
-def read(tagger: Tagger, sentence: Sentence, tags, sure) -> list[Entity]:
-    """The entities of a path of tags."""
-    return [tagger._entity(sentence, m) for m in mentions_of(tags, sure, tagger.labels)]
+def entities_of(tagger: Tagger, sentence: Sentence, tags, confidence) -> list[Entity]:
+    return [tagger._entity(sentence, m) for m in mentions_of(tags, confidence, tagger.labels)]
 
 
 def spans(entities: list[Entity]) -> list[tuple[int, int, str]]:
     return [(e.start, e.end, e.label) for e in entities]
 
 
-def alike(mine: list[list[Entity]], other: list[list[Entity]]) -> None:
-    """Same spans; scores may differ in the last of their four digits, as sums of floats do."""
-    assert [spans(x) for x in mine] == [spans(x) for x in other]
-    for a, b in zip(chain(*mine), chain(*other), strict=True):
+def assert_same(found: list[list[Entity]], expected: list[list[Entity]]) -> None:
+    """The spans are equal; scores may differ in the last of their four digits through rounding."""
+    assert [spans(x) for x in found] == [spans(x) for x in expected]
+    for a, b in zip(chain(*found), chain(*expected), strict=True):
         assert a.score == pytest.approx(b.score, abs=2e-4)
 
 
 def check_offsets(text: str, entities: list[Entity]) -> None:
-    """Entities in order, apart, scored, and from the first to the last character of tokens."""
+    """Entities are in order, do not overlap, consist of whole tokens and have a probability as score."""
     tokens = tokenize(text)
     starts, ends = {a for a, _ in tokens}, {b for _, b in tokens}
-    at = 0
+    end_before = 0
     for entity in entities:
-        assert at <= entity.start < entity.end <= len(text)
+        assert end_before <= entity.start < entity.end <= len(text)
         assert entity.start in starts
         assert entity.end in ends
         assert 0 <= entity.score <= 1
-        mention = text[entity.start : entity.end]
-        assert mention == mention.strip()
-        at = entity.end
+        end_before = entity.end
 
 
-# --- odd texts ------------------------------------------------------------------------------------
+# --- unusual texts --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "\n\n\t \r\n", "\u2003\u00a0\u3000", "\x1c\x1d\x1e\x1f\x85", "\u2028\u2029"]
 )
-def test_nothing_to_find(noisy, text):
+def test_blank_text_has_no_entities(noisy, text):
     assert noisy.predict([text]) == [[]]
 
 
-def test_no_texts(noisy):
-    assert noisy.predict([]) == []
-    assert noisy.predict(iter([])) == []
-    assert noisy.predict_sentences([]) == []
-    assert noisy.predict_documents([]) == []
+def test_empty_input_gives_an_empty_list(noisy):
+    assert noisy.predict([]) == noisy.predict(iter([])) == []
+    assert noisy.predict_sentences([]) == noisy.predict_documents([]) == []
 
 
-def test_nothing_between_something(noisy):
-    texts = ["", "A mouse.", " ", "A rat ran.", "\n"]
-    found = noisy.predict(texts)
+def test_blank_texts_among_others_keep_their_places(noisy):
+    found = noisy.predict(["", "A mouse.", " ", "A rat ran.", "\n"])
     assert [bool(x) for x in found] == [False, True, False, True, False]
-    alike(found[1:2], noisy.predict(["A mouse."]))
+    assert_same(found[1:2], noisy.predict(["A mouse."]))
 
 
 @pytest.mark.parametrize(
@@ -122,14 +115,14 @@ def test_nothing_between_something(noisy):
         "x\u0301\u0302\u0303" * 50,
     ],
 )
-def test_other_scripts_and_control_characters(noisy, text):
+def test_offsets_in_other_scripts_and_control_characters(noisy, text):
     (found,) = noisy.predict([text])
     check_offsets(text, found)
     assert found
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text(max_size=60), max_size=4))
 def test_offsets_in_any_text(noisy, texts):
     found = noisy.predict(texts)
@@ -141,8 +134,7 @@ def test_offsets_in_any_text(noisy, texts):
 GAPS = [" ", "\n", "  ", "\n\n", "\t", "\r\n", "\u00a0", " \n \n\t ", "\u2003", "\u2028"]
 
 
-def test_offsets_in_documents_of_several_sentences_with_odd_white_space(tagger):
-    """The mentions of each sentence, wherever the sentence stands and whatever parts it."""
+def test_sentences_of_a_document_have_the_mentions_they_have_alone(tagger):
     alone = tagger.predict([s.text for s in TEST])
     mentions = [[s.text[e.start : e.end] for e in x] for s, x in zip(TEST, alone, strict=True)]
     assert sum(map(len, mentions)) > 40
@@ -150,35 +142,34 @@ def test_offsets_in_documents_of_several_sentences_with_odd_white_space(tagger):
         text = gap + gap.join(s.text for s in TEST) + gap
         (found,) = tagger.predict([text])
         check_offsets(text, found)
-        if gap.count("\n") > 1:  # a blank line: sentences part
+        if gap.count("\n") > 1:  # a blank line ends a sentence
             assert [text[e.start : e.end] for e in found] == list(chain(*mentions))
         else:
             assert len(found) > 20
 
 
-def test_white_space_inside_a_mention_is_part_of_it(tagger):
-    """Tokens decide, not the gaps between them: same tokens, same entities."""
+def test_white_space_inside_a_mention_does_not_change_it(tagger):
     sentences = [s for s in TEST if any(" " in s.text[e.start : e.end] for e in s.entities)][:10]
     assert sentences
     for sentence in sentences:
-        stretched = "  \t ".join(sentence.tokens)
-        (found,) = tagger.predict([stretched])
-        (expected,) = tagger.predict([" ".join(sentence.tokens)])
-        assert [stretched[e.start : e.end].split() for e in found] == [
-            " ".join(sentence.tokens)[e.start : e.end].split() for e in expected
-        ]
+        texts = [gap.join(sentence.tokens) for gap in ("  \t ", " ")]
+        wide, narrow = (
+            [text[e.start : e.end].split() for e in found]
+            for text, found in zip(texts, tagger.predict(texts), strict=True)
+        )
+        assert wide == narrow
 
 
-def test_the_tokens_of_a_document_are_kept(noisy):
+def test_entities_consist_of_the_given_tokens_of_a_document(noisy):
     text = "IL-2 and TNF-alpha."
-    spans_given = ((0, 4), (5, 8), (9, 19))
-    (found,) = noisy.predict_documents([Document(text, token_spans=spans_given)])
+    token_spans = ((0, 4), (5, 8), (9, 19))
+    (found,) = noisy.predict_documents([Document(text, token_spans=token_spans)])
     assert found
-    assert {e.start for e in found} <= {a for a, _ in spans_given}
-    assert {e.end for e in found} <= {b for _, b in spans_given}
+    assert {e.start for e in found} <= {a for a, _ in token_spans}
+    assert {e.end for e in found} <= {b for _, b in token_spans}
 
 
-def test_gold_entities_of_a_document_do_not_matter(noisy):
+def test_gold_entities_of_a_document_are_ignored(noisy):
     text = "A mouse. The rat ran. B cells."
     labelled = Document(text, (Entity(2, 16, "Z"),))  # across a sentence end
     assert noisy.predict_documents([labelled]) == noisy.predict([text])
@@ -187,34 +178,36 @@ def test_gold_entities_of_a_document_do_not_matter(noisy):
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def test_a_score_is_the_calibrated_probability_of_the_whole_mention(tagger):
-    """What a mention's probability is: tests/nn/decoders/test_span_confidence.py."""
+def recalibrated(tagger: Tagger, facts: dict | None = None) -> Tagger:
+    """The same tagger with another calibration."""
+    calibration = Calibration(slope=0.5, intercept=-1)
+    return Tagger(
+        tagger.encoder, tagger.decoder, tagger.batcher, "x", facts or {}, calibration=calibration
+    )
+
+
+def test_score_is_the_calibrated_probability_of_the_whole_mention(tagger):
+    """tests/nn/decoders/test_span_confidence.py defines the probability of a mention."""
     sentence = next(s for s in TEST if tagger.predict_sentences([s])[0])
     (found,), (mentions,) = tagger.predict_sentences([sentence]), tagger.mentions([sentence])
     batch = tagger.batcher([[sentence]])
     states = tagger.encoder(batch).detach()
     best = tagger.decoder.decode(states, batch.mask)
-    right, on, stop = tagger.decoder.path_confidence(
+    begin, inside, end = tagger.decoder.path_confidence(
         tagger.decoder.tag_scores(states), batch.mask, best
     )[:, 0, 0]
     for entity, mention in zip(found, mentions, strict=True):
-        chance = right[mention.first] + on[mention.first : mention.end - 1].sum()
-        chance = float((chance + stop[mention.end - 1]).exp())
-        assert entity.score == pytest.approx(chance, abs=1e-4)
-    doubtful = Tagger(
-        tagger.encoder,
-        tagger.decoder,
-        tagger.batcher,
-        "hgda",
-        calibration=Calibration(slope=0.5, intercept=-1),
-    )
-    for entity, mention in zip(doubtful.predict_sentences([sentence])[0], mentions, strict=True):
+        log = begin[mention.first] + inside[mention.first : mention.end - 1].sum()
+        log += end[mention.end - 1]
+        assert entity.score == pytest.approx(float(log.exp()), abs=1e-4)
+    calibrated = recalibrated(tagger).predict_sentences([sentence])[0]
+    for entity, mention in zip(calibrated, mentions, strict=True):
         odds = math.log(entity.score / (1 - entity.score))
         assert odds == pytest.approx(0.5 * mention.log_odds - 1, abs=0.01)
 
 
-def test_the_score_of_a_very_long_entity_is_a_number(noisy):
-    """A product of thousands of factors underflows."""
+def test_score_of_a_very_long_entity_is_finite(noisy):
+    """Although a product of thousands of factors would underflow."""
     length = 5000
     sentence = Sentence.from_tokens(["x"] * length)
     tags = [1] + [2] * (length - 1)
@@ -224,38 +217,27 @@ def test_the_score_of_a_very_long_entity_is_a_number(noisy):
     assert 0 <= entity.score < 1e-4
 
 
-def test_scores_survive_saving_and_older_folders_have_the_models_own(noisy, tmp_path):
+def test_calibration_and_assessment_are_saved_and_optional(noisy, tmp_path):
+    """Older folders have neither; their scores are the probabilities of the model."""
     texts = [s.text for s in TEST[:10]]
-    doubtful = Tagger(
-        noisy.encoder,
-        noisy.decoder,
-        noisy.batcher,
-        "noise",
-        {"estimate": assessment().as_json()},
-        calibration=Calibration(slope=0.5, intercept=-1),
-    )
-    doubtful.save(tmp_path / "m")
-    loaded = Tagger.load(tmp_path / "m")
-    assert loaded.predict(texts) == doubtful.predict(texts)
-    assert loaded.assessment == assessment()
-    path = tmp_path / "m" / MANIFEST
-    manifest = json.loads(path.read_text())
+    estimate = Estimate(0.5, 0.3, 0.7, 12)
+    assessment = Assessment(estimate, {"X": estimate}, ("Y",))
+    calibrated = recalibrated(noisy, {"estimate": assessment.as_json()})
+    calibrated.save(tmp_path)
+    loaded = Tagger.load(tmp_path)
+    assert loaded.predict(texts) == calibrated.predict(texts)
+    assert loaded.assessment == assessment
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
     del manifest["calibration"], manifest["facts"]["estimate"]
-    path.write_text(json.dumps(manifest))
-    older = Tagger.load(tmp_path / "m")
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))
+    older = Tagger.load(tmp_path)
     assert older.predict(texts) == noisy.predict(texts)
     assert older.assessment is None
 
 
-def assessment() -> Assessment:
-    estimate = Estimate(0.5, 0.3, 0.7, 12)
-    return Assessment(estimate, {"X": estimate}, ("Y",))
-
-
-def test_scores_lie_between_0_and_1(tagger, noisy):
-    for one in (tagger, noisy):
-        scores = [e.score for x in one.predict([s.text for s in TEST]) for e in x]
-        assert scores
+def test_scores_are_different_probabilities(tagger, noisy):
+    for model in (tagger, noisy):
+        scores = [e.score for x in model.predict([s.text for s in TEST]) for e in x]
         assert all(0 <= s <= 1 for s in scores)
         assert len(set(scores)) > 10
 
@@ -263,21 +245,20 @@ def test_scores_lie_between_0_and_1(tagger, noisy):
 # --- tag schemes ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(path=st.lists(st.integers(0, 8), max_size=12))
-def test_any_path_is_read_as_the_readers_of_files_do(noisy, noisy_bioes, path):
-    for one, scheme in ((noisy, Scheme.BIO), (noisy_bioes, Scheme.BIOES)):
-        tags = [t % len(one.labels.tags) for t in path]
-        bare = Sentence.from_tokens(["x"] * len(path))
-        names = [one.labels.tags[t] for t in tags]
-        found = read(one, bare, tags, [HALF] * len(path))
-        assert spans(found) == spans(bare.with_tags(to_bio(names, scheme)).entities)
-        repaired = [one.labels.index[name] for name in repair_tags(names, scheme)[0]]
-        assert read(one, bare, repaired, [HALF] * len(path)) == found
+def test_ill_formed_paths_are_repaired_as_in_files(noisy, noisy_bioes, path):
+    for model, scheme in ((noisy, Scheme.BIO), (noisy_bioes, Scheme.BIOES)):
+        tags = [t % len(model.labels.tags) for t in path]
+        sentence = Sentence.from_tokens(["x"] * len(path))
+        names = [model.labels.tags[t] for t in tags]
+        found = entities_of(model, sentence, tags, [HALF] * len(path))
+        assert spans(found) == spans(sentence.with_tags(to_bio(names, scheme)).entities)
+        repaired = [model.labels.index[name] for name in repair_tags(names, scheme)[0]]
+        assert entities_of(model, sentence, repaired, [HALF] * len(path)) == found
 
 
-def test_a_bioes_tagger_reads_what_it_decodes(noisy_bioes):
-    """Whole sentences are decoded well-formed; what the reading gives is written as decoded."""
+def test_entities_of_a_bioes_tagger_have_the_decoded_tags(noisy_bioes):
     sentences = [Sentence(s.text, s.token_spans) for s in TEST[:40]]
     prefixes = set()
     for sentence, found in zip(sentences, noisy_bioes.predict_sentences(sentences), strict=True):
@@ -289,74 +270,64 @@ def test_a_bioes_tagger_reads_what_it_decodes(noisy_bioes):
     assert prefixes >= set("BES")
 
 
-def test_a_bioes_tagger_comes_back_as_it_was(noisy_bioes, tmp_path):
+def test_bioes_tagger_is_saved_with_its_scheme(noisy_bioes, tmp_path):
     texts = [s.text for s in TEST[:30]]
-    noisy_bioes.save(tmp_path / "m")
-    loaded = Tagger.load(tmp_path / "m")
+    noisy_bioes.save(tmp_path)
+    loaded = Tagger.load(tmp_path)
     assert loaded.labels == LabelSet(("X", "Y"), "bioes")
     assert loaded.predict(texts) == noisy_bioes.predict(texts)
 
 
-def test_a_model_that_names_no_scheme_is_bio(noisy, tmp_path):
-    noisy.save(tmp_path / "m")
-    manifest = json.loads((tmp_path / "m" / MANIFEST).read_text())
+def test_scheme_is_bio_if_missing_and_refused_if_wrong(noisy, tmp_path):
+    noisy.save(tmp_path)
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
     assert manifest["domains"][0].pop("scheme") == "bio"
-    (tmp_path / "m" / MANIFEST).write_text(json.dumps(manifest))
-    assert Tagger.load(tmp_path / "m").labels == noisy.labels
-
-
-def test_a_scheme_nobody_knows_is_refused(noisy, tmp_path):
-    noisy.save(tmp_path / "m")
-    manifest = json.loads((tmp_path / "m" / MANIFEST).read_text())
-    for scheme in ("bioes", "iob1"):  # the weights are of BIO; never heard of
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))
+    assert Tagger.load(tmp_path).labels == noisy.labels
+    for scheme in ("bioes", "iob1"):  # has other weights; is unknown
         manifest["domains"][0]["scheme"] = scheme
-        (tmp_path / "m" / MANIFEST).write_text(json.dumps(manifest))
+        (tmp_path / MANIFEST).write_text(json.dumps(manifest))
         with pytest.raises(ModelUnreadable):
-            Tagger.load(tmp_path / "m")
+            Tagger.load(tmp_path)
 
 
 # --- batches and threads --------------------------------------------------------------------------
 
 
-def test_what_else_is_in_the_batch_does_not_matter(tagger, noisy):
+def test_entities_do_not_depend_on_the_batch(tagger, noisy):
     texts = [s.text for s in TEST]
     texts += [" ".join(texts[:20]), "one", ""]
-    for one in (tagger, noisy):
-        together = one.predict(texts)
-        alike(together, [one.predict([t])[0] for t in texts])
-        alike(together, one.predict(texts[::-1])[::-1])
+    for model in (tagger, noisy):
+        together = model.predict(texts)
+        assert model.predict(texts) == together
+        assert_same(together, [model.predict([t])[0] for t in texts])
+        assert_same(together, model.predict(texts[::-1])[::-1])
 
 
-def test_same_call_same_answer(noisy):
-    texts = [s.text for s in TEST]
-    assert noisy.predict(texts) == noisy.predict(texts)
-
-
-def test_batches_stay_within_their_bound(noisy, monkeypatch):
+def test_batches_hold_at_most_the_maximum_of_tokens(noisy, monkeypatch):
     sizes = []
     real = Tagger._tag
 
-    def noting(self, sentences):
+    def recording(self, sentences):
         sizes.append(len(sentences) * max(map(len, sentences)))
         return real(self, sentences)
 
-    monkeypatch.setattr(Tagger, "_tag", noting)
+    monkeypatch.setattr(Tagger, "_tag", recording)
     noisy.predict_sentences([Sentence.from_tokens(["x"] * n) for n in (*range(1, 80), 700, 3000)])
     assert len(sizes) > 1
     assert max(sizes) <= BATCH_TOKENS
 
 
-def test_four_threads_give_the_same(tagger):
-    fresh = Tagger(tagger.encoder, tagger.decoder, type(tagger.batcher)(
-        tagger.batcher.vectors, tagger.batcher.alphabet
-    ), "hgda")  # a batcher that has yet to fill its cache  # fmt: skip
+def test_threads_give_the_results_of_one(tagger):
+    batcher = type(tagger.batcher)(tagger.batcher.vectors, tagger.batcher.alphabet)
+    fresh = Tagger(tagger.encoder, tagger.decoder, batcher, "hgda")  # its word cache is empty
     jobs = [[s.text for s in TEST[i : i + 12]] for i in range(0, 60, 3)] * 3
     expected = [tagger.predict(job) for job in jobs]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(fresh.predict, jobs)) == expected
 
 
-def test_prediction_leaves_no_trace(tagger):
+def test_prediction_does_not_change_the_model(tagger):
     before = {n: p.detach().clone() for n, p in tagger.named_parameters()}
     tagger.predict([s.text for s in TEST])
     assert all(p.grad is None for p in tagger.parameters())
@@ -367,25 +338,21 @@ def test_prediction_leaves_no_trace(tagger):
 
 
 def by_windows(tagger: Tagger, sentence: Sentence) -> list[Entity]:
-    """The oracle: each window tagged by itself; of what two windows share, the first decides the
-    first half and the second the second."""
-    length, stride = len(sentence), WINDOW - OVERLAP
-    tags, sure = [], []
-    first = 0
-    while True:
-        part = Sentence(sentence.text, sentence.token_spans[first : first + WINDOW])
-        ((best, known),) = tagger._tag([part])
-        last = first + WINDOW >= length
+    """Entities from windows that are tagged separately. Of the tokens that two windows share, the first
+    window decides the first half."""
+    tags, confidence = [], []
+    for first in range(0, max(1, len(sentence) - OVERLAP), WINDOW - OVERLAP):
+        window = Sentence(sentence.text, sentence.token_spans[first : first + WINDOW])
+        ((best, path_confidence),) = tagger._tag([window])
         begin = OVERLAP // 2 if first else 0
-        end = len(part) if last else WINDOW - OVERLAP // 2
+        last = first + WINDOW >= len(sentence)
+        end = len(window) if last else WINDOW - OVERLAP // 2
         tags += best[begin:end]
-        # (a window without a mention has nothing to be sure of)
-        sure += (known[begin:end] if len(known) else np.zeros((end - begin, 3))).tolist()
-        if last:
-            break
-        first += stride
-    assert len(tags) == length
-    return read(tagger, sentence, tags, sure)
+        # a window without a mention has no confidences
+        values = path_confidence[begin:end] if len(path_confidence) else [HALF] * (end - begin)
+        confidence += list(values)
+    assert len(tags) == len(sentence)
+    return entities_of(tagger, sentence, tags, confidence)
 
 
 def long_sentence(length: int) -> Sentence:
@@ -408,17 +375,17 @@ def long_sentence(length: int) -> Sentence:
         3000,
     ],
 )
-def test_long_sentences_are_the_sum_of_their_windows(tagger, noisy, noisy_bioes, length):
+def test_long_sentence_has_the_entities_of_its_windows(tagger, noisy, noisy_bioes, length):
     sentence = long_sentence(length)
-    for one in (tagger, noisy, noisy_bioes):
-        found = one.predict_sentences([sentence, Sentence.from_tokens(["short", "one"])])[0]
+    for model in (tagger, noisy, noisy_bioes):
+        found = model.predict_sentences([sentence, Sentence.from_tokens(["short", "one"])])[0]
         assert len(found) > 10
-        alike([found], [by_windows(one, sentence)])
+        assert_same([found], [by_windows(model, sentence)])
 
 
 @pytest.mark.parametrize("length", [513, 545, 800, 3000, 3001])
 def test_every_token_of_a_long_sentence_is_tagged(noisy, monkeypatch, length):
-    """A tagger that calls every token an entity loses none of them."""
+    """Even where windows meet: each token is an entity."""
 
     def everything(self, sentences):
         return [([1] * len(s), [HALF] * len(s)) for s in sentences]
@@ -429,28 +396,27 @@ def test_every_token_of_a_long_sentence_is_tagged(noisy, monkeypatch, length):
     assert [(e.start, e.end) for e in found] == list(sentence.token_spans)
 
 
-def test_the_beginning_of_a_long_text_is_tagged_as_ever(noisy):
-    """What stands in the first window, away from its end, does not see the rest."""
+def test_beginning_of_a_long_sentence_does_not_depend_on_the_rest(noisy):
     whole = long_sentence(3000)
     head = Sentence(whole.text, whole.token_spans[:WINDOW])
     limit = whole.token_spans[WINDOW - OVERLAP][0]
     found, expected = noisy.predict_sentences([whole, head])
     cut = [[e for e in x if e.end < limit] for x in (found, expected)]
     assert len(cut[0]) > 50
-    alike(cut[:1], cut[1:])
+    assert_same(cut[:1], cut[1:])
 
 
-def test_a_long_sentence_among_short_ones(tagger):
+def test_long_sentence_does_not_change_short_ones(tagger):
     short = [Sentence(s.text, s.token_spans) for s in TEST[:10]]
     long = long_sentence(1500)
     mixed = tagger.predict_sentences([*short[:5], long, *short[5:]])
-    alike(mixed[:5] + mixed[6:], tagger.predict_sentences(short))
-    alike(mixed[5:6], tagger.predict_sentences([long]))
+    assert_same(mixed[:5] + mixed[6:], tagger.predict_sentences(short))
+    assert_same(mixed[5:6], tagger.predict_sentences([long]))
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_tokens_without_a_full_stop(tagger):
-    """Memory grows with the window instead of the text."""
+def test_memory_does_not_grow_with_the_length_of_a_sentence(tagger):
+    """A hundred thousand tokens without a full stop."""
     words = [t for s in TEST for t in s.tokens if t not in ".?!"]
     text = " ".join((words * (100_000 // len(words) + 1))[:100_000])
     assert len(tokenize(text)) == 100_000
