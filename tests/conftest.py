@@ -32,9 +32,10 @@ torch.set_num_threads(1)
 
 # The same examples in every run, so that a failure comes from the change under test. Set
 # ADAPTNER_EXPLORE=1 to try new examples. No deadline, since the machine may be busy.
-hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
-if "ADAPTNER_EXPLORE" not in os.environ:
-    hypothesis.settings.load_profile("same")
+hypothesis.settings.register_profile(
+    "tests", derandomize="ADAPTNER_EXPLORE" not in os.environ, deadline=None
+)
+hypothesis.settings.load_profile("tests")
 
 pytest_plugins = ["cli_kit"]  # call, child, workshop, eager_model
 

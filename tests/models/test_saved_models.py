@@ -1,4 +1,4 @@
-"""Saved bases and taggers load unchanged, or the error says what is wrong with them."""
+"""Saved bases and taggers load unchanged; damaged ones are refused with a reason."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import adaptner
-from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import (
     FileMissing,
     ModelTooNew,
@@ -25,29 +23,18 @@ from adaptner.errors import (
 )
 from adaptner.files import digest
 from adaptner.models.base import Base
-from adaptner.models.storage import FORMAT
+from adaptner.models.storage import FORMAT, MANIFEST, WEIGHTS
 from adaptner.models.tagger import Tagger
 from adaptner.training.loop import TrainingRun
-from adaptner.training.optimiser import OptimiserConfig
 from adaptner.vectors.word_vectors import WordVectors
 
-QUICK = FineTuneConfig(
-    steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
-)
-TEXTS = [
-    " ".join(s.text for s in bundled_corpus("species").split("test")[:30]),
-    "",
-    "No name here.",
-]
-
-
-def adapted(base: Base) -> Tagger:
-    return fine_tune(base, bundled_corpus("species").split("train")[:30], QUICK)
+KINDS = pytest.mark.parametrize("kind", ["tuned", "frozen"])
+FOLDERS = ["tuned-base", "frozen-base", "tuned-tagger", "frozen-tagger"]
 
 
 @pytest.fixture(scope="module")
-def saved(tuned_base, frozen_base_folder, tmp_path_factory) -> dict[str, Path]:
-    """Folders by what is in them: a base and a tagger, with tuned and with frozen vectors."""
+def saved(tuned_base, frozen_base_folder, adapted, tmp_path_factory) -> dict[str, Path]:
+    """Folders by name: a base and a tagger with trainable and with frozen vectors."""
     folder = tmp_path_factory.mktemp("saved")
     tuned_base.save(folder / "tuned-base")
     shutil.copytree(frozen_base_folder, folder / "frozen-base")
@@ -68,56 +55,58 @@ def load(folder: Path) -> Base | Tagger:
     return (Base if folder.name.endswith("base") else Tagger).load(folder)
 
 
-# --- there and back -------------------------------------------------------------------------------
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
 
 
+# --- loading what was saved -----------------------------------------------------------------------
+
+
+@KINDS
 @pytest.mark.parametrize("in_memory", [True, False])
-@pytest.mark.parametrize("kind", ["tuned", "frozen"])
-def test_loaded_tagger_equals_the_saved_one(fit, vectors, saved, tmp_path, kind, in_memory):
+def test_loaded_tagger_equals_the_saved_one(
+    fit, vectors, saved, adapted, texts, tmp_path, kind, in_memory
+):
+    """The tagger was adapted from a base in memory or from a loaded one."""
     if in_memory:
         base = fit(3, vectors=vectors if kind == "frozen" else None)
     else:
         base = Base.load(saved[f"{kind}-base"])
     tagger = adapted(base)
-    before = tagger.predict(TEXTS)
+    before = tagger.predict(texts)
     assert len(before[0]) > 5
-    tagger.save(tmp_path / "m")
-    loaded = Tagger.load(tmp_path / "m")
-    assert loaded.predict(TEXTS) == before  # entities with scores
-    assert loaded.labels == tagger.labels
-    assert loaded.facts == tagger.facts
-    assert loaded.method == "hgda"
+    tagger.save(tmp_path)
+    loaded = Tagger.load(tmp_path)
+    assert loaded.predict(texts) == before  # entities with scores
+    assert (loaded.labels, loaded.facts, loaded.method) == (tagger.labels, tagger.facts, "hgda")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["tuned", "frozen"])
-def test_loaded_base_equals_the_saved_one(fit, vectors, tmp_path, kind):
+@KINDS
+def test_loaded_base_equals_the_saved_one(fit, vectors, saved, adapted, texts, kind):
     base = fit(3, vectors=vectors if kind == "frozen" else None)
-    base.save(tmp_path / "b")
-    loaded = Base.load(tmp_path / "b")
+    loaded = Base.load(saved[f"{kind}-base"])  # of an equal fit
     assert loaded.config == base.config
     assert loaded.facts == base.facts
     assert loaded.model.domains == ("Disease", "Drug", "Gene")
     mine, theirs = base.model.state_dict(), loaded.model.state_dict()
     assert mine.keys() == theirs.keys()
     assert all(torch.equal(mine[n], theirs[n]) for n in mine)
-    assert adapted(loaded).predict(TEXTS) == adapted(base).predict(TEXTS)
+    assert adapted(loaded).predict(texts) == adapted(base).predict(texts)
 
 
-@pytest.mark.parametrize("name", ["tuned-base", "frozen-base", "tuned-tagger", "frozen-tagger"])
+@pytest.mark.parametrize("name", FOLDERS)
 def test_saving_again_writes_the_same_bytes(saved, tmp_path, name):
     load(saved[name]).save(tmp_path / "again")
-    assert {p.name: p.read_bytes() for p in (tmp_path / "again").iterdir()} == {
-        p.name: p.read_bytes() for p in saved[name].iterdir()
-    }
+    assert contents(tmp_path / "again") == contents(saved[name])
 
 
-@pytest.mark.parametrize("name", ["tuned-base", "frozen-base", "tuned-tagger", "frozen-tagger"])
+@pytest.mark.parametrize("name", FOLDERS)
 def test_saving_over_itself_changes_nothing(copy_of, name):
     folder = copy_of(name)
-    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    before = contents(folder)
     load(folder).save(folder)
-    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert contents(folder) == before
     assert [p.name for p in folder.parent.iterdir()] == [name]
 
 
@@ -128,26 +117,28 @@ def test_vectors_are_linked_not_copied(saved):
     assert not list(saved["tuned-tagger"].glob("vectors*"))
 
 
-def test_tagger_loads_after_its_base_is_deleted(copy_of, tmp_path):
-    base = Base.load(copy_of("frozen-base"))
-    adapted(base).save(tmp_path / "before")
+def test_tagger_loads_after_its_base_is_deleted(copy_of, adapted, texts, tmp_path):
+    tagger = adapted(Base.load(copy_of("frozen-base")))
+    tagger.save(tmp_path / "before")
     shutil.rmtree(tmp_path / "frozen-base")
-    adapted(base).save(tmp_path / "after")  # the vectors are still in memory
-    assert Tagger.load(tmp_path / "before").predict(TEXTS) == (
-        Tagger.load(tmp_path / "after").predict(TEXTS)
-    )
+    tagger.save(tmp_path / "after")  # the vectors are still in memory
+    expected = tagger.predict(texts)
+    for name in ("before", "after"):
+        assert Tagger.load(tmp_path / name).predict(texts) == expected
 
 
-def test_replacing_a_base_does_not_change_its_taggers(fit, vectors, copy_of, tmp_path):
-    """The tagger's vectors are links to the base's: they must not be written into."""
+def test_replacing_a_base_does_not_change_its_taggers(
+    fit, vectors, copy_of, adapted, texts, tmp_path
+):
+    """The vectors of the tagger are links to those of the base, which must not be written into."""
     folder = copy_of("frozen-base")
     adapted(Base.load(folder)).save(tmp_path / "m")
     loaded = Tagger.load(tmp_path / "m")
-    before = loaded.predict(TEXTS)
+    before = loaded.predict(texts)
     other = WordVectors(vectors.words[:50], np.ones((50, 16), dtype=np.float32))
     fit(2, vectors=other).save(folder)
-    assert loaded.predict(TEXTS) == before
-    assert Tagger.load(tmp_path / "m").predict(TEXTS) == before
+    assert loaded.predict(texts) == before
+    assert Tagger.load(tmp_path / "m").predict(texts) == before
     assert Base.load(folder).batcher.vectors.words == other.words
 
 
@@ -169,184 +160,164 @@ def test_tagger_is_not_saved_over_foreign_files(saved, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-# --- what can be wrong with a folder --------------------------------------------------------------
+# --- damaged folders ------------------------------------------------------------------------------
 
-EVERY = pytest.mark.parametrize("name", ["tuned-base", "frozen-tagger"])
+BASE_AND_TAGGER = pytest.mark.parametrize("name", ["tuned-base", "frozen-tagger"])
 
 
-def refuse(folder: Path, error: type[Exception], saying: str = ".") -> str:
-    with pytest.raises(error, match=saying) as raised:
+def assert_refused(folder: Path, error: type[Exception], message: str = ".") -> None:
+    with pytest.raises(error, match=message) as raised:
         load(folder)
     assert str(folder) in str(raised.value)
     assert "What to do:" in str(raised.value)
-    return str(raised.value)
 
 
-@EVERY
+@BASE_AND_TAGGER
 @pytest.mark.parametrize(
     "content",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b"{}",
-        b"\xff\xfe",
-        b'{"format": "one"}',
-        b'{"format": 2}',
-        b'{"format": 3}',
-    ],
+    [b"", b"{", b"[]", b"null", b"{}", b"\xff\xfe"]
+    + [b'{"format": %b}' % value for value in (b'"one"', b"2", b"3", b"5")],
 )
-def test_unreadable_manifest(copy_of, name, content):
+def test_unreadable_manifest_is_refused(copy_of, name, content):
     folder = copy_of(name)
-    (folder / "manifest.json").write_bytes(content)
-    refuse(folder, ModelUnreadable, "damaged manifest.json")
-
-
-@EVERY
-@pytest.mark.parametrize("found", [0, 1])
-def test_older_format(copy_of, name, found):
-    """Format 1 spoke of a classifier where a shape stands now: made again, not guessed at."""
-    folder = copy_of(name)
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    del manifest["shape"]
-    path.write_text(json.dumps({**manifest, "format": found, "classifier": True}))
-    refuse(folder, ModelUnreadable, rf"written by an older version \(format {found}\)")
-
-
-@EVERY
-def test_newer_format(copy_of, name):
-    folder = copy_of(name)
-    # a newer format may well look different everywhere else
-    (folder / "manifest.json").write_text(json.dumps({"format": FORMAT + 1}))
-    refuse(folder, ModelTooNew, "upgrade adaptner")
-
-
-@EVERY
-def test_no_such_folder(tmp_path, name):
-    refuse(tmp_path / name, FileMissing)
-
-
-@EVERY
-def test_empty_folder(tmp_path, name):
-    (tmp_path / name).mkdir()
-    refuse(tmp_path / name, ModelUnreadable, "no manifest.json")
-
-
-@EVERY
-def test_a_file_instead_of_a_folder(tmp_path, name):
-    (tmp_path / name).write_text("not a folder")
-    refuse(tmp_path / name, ModelUnreadable)
-
-
-@EVERY
-def test_truncated_weights(copy_of, name):
-    folder = copy_of(name)
-    path = folder / "weights.safetensors"
-    path.write_bytes(path.read_bytes()[:-8])
-    refuse(folder, ModelUnreadable, "weights.safetensors is changed or cut off")
-
-
-@EVERY
-def test_one_bit_of_the_weights_flipped(copy_of, name):
-    folder = copy_of(name)
-    path = folder / "weights.safetensors"
-    content = bytearray(path.read_bytes())
-    content[-5] ^= 1
-    path.write_bytes(content)
-    refuse(folder, ModelUnreadable, "weights.safetensors is changed or cut off")
-
-
-@EVERY
-def test_exchanged_weights(copy_of, saved, name):
-    folder = copy_of(name)
-    other = "frozen-base" if name == "tuned-base" else "tuned-tagger"
-    shutil.copy(saved[other] / "weights.safetensors", folder)
-    refuse(folder, ModelUnreadable, "weights.safetensors is changed or cut off")
-
-
-@EVERY
-def test_missing_weights(copy_of, name):
-    folder = copy_of(name)
-    (folder / "weights.safetensors").unlink()
-    refuse(folder, ModelUnreadable, "weights.safetensors is missing")
+    (folder / MANIFEST).write_bytes(content)
+    assert_refused(folder, ModelUnreadable, "damaged manifest.json")
 
 
 def edit(folder: Path, **changes: object) -> None:
-    manifest = json.loads((folder / "manifest.json").read_text()) | changes
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    manifest = json.loads((folder / MANIFEST).read_text()) | changes
+    (folder / MANIFEST).write_text(json.dumps(manifest))
 
 
-@EVERY
-@pytest.mark.parametrize("forget", [True, False])
-def test_weights_of_another_shape_with_a_fitting_checksum(copy_of, name, forget):
-    """Somebody edited the folder by hand: still no stack trace."""
+@BASE_AND_TAGGER
+@pytest.mark.parametrize("number", [0, 1])
+def test_manifest_of_a_format_before_2_is_refused(copy_of, name, number):
+    """Format 1 had a classifier in place of the shape."""
     folder = copy_of(name)
-    tensors = load_file(folder / "weights.safetensors")
-    tensors = {n: t for n, t in tensors.items() if not (forget and n.startswith("encoder"))}
+    manifest = json.loads((folder / MANIFEST).read_text())
+    del manifest["shape"]
+    manifest |= {"format": number, "classifier": True}
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    assert_refused(folder, ModelUnreadable, rf"written by an older version \(format {number}\)")
+
+
+@BASE_AND_TAGGER
+def test_manifest_of_a_newer_format_is_refused(copy_of, name):
+    """Whatever else is in it."""
+    folder = copy_of(name)
+    (folder / MANIFEST).write_text(json.dumps({"format": FORMAT + 1}))
+    assert_refused(folder, ModelTooNew, "upgrade adaptner")
+
+
+@BASE_AND_TAGGER
+def test_missing_or_empty_folder_is_refused(tmp_path, name):
+    folder = tmp_path / name
+    assert_refused(folder, FileMissing)
+    folder.mkdir()
+    assert_refused(folder, ModelUnreadable, "no manifest.json")
+    folder.rmdir()
+    folder.write_text("a file in place of the folder")
+    assert_refused(folder, ModelUnreadable)
+
+
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def flip_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+
+
+@BASE_AND_TAGGER
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (cut_off, "changed or cut off"),
+        (flip_a_bit, "changed or cut off"),
+        (Path.unlink, "missing"),
+    ],
+)
+def test_damaged_weights_are_refused(copy_of, name, damage, problem):
+    folder = copy_of(name)
+    damage(folder / WEIGHTS)
+    assert_refused(folder, ModelUnreadable, f"{WEIGHTS} is {problem}")
+
+
+@BASE_AND_TAGGER
+def test_weights_of_another_model_are_refused(copy_of, saved, name):
+    folder = copy_of(name)
+    other = "frozen-base" if name == "tuned-base" else "tuned-tagger"
+    shutil.copy(saved[other] / WEIGHTS, folder)
+    assert_refused(folder, ModelUnreadable, f"{WEIGHTS} is changed or cut off")
+
+
+@BASE_AND_TAGGER
+@pytest.mark.parametrize("without_encoder", [True, False])
+def test_weights_of_another_shape_are_refused_if_the_checksum_fits(copy_of, name, without_encoder):
+    """As after an edit by hand."""
+    folder = copy_of(name)
+    tensors = load_file(folder / WEIGHTS)
+    if without_encoder:
+        tensors = {n: t for n, t in tensors.items() if not n.startswith("encoder")}
     tensors |= {n: t[:, :-1].contiguous() for n, t in tensors.items() if n.endswith("bias")}
-    save_file(tensors, folder / "weights.safetensors")
-    files = json.loads((folder / "manifest.json").read_text())["files"]
-    edit(folder, files=files | {"weights.safetensors": digest(folder / "weights.safetensors")})
-    refuse(folder, ModelUnreadable)
+    save_file(tensors, folder / WEIGHTS)
+    files = json.loads((folder / MANIFEST).read_text())["files"]
+    edit(folder, files=files | {WEIGHTS: digest(folder / WEIGHTS)})
+    assert_refused(folder, ModelUnreadable)
 
 
-@EVERY
-def test_a_manifest_that_names_no_files(copy_of, name):
+@BASE_AND_TAGGER
+def test_manifest_without_files_is_refused(copy_of, name):
     folder = copy_of(name)
     edit(folder, files={})
-    for other in [*folder.glob("v*"), *folder.glob("w*")]:
-        other.unlink()
-    refuse(folder, ModelUnreadable)
+    for path in [*folder.glob("v*"), *folder.glob("w*")]:
+        path.unlink()
+    assert_refused(folder, ModelUnreadable)
 
 
-def test_a_tagger_without_a_domain(copy_of):
+def test_tagger_without_a_domain_is_refused(copy_of):
     folder = copy_of("frozen-tagger")
     edit(folder, domains=[])
-    refuse(folder, ModelUnreadable)
+    assert_refused(folder, ModelUnreadable)
 
 
 @pytest.mark.parametrize("name", ["frozen-base", "frozen-tagger"])
 @pytest.mark.parametrize("file", ["vectors.npy", "vectors.vocab.txt"])
-@pytest.mark.parametrize("cut", [True, False])
-def test_missing_or_damaged_vectors(copy_of, name, file, cut):
+@pytest.mark.parametrize(("damage", "problem"), [(cut_off, "changed"), (Path.unlink, "missing")])
+def test_missing_or_damaged_vectors_are_refused(copy_of, name, file, damage, problem):
     folder = copy_of(name)
-    path = folder / file
-    if cut:
-        path.write_bytes(path.read_bytes()[:-8])
-    else:
-        path.unlink()
-    message = refuse(folder, VectorsMissing, f"{file} is {'changed' if cut else 'missing'}")
-    assert "make the base again" in message
+    damage(folder / file)
+    assert_refused(
+        folder, VectorsMissing, rf"(?s){re.escape(file)} is {problem}.*make the base again"
+    )
 
 
-def test_missing_word_list(copy_of):
+def test_missing_word_list_is_refused(copy_of):
     folder = copy_of("tuned-tagger")
     (folder / "words.txt").unlink()
-    refuse(folder, ModelUnreadable, "words.txt is missing")
+    assert_refused(folder, ModelUnreadable, "words.txt is missing")
 
 
-def test_a_base_where_a_tagger_is_wanted(saved):
-    folder = saved["tuned-base"]
-    with pytest.raises(ModelUnreadable, match="it is a base, not a tagger") as error:
-        Tagger.load(folder)
-    assert str(folder) in str(error.value)
-    assert "adaptner adapt" in str(error.value)
+@pytest.mark.parametrize(
+    ("kind", "name", "problem", "remedy"),
+    [
+        (Tagger, "tuned-base", "it is a base, not a tagger", "adaptner adapt"),
+        (Base, "tuned-tagger", "it is a tagger, not a base", "adaptner pretrain"),
+    ],
+)
+def test_base_is_no_tagger_and_a_tagger_no_base(saved, kind, name, problem, remedy):
+    with pytest.raises(ModelUnreadable, match=problem) as error:
+        kind.load(saved[name])
+    assert str(saved[name]) in str(error.value)
+    assert remedy in str(error.value)
 
 
-def test_a_tagger_where_a_base_is_wanted(saved):
-    folder = saved["tuned-tagger"]
-    with pytest.raises(ModelUnreadable, match="it is a tagger, not a base") as error:
-        Base.load(folder)
-    assert str(folder) in str(error.value)
-    assert "adaptner pretrain" in str(error.value)
-
-
-def test_interrupted_run_is_refused_with_the_way_to_continue(fit, tmp_path):
+def test_error_for_an_interrupted_run_says_how_to_continue(fit, tmp_path):
     folder = tmp_path / "run-base"
     fit(2, TrainingRun(folder, "x"))
-    refuse(folder, ModelUnreadable, "interrupted .*--resume")
+    assert_refused(folder, ModelUnreadable, "interrupted .*--resume")
 
 
 # --- no pickle ------------------------------------------------------------------------------------
@@ -366,7 +337,7 @@ def test_no_saved_file_is_a_pickle(fit, saved, tmp_path):
             described = json.loads(content[8 : 8 + header])
             described.pop("__metadata__", None)
             ends = [tensor["data_offsets"][1] for tensor in described.values()]
-            assert 8 + header + max(ends) == len(content)  # tensors and not a byte besides
+            assert 8 + header + max(ends) == len(content)  # only header and tensors
         elif path.suffix == ".txt":
             content.decode()
         else:

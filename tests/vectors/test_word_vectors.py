@@ -196,7 +196,7 @@ word = st.text(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(words=st.lists(word, min_size=1, max_size=6, unique=True))
 def test_round_trip_of_unusual_words(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]

@@ -50,7 +50,7 @@ def batch(seed: int, rows: int = 3, length: int = 4) -> tuple[torch.Tensor, torc
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(["bio", "bioes"]))
 def test_decoder_of_one_matched_label_has_the_distribution_of_the_source(
     seed: int, scheme: TagScheme

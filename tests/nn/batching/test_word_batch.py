@@ -78,7 +78,7 @@ words = st.text("abcé", min_size=1, max_size=40)
 sentences = st.lists(words, min_size=1, max_size=5).map(Sentence.from_tokens)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
 def test_batch_identifies_every_token(tasks: list[list[Sentence]]) -> None:
     batch = batcher()(tasks)
@@ -198,7 +198,7 @@ def looked_up(own: WordBatcher, tasks: list[list[Sentence]]) -> list[list[list[n
     ]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
 def test_every_token_has_the_vector_of_its_word(tasks: list[list[Sentence]]) -> None:
     for task, rows in zip(tasks, looked_up(WordBatcher(SUBWORDS, "abc"), tasks), strict=True):

@@ -209,7 +209,7 @@ def test_bias_gradient_is_expected_minus_observed_counts(labels: LabelSet) -> No
     torch.testing.assert_close(gradient, (expected - seen).sum((1, 2)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     labels=st.sampled_from([ONE, TWO, FIVE, ONE_S, TWO_S, THREE_S]),
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),

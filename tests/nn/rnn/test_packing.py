@@ -29,7 +29,7 @@ def valid_slots(packing: Packing, lengths: Tensor) -> Tensor:
     return steps < lengths.gather(1, rows)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ragged())
 def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]) -> None:
     lengths, width = case
@@ -47,7 +47,7 @@ def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]
             assert len(set(places.tolist())) == len(places)  # no place is used twice
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ragged())
 def test_previous_and_last_slots(case: tuple[Tensor, int]) -> None:
     lengths, width = case
@@ -65,7 +65,7 @@ def test_previous_and_last_slots(case: tuple[Tensor, int]) -> None:
     assert torch.equal(backward.gather(1, packing.last), rows.expand_as(lengths))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ragged())
 def test_unpack_restores_the_grid(case: tuple[Tensor, int]) -> None:
     lengths, width = case

@@ -1,4 +1,4 @@
-"""Tests of saving and loading bases and taggers with subword vectors."""
+"""Saving and loading bases and taggers with subword vectors."""
 
 from __future__ import annotations
 
@@ -9,25 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
-from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import VectorsMissing
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.reproduce.jobs.base_files import read_base, write_base
-from adaptner.training.optimiser import OptimiserConfig
+from adaptner.types import Sentence
 from adaptner.vectors.four_bit import FourBitTable
 from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
-
-QUICK = FineTuneConfig(
-    steps=60, epochs=0, encoder_scale=1.0, optimiser=OptimiserConfig(name="adamw", rate=5e-2)
-)
-TEXTS = [
-    " ".join(s.text for s in bundled_corpus("species").split("test")[:30]),
-    "",
-    "No name here.",
-]
 
 
 @pytest.fixture(scope="module")
@@ -51,23 +40,21 @@ def folder(base: Base, tmp_path: Path) -> Path:
     return tmp_path / "base"
 
 
-def adapted(base: Base) -> Tagger:
-    return fine_tune(base, bundled_corpus("species").split("train")[:30], QUICK)
-
-
 def files(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
 @pytest.mark.slow
-def test_loaded_tagger_predicts_the_same(base: Base, folder: Path, tmp_path: Path) -> None:
+def test_loaded_tagger_predicts_the_same(
+    base: Base, folder: Path, adapted, texts, tmp_path: Path
+) -> None:
     tagger = adapted(base)
-    before = tagger.predict(TEXTS)
+    before = tagger.predict(texts)
     assert len(before[0]) > 5
     tagger.save(tmp_path / "in memory")
     adapted(Base.load(folder)).save(tmp_path / "loaded")
     for name in ("in memory", "loaded"):
-        assert Tagger.load(tmp_path / name).predict(TEXTS) == before
+        assert Tagger.load(tmp_path / name).predict(texts) == before
         assert files(tmp_path / name) == [
             "manifest.json", "vectors.safetensors", "weights.safetensors",
         ]  # fmt: skip
@@ -76,8 +63,6 @@ def test_loaded_tagger_predicts_the_same(base: Base, folder: Path, tmp_path: Pat
 
 def test_unknown_words_have_different_vectors(base: Base) -> None:
     """Without n-grams, all unknown words would share one vector."""
-    from adaptner.types import Sentence
-
     tokens = ["unheardly", "seldomness"]
     batch = base.batcher([[Sentence.from_tokens(tokens)]])
     states = base.model.encoder.words(batch.rows, batch.pieces)[0]
@@ -101,7 +86,9 @@ def test_saved_vectors_equal_the_given_file(fit, subwords: WordVectors, tmp_path
     assert saved.read_bytes() == (tmp_path / "own.safetensors").read_bytes()
 
 
-def test_trainable_vectors_have_no_ngrams(fit, subwords: WordVectors, tmp_path: Path) -> None:
+def test_trainable_vectors_have_no_ngrams(
+    fit, subwords: WordVectors, adapted, texts, tmp_path: Path
+) -> None:
     encoder = {"word_width": 16, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm": 4}
     encoder |= {"hidden": 4, "tune_words": True}
     base = fit(2, vectors=subwords, encoder=encoder)
@@ -109,7 +96,7 @@ def test_trainable_vectors_have_no_ngrams(fit, subwords: WordVectors, tmp_path: 
     assert files(tmp_path / "base") == ["manifest.json", "weights.safetensors", "words.txt"]
     loaded = Base.load(tmp_path / "base")
     assert loaded.batcher.vectors.grams is None
-    assert adapted(loaded).predict(TEXTS) == adapted(base).predict(TEXTS)
+    assert adapted(loaded).predict(texts) == adapted(base).predict(texts)
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -126,6 +113,6 @@ def test_missing_or_damaged_vectors_raise(folder: Path, cut: bool) -> None:
 def test_transmitted_base_links_the_vectors_of_the_receiver(folder: Path, tmp_path: Path) -> None:
     sent = read_base(folder)
     assert set(sent) == {"manifest.json", "weights.safetensors"}
-    write_base(tmp_path / "there", sent, folder)
+    write_base(tmp_path / "received", sent, folder)
     shutil.rmtree(folder)
-    assert len(Base.load(tmp_path / "there").batcher.vectors.words) > 50
+    assert len(Base.load(tmp_path / "received").batcher.vectors.words) > 50
