@@ -28,7 +28,8 @@ from adaptner.bilevel.inner import InnerLoop, group_gradients
 from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import load_corpus
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.vectors.word_vectors import WordVectors, read_vectors
 

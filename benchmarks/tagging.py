@@ -36,7 +36,7 @@ from adaptner.methods.configuration import method_for_base
 from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
 from adaptner.models.installed import load_base
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.model import TaggingModel
 from adaptner.types import Entity, LabelSet, Sentence

@@ -21,7 +21,7 @@ from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
 from adaptner.training.optimiser import OptimiserConfig

@@ -14,7 +14,8 @@ from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence

@@ -34,7 +34,8 @@ from adaptner.methods.finetuning import FineTuning
 from adaptner.methods.multitask import MultiTask
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence

@@ -26,7 +26,7 @@ TAGGING = {"cli", "compute", "errors", "files", "formats", "models", "nn", "regi
 TAGGING |= {"tagging", "text", "types", "vectors", "version"}
 ADAPTING = (TAGGING - {"tagging"}) | {"adaptation", "api", "corpora", "methods", "metrics"}
 ADAPTING |= {"progress", "training"}
-METHODS = {"base", "configuration", "families", "named", "transformer_settings"}
+METHODS = {"base", "configuration", "families", "named"}
 
 
 def modules_loaded_by(*arguments: object) -> set[str]:
@@ -58,11 +58,8 @@ def test_adapt_and_tag_load_only_the_packages_they_need(tmp_path: Path) -> None:
     tagging = modules_loaded_by("tag", model, tmp_path / "text.txt")
     assert {name.split(".")[0] for name in adapting} == ADAPTING
     assert {name.split(".")[1] for name in adapting if name.startswith("methods.")} == METHODS
-    assert {name for name in adapting if name.startswith("methods.families.")} == {
-        "methods.families.raw_text",
-        "methods.families.source_pretrained",
-    }
+    families = {name for name in adapting if name.startswith("methods.families.")}
+    assert families == {"methods.families.source_pretrained"}
     assert {name.split(".")[0] for name in tagging} == TAGGING
-    # 192 and 98 when all methods were imported; packages count as modules.
-    assert len(adapting) <= 142
-    assert len(tagging) <= 95
+    # Packages count as modules. Change these numbers knowingly: each module costs start-up time.
+    assert (len(adapting), len(tagging)) == (120, 73)

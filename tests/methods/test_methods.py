@@ -40,7 +40,7 @@ from adaptner.methods.named import NamedMethod
 from adaptner.methods.self_train import most_confident
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.config import TransformerConfig
 from adaptner.pretraining.from_sources import pretrain
 from adaptner.reproduce.tables.published import papers
 from adaptner.training.budget import Budget

@@ -20,8 +20,7 @@ from adaptner.models.installed import DEFAULT, base_folder
 from adaptner.models.renamed_fields import current_manifest, current_settings
 from adaptner.models.storage import FORMAT, read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.recurrent import EncoderConfig
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.config import EncoderConfig, TransformerConfig
 from adaptner.training.budget import Budget
 
 ENCODER_FIELDS = EncoderConfig.model_fields.keys() | TransformerConfig.model_fields.keys()

@@ -13,10 +13,11 @@ from torch import Generator, Tensor
 
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig, TransformerConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.encoders.transformer import window_attention
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder
-from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
+from adaptner.nn.encoders.transformer.encoder import TransformerEncoder
+from adaptner.nn.encoders.transformer.subwords import SubwordBatcher, subword_batcher
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.nn.heads.label_name_head import LabelNameHead, WeakLabels
 from adaptner.nn.losses.distillation import distillation_loss
@@ -139,7 +140,7 @@ def test_transformer_step_equals_the_cpus(
     )
 
     def model() -> tuple[TaggingModel, SubwordBatcher]:
-        batcher = settings.batcher()
+        batcher = subword_batcher(settings)
         generator = Generator().manual_seed(0)
         encoder = TransformerEncoder(settings, batcher, generator)
         return TaggingModel(encoder, DOMAINS, generator), batcher

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel, group_of
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.pretraining.cloze_head import SHARPNESS, ClozeHead
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors

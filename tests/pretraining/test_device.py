@@ -15,7 +15,7 @@ from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods import method as method_named
 from adaptner.models.installed import default_base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
 from adaptner.training.budget import Budget
 from adaptner.vectors.word_vectors import WordVectors

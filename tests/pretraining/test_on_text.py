@@ -17,7 +17,7 @@ from adaptner.errors import EmptyFile, EncoderMissing, RunNotResumable, UsageErr
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.installed import load_base
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget

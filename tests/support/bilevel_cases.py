@@ -11,7 +11,8 @@ from torch.nn import functional as F
 
 from adaptner.bilevel import LossFunction
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors

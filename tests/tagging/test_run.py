@@ -17,7 +17,7 @@ from adaptner.formats.chunks import DocumentChunk
 from adaptner.models.tagger import Tagger
 from adaptner.tagging import TaggingSummary, tag_files
 from adaptner.tagging import executor as executor_module
-from adaptner.tagging.processes import SerialExecutor
+from adaptner.tagging.executor import SerialExecutor
 from adaptner.types import Document
 
 

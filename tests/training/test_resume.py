@@ -106,7 +106,7 @@ from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.hgda import HGDA
 from adaptner.corpora.sources import source_domains
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
 

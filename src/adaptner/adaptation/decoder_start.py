@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 from adaptner.models.base import Base
-from adaptner.nn.decoders.crf import CRF
-from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
-from adaptner.nn.model import TAG_DECODERS, TagDecoder
+from adaptner.nn.model import TagDecoder, make_decoder
 from adaptner.types import LabelSet
 
 # fresh: noise, as in the papers; mean: the mean of the source decoders. In either case, a base with one
@@ -22,9 +20,10 @@ def starting_decoder(
     base: Base, labels: LabelSet, start: DecoderStart, generator: torch.Generator
 ) -> TagDecoder:
     """A new decoder for ``labels``, of the base's kind."""
-    make = TAG_DECODERS[base.model.shape.decoder]
     encoder = base.model.encoder
-    decoder = make(encoder.width, labels, generator).to(encoder.device)
+    decoder = make_decoder(base.model.shape.decoder, encoder.width, labels, generator)
+    assert decoder.kind != "prototypes"  # has no weights to start from
+    decoder.to(encoder.device)
     sources = [d for d in tag_decoders(base) if len(d.labels)]
     if start == "mean":
         set_to_mean(decoder, sources)
@@ -34,7 +33,8 @@ def starting_decoder(
 
 
 def tag_decoders(base: Base) -> list[TagDecoder]:
-    return [d for d in base.model.decoder if isinstance(d, (CRF, SoftmaxDecoder))]
+    decoders = (base.model.decoder_of(domain) for domain in range(len(base.model.decoder)))
+    return [decoder for decoder in decoders if decoder.kind != "prototypes"]
 
 
 @torch.no_grad()

@@ -16,7 +16,7 @@ from adaptner.errors import BadConfiguration, IncompatibleMethod
 from adaptner.models.base import Base
 from adaptner.models.mentions import HeldOutPredictions
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.registry import KIND
+from adaptner.nn.encoders.config import KIND
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun

@@ -11,7 +11,6 @@ from adaptner.errors import BadConfiguration, FileMissing, InvalidToml, UsageErr
 from adaptner.methods import method as find_method
 from adaptner.methods import methods
 from adaptner.methods.base import Method
-from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
 from adaptner.models.renamed_fields import current_settings
 
@@ -25,8 +24,12 @@ def make_method(
     """Make a method. ``encoder`` is a transformer, with settings for one, unless the file names
     another. Raises BadConfiguration if a setting is unknown or out of range."""
     kind = find_method(name)
-    start = kind() if encoder is None else kind(**transformer_settings(kind, encoder))
-    return _overridden(start, file, overrides or {})
+    settings = {}
+    if encoder is not None:
+        from adaptner.methods.transformer_settings import transformer_settings
+
+        settings = transformer_settings(kind, encoder)
+    return _overridden(kind(**settings), file, overrides or {})
 
 
 def method_for_base(name: str | None, base: Base, file: Path | None = None) -> Method:

@@ -15,10 +15,10 @@ from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.word_batch import WordBatcher
+from adaptner.nn.encoders.config import TransformerConfig
 from adaptner.nn.encoders.embeddings import FrozenEmbeddings
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.encoders.registry import new_encoder
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.vectors.word_vectors import WordVectors
 

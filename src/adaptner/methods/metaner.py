@@ -21,8 +21,7 @@ from adaptner.methods.families.source_pretrained import (
     SourcePretrainedMethod,
 )
 from adaptner.methods.families.supervised import joint_iteration
-from adaptner.nn.encoders.recurrent import EncoderConfig
-from adaptner.nn.encoders.registry import AnyEncoderConfig
+from adaptner.nn.encoders.config import AnyEncoderConfig, EncoderConfig
 from adaptner.nn.model import ModelShape, Parameters
 from adaptner.training.loop import StepMetrics
 from adaptner.training.optimiser import OptimiserConfig

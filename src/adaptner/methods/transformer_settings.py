@@ -11,7 +11,7 @@ from typing import Any
 
 from adaptner.errors import UsageError
 from adaptner.methods.base import Method
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
+from adaptner.nn.encoders.config import TransformerConfig
 from adaptner.nn.encoders.transformer.pretrained import download_pretrained, find_folder
 
 OUTER_RATE, INNER_RATE = 5e-5, 1e-3

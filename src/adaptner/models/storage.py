@@ -24,7 +24,7 @@ from adaptner.models.renamed_fields import current_manifest
 from adaptner.models.vocabulary_files import VECTOR_FILES, read_vocabulary, write_vocabulary
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.calibration import Calibration
-from adaptner.nn.encoders.registry import AnyEncoderConfig
+from adaptner.nn.encoders.config import AnyEncoderConfig
 from adaptner.nn.model import ModelShape
 from adaptner.types import LabelSet, TagScheme
 

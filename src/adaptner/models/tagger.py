@@ -28,7 +28,7 @@ from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.encoders.word_cache import WordCache
-from adaptner.nn.model import DECODERS, Decoder, ModelShape, tag_scores
+from adaptner.nn.model import Decoder, ModelShape, make_decoder, tag_scores
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity, LabelSet, Sentence
 from adaptner.version import __version__
@@ -195,8 +195,8 @@ class Tagger(nn.Module):
             manifest, tensors, batcher = read_model(folder, "tagger")
             generator = torch.Generator()
             encoder = restored_encoder(manifest.encoder, batcher, generator)
-            make = DECODERS[manifest.shape.decoder]
-            decoder = make(encoder.width, manifest.domains[0].label_set(), generator)
+            labels = manifest.domains[0].label_set()
+            decoder = make_decoder(manifest.shape.decoder, encoder.width, labels, generator)
             tagger = cls(
                 encoder,
                 decoder,

@@ -12,18 +12,11 @@ from torch import Tensor
 from adaptner.files import atomic_file
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
-from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer
-from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
+from adaptner.nn.encoders.config import EncoderConfig, TransformerConfig
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
-VECTORS, VOCABULARY, SUBWORDS, WORDS = (
-    "vectors.npy",
-    "vectors.vocab.txt",
-    "vectors.safetensors",
-    "words.txt",
-)
+VECTORS, VOCABULARY = "vectors.npy", "vectors.vocab.txt"
+SUBWORDS, WORDS = "vectors.safetensors", "words.txt"
 VECTOR_FILES = (VECTORS, VOCABULARY, SUBWORDS)
 
 
@@ -34,9 +27,11 @@ def write_vocabulary(
     vectors_from: Path | None,
 ) -> list[str]:
     """Write the files and return their names. Vector files in ``vectors_from`` may be linked."""
-    if isinstance(batcher, SubwordBatcher):
+    if isinstance(config, TransformerConfig):
+        from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
+
+        assert isinstance(batcher, SubwordBatcher)
         return batcher.pretrained.write(folder)
-    assert isinstance(config, EncoderConfig)
     assert isinstance(batcher, WordBatcher)
     if config.tune_words:
         with atomic_file(folder / WORDS, "wb") as file:
@@ -59,7 +54,10 @@ def read_vocabulary(
     tensors: dict[str, Tensor],
 ) -> Batcher:
     if isinstance(config, TransformerConfig):
-        return config.batcher(PretrainedTransformer.read(folder))
+        from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer
+        from adaptner.nn.encoders.transformer.subwords import subword_batcher
+
+        return subword_batcher(config, PretrainedTransformer.read(folder))
     if config.tune_words:
         words = (folder / WORDS).read_bytes().decode().split("\n")[:-1]
         width = tensors["encoder.words.table"].shape[2]

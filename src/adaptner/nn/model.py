@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import torch
 from pydantic import BaseModel, ConfigDict
@@ -18,22 +18,28 @@ from torch.nn import functional as F
 
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.decoders.crf import CRF, TagConstraints
-from adaptner.nn.decoders.prototypes import PrototypeDecoder
-from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.word_cache import WordCache
-from adaptner.nn.heads.attention_head import AttentionDomainClassifier
-from adaptner.nn.heads.domain_head import DomainClassifier
+from adaptner.registry import load
 from adaptner.types import LabelSet
+
+if TYPE_CHECKING:
+    from adaptner.nn.decoders.prototypes import PrototypeDecoder
+    from adaptner.nn.decoders.softmax_tags import SoftmaxDecoder
 
 ParameterGroup = Literal["encoder", "decoder", "head"]
 Parameters = dict[str, Tensor]
-TagDecoder = CRF | SoftmaxDecoder  # with a trained row of weights for each tag
-TAG_DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder]] = {"crf": CRF, "softmax": SoftmaxDecoder}
-Decoder = TagDecoder | PrototypeDecoder
-DECODERS: dict[str, type[CRF] | type[SoftmaxDecoder] | type[PrototypeDecoder]] = {
-    **TAG_DECODERS,
-    "prototypes": PrototypeDecoder,
+TagDecoder: TypeAlias = "CRF | SoftmaxDecoder"  # with a trained row of weights for each tag
+Decoder: TypeAlias = "TagDecoder | PrototypeDecoder"
+# Imported only for models that have one.
+_DECODERS = {
+    "crf": "adaptner.nn.decoders.crf:CRF",
+    "softmax": "adaptner.nn.decoders.softmax_tags:SoftmaxDecoder",
+    "prototypes": "adaptner.nn.decoders.prototypes:PrototypeDecoder",
+}
+_HEADS = {
+    "mean": "adaptner.nn.heads.domain_head:DomainClassifier",
+    "attention": "adaptner.nn.heads.attention_head:AttentionDomainClassifier",
 }
 
 
@@ -84,18 +90,17 @@ class TaggingModel(nn.Module):
         if shape.shared:
             all_labels = [label for labels in label_sets for label in labels.labels]
             label_sets = [label_sets[0].with_labels(all_labels)]
-        make = DECODERS[shape.decoder]
-        self.decoder = nn.ModuleList(make(encoder.width, s, generator) for s in label_sets)
-        self.head: DomainClassifier | AttentionDomainClassifier | None = None
+        self.decoder = nn.ModuleList(
+            make_decoder(shape.decoder, encoder.width, labels, generator) for labels in label_sets
+        )
+        self.head: nn.Module | None = None
         if shape.head != "none":
-            head = DomainClassifier if shape.head == "mean" else AttentionDomainClassifier
+            head = load(_HEADS[shape.head])
             self.head = head(encoder.width, classes or len(domains), generator, shape.reversal)
         self.to(encoder.device)
 
     def decoder_of(self, domain: int) -> Decoder:
-        decoder = self.decoder[self._number(domain)]
-        assert isinstance(decoder, (CRF, SoftmaxDecoder, PrototypeDecoder))
-        return decoder
+        return cast("Decoder", self.decoder[self._number(domain)])
 
     def labels_of(self, domain: int) -> LabelSet:
         return self.decoder_of(domain).labels
@@ -194,6 +199,12 @@ class TaggingModel(nn.Module):
         return Losses(label, aux, label + aux_weight * aux)
 
 
+def make_decoder(kind: str, width: int, labels: LabelSet, generator: Generator) -> Decoder:
+    """A new decoder; ``kind`` is one of those of ``ModelShape``."""
+    decoder: Decoder = load(_DECODERS[kind])(width, labels, generator)
+    return decoder
+
+
 def group_of(name: str) -> ParameterGroup:
     group = name.partition(".")[0]
     assert group in ("encoder", "decoder", "head"), name
@@ -218,6 +229,6 @@ def tag_scores(
     encoder: Encoder, decoder: Decoder, batch: Batch, memory: WordCache | None = None
 ) -> Tensor:
     """``decoder.tag_scores(encoder(batch))``, by the faster way of the encoder if the decoder is linear."""
-    if isinstance(decoder, PrototypeDecoder):
+    if decoder.kind == "prototypes":
         return decoder.tag_scores(encoder(batch))
     return encoder.linear_scores(batch, decoder.weight, memory) + decoder.bias[:, None, None]

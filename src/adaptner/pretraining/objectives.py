@@ -14,7 +14,8 @@ from torch.nn import functional as F
 from adaptner.nn.batching.batch import on_device
 from adaptner.nn.batching.word_batch import WordBatch
 from adaptner.nn.encoders.lexical_features import STATE_LENGTH
-from adaptner.nn.heads.label_name_head import BORDER_BEGIN, BORDER_INSIDE, LabelNameHead, WeakLabels
+from adaptner.nn.heads.label_name_head import LabelNameHead, WeakLabels
+from adaptner.nn.heads.label_probes import BORDER_BEGIN, BORDER_INSIDE
 from adaptner.nn.rnn.parameters import fan_in_parameter
 from adaptner.pretraining.cloze_head import ClozeHead
 from adaptner.pretraining.gazetteer import Gazetteer

@@ -26,8 +26,9 @@ from adaptner.files import digest
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.lexical_features import STATE_LENGTH
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import TaggingModel
 from adaptner.pretraining.from_sources import check_folder, finished
 from adaptner.pretraining.gazetteer import MIN_INSTANCES, Gazetteer

@@ -9,8 +9,10 @@ import torch
 from torch import Generator, Tensor
 
 from adaptner.compute import CPU
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder
+from adaptner.nn.encoders.config import TransformerConfig
+from adaptner.nn.encoders.transformer.encoder import TransformerEncoder
 from adaptner.nn.encoders.transformer.pretrained import find_pretrained
+from adaptner.nn.encoders.transformer.subwords import subword_batcher
 from adaptner.types import Sentence
 
 
@@ -19,7 +21,7 @@ class TransformerTeacher:
 
     def __init__(self, name: str, layers: int, device: torch.device = CPU) -> None:
         config = TransformerConfig(name=name, subwords="mean", dropout=0, network_dropout=False)
-        self._batcher = config.batcher(replace(find_pretrained(name), layers=layers))
+        self._batcher = subword_batcher(config, replace(find_pretrained(name), layers=layers))
         self._encoder = TransformerEncoder(config, self._batcher, Generator()).to(device)
         self.width = self._encoder.width
 

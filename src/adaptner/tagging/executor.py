@@ -1,4 +1,4 @@
-"""The interface of executors, which tag batches of documents and return the entities in input order."""
+"""Executors tag batches of documents and return the entities in input order."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
+
+if TYPE_CHECKING:
+    from adaptner.models.tagger import Tagger
 
 Batch = Sequence[Document]
 BatchEntities = list[list[Entity]]
@@ -23,6 +26,16 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
 
     def __exit__(self, *_: object) -> None:
         """Release processes or connections, if there are any."""
+
+
+class SerialExecutor(TaggingExecutor):
+    """Tags in this process."""
+
+    def __init__(self, tagger: Tagger) -> None:
+        self._tagger = tagger
+
+    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+        return map(self._tagger.predict_documents, batches)
 
 
 def with_entities(

@@ -1,4 +1,4 @@
-"""Executors on this machine: this process alone, or several processes of one thread each."""
+"""Tags in several processes of one thread each."""
 
 from __future__ import annotations
 
@@ -20,16 +20,6 @@ from adaptner.tagging.executor import Batch, BatchEntities, TaggingExecutor, in_
 _PENDING_PER_PROCESS = 2  # so that no process waits while results are written
 
 _tagger: Tagger | None = None  # the tagger of a worker process
-
-
-class SerialExecutor(TaggingExecutor):
-    """Tags in this process."""
-
-    def __init__(self, tagger: Tagger) -> None:
-        self._tagger = tagger
-
-    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
-        return map(self._tagger.predict_documents, batches)
 
 
 class ProcessExecutor(TaggingExecutor):

@@ -13,7 +13,7 @@ from adaptner.files import digest
 from adaptner.formats import find_format
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.lines import STANDARD, ProblemCallback, raise_problem
-from adaptner.tagging.executor import TaggingExecutor, with_entities
+from adaptner.tagging.executor import SerialExecutor, TaggingExecutor, with_entities
 from adaptner.tagging.folder import OutputFolder
 from adaptner.tagging.input_files import InputFiles
 from adaptner.tagging.writers import HTML, output_format, write_chunks
@@ -99,7 +99,6 @@ def _make_executor(
     # Imported here so that wrong calls are refused before torch is loaded
     from adaptner.compute import find_device, prepare_process
     from adaptner.models.tagger import Tagger
-    from adaptner.tagging.processes import ProcessExecutor, SerialExecutor
 
     prepare_process()
     tagger = Tagger.load(model, find_device(device))
@@ -108,4 +107,8 @@ def _make_executor(
         from adaptner.tagging.on_ray import RayExecutor
 
         return RayExecutor(model, ray), labels
-    return (SerialExecutor(tagger) if jobs == 1 else ProcessExecutor(tagger, model, jobs)), labels
+    if jobs > 1:
+        from adaptner.tagging.processes import ProcessExecutor
+
+        return ProcessExecutor(tagger, model, jobs), labels
+    return SerialExecutor(tagger), labels

@@ -9,7 +9,6 @@ from adaptner.formats import detect_format, write
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.jsonl import JsonLinesFormat
 from adaptner.formats.lines import STANDARD, open_for_writing
-from adaptner.tagging.page import html_page
 
 HTML = "html"  # write-only, therefore not among the formats
 
@@ -30,6 +29,8 @@ def write_chunks(
 ) -> None:
     """Write the whole file or, if anything fails, nothing."""
     if format == HTML:
+        from adaptner.tagging.page import html_page
+
         with open_for_writing(path) as file:
             file.writelines(html_page(chunks, labels, "Entities", note))
     elif format == JsonLinesFormat.name:

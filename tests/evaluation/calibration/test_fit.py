@@ -27,7 +27,7 @@ from adaptner.evaluation.calibration.report import (
 )
 from adaptner.methods.named import NamedMethod
 from adaptner.models.base import Base
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.model import TaggingModel
 from adaptner.types import Sentence

@@ -9,7 +9,8 @@ import torch
 from torch.func import functional_call
 
 from adaptner.methods.crossdomain_lm.parameter_generator import ParameterGenerator
-from adaptner.nn.rnn.bidirectional import BiGRU, BiLSTM
+from adaptner.nn.rnn.bidirectional import BiLSTM
+from adaptner.nn.rnn.gru import BiGRU
 from adaptner.nn.rnn.packing import Packing
 
 PAIRS = [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -20,8 +20,9 @@ from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.decoders.crf import CRF
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.lexical_features import WORD_LENGTH, word_part
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
 from adaptner.types import LabelSet, Sentence

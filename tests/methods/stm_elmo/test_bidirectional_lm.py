@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from adaptner.methods.stm_elmo.bidirectional_lm import LAYERS, BidirectionalLM, LayerMix
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.rnn.bidirectional import BiLSTM
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors

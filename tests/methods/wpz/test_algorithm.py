@@ -23,7 +23,8 @@ from adaptner.methods.wpz import WPZ
 from adaptner.methods.wpz.adaptation import PrototypeEpisodes, episode_loss
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState

@@ -20,7 +20,8 @@ from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.training.optimiser import OptimiserConfig

@@ -7,6 +7,7 @@ import torch
 
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.batching.word_shapes import word_shape
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.lexical_features import (
     NEIGHBOUR_LENGTH,
     SHAPE_LENGTH,
@@ -14,7 +15,7 @@ from adaptner.nn.encoders.lexical_features import (
     WORD_LENGTH,
     word_part,
 )
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
 

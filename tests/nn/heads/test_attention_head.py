@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from adaptner.nn.batching.word_batch import WordBatcher
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from adaptner.nn.encoders.config import EncoderConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.heads.attention_head import AttentionDomainClassifier
 from adaptner.nn.heads.domain_head import DomainClassifier
 from adaptner.nn.model import Losses, ModelShape, Parameters, TaggingModel, group_of

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from adaptner.nn.rnn.bidirectional import BiGRU, BiLSTM
-from adaptner.nn.rnn.gru_scan import gru_scan, plain_gru_scan
+from adaptner.nn.rnn.bidirectional import BiLSTM
+from adaptner.nn.rnn.gru import BiGRU, gru_scan, plain_gru_scan
 from adaptner.nn.rnn.lstm_scan import lstm_scan, plain_scan
 from adaptner.nn.rnn.packing import Packing
 

@@ -21,7 +21,7 @@ from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentenc
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.training.budget import Budget
 
 # NCRF++'s public defaults, which the authors' published settings repeat.

@@ -22,8 +22,8 @@ from adaptner.models.provenance import Provenance
 from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_batch, rows_in_use
 from adaptner.nn.encoders.base import Encoder
-from adaptner.nn.encoders.recurrent import EncoderConfig
-from adaptner.nn.encoders.registry import AnyEncoderConfig, new_encoder
+from adaptner.nn.encoders.config import AnyEncoderConfig, EncoderConfig
+from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.model import ModelShape, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState

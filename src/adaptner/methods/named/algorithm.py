@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from adaptner.adaptation.fine_tune import fine_tune
 from adaptner.errors import UsageError
-from adaptner.methods.families.raw_text import has_sentences
 from adaptner.methods.named.config import LinearFitConfig
 from adaptner.methods.named.decoder_fit import fit_linear_decoder
 from adaptner.methods.named.decoder_prior import decoder_prior
@@ -36,12 +35,12 @@ def adapt_named(
     sentences = given.target.sentences
     mentions = sum(len(s.entities) for s in sentences)
     if mentions < config.fine_tune_from and len(sentences) <= MAX_FEW_SHOT:
-        if has_sentences(unlabelled):
+        if any(len(sentence) for sentence in unlabelled):
             return fit_with_unlabelled(
                 given, unlabelled, config, budget=budget, seed=seed, progress=progress
             )
         return fit_linear_decoder(given, config, budget=budget, seed=seed, progress=progress)
-    if has_sentences(unlabelled):
+    if any(len(sentence) for sentence in unlabelled):
         raise UsageError(
             problem=f"--unlabelled has no use with {len(sentences)} sentences and {mentions} "
             f"mentions: with more than {MAX_FEW_SHOT} sentences or at least "

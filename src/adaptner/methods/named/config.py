@@ -6,7 +6,7 @@ from pydantic import Field
 
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.training.optimiser import OptimiserConfig
 
 

@@ -14,7 +14,7 @@ from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.lexical_features import WORD_LENGTH, word_part
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
-from adaptner.nn.heads.label_name_head import BORDER_BEGIN, BORDER_INSIDE, BORDER_OUTSIDE
+from adaptner.nn.heads.label_probes import BORDER_BEGIN, BORDER_INSIDE, BORDER_OUTSIDE
 from adaptner.types import OUTSIDE, LabelSet
 
 _STATE_SCALE = 0.5  # of a name's log-odds by state, to balance it with the score of its word

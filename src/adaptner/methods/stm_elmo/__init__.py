@@ -16,7 +16,7 @@ from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.stm_elmo.algorithm import ContextualConfig, STMElmoObjective
 from adaptner.models.base import Base
-from adaptner.nn.encoders.recurrent import EncoderConfig
+from adaptner.nn.encoders.config import EncoderConfig
 
 
 class STMElmoConfig(SourceConfig):

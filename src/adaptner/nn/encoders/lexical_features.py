@@ -15,13 +15,7 @@ from adaptner.nn.batching.word_batch import WordBatch
 from adaptner.nn.batching.word_shapes import SHAPE_FEATURES
 
 _MIN_NORM = 1e-12  # as in F.normalize
-STATE_LENGTH, WORD_LENGTH, NEIGHBOUR_LENGTH, SHAPE_LENGTH = (
-    8.0,
-    8.0,
-    4.0,
-    2.4,
-)
-OLD_STATE_LENGTH = 4.0  # of models whose manifest has no state_length
+STATE_LENGTH, WORD_LENGTH, NEIGHBOUR_LENGTH, SHAPE_LENGTH = 8.0, 8.0, 4.0, 2.4
 
 
 def lexical_width(states: int, words: int) -> int:

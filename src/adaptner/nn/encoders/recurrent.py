@@ -5,28 +5,19 @@ The default is HGDA's: an input of 200 + 50 + 50 numbers per word, and states of
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PositiveInt,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
 from torch import Generator, Tensor
 
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.char_cnn import CharCNN
-from adaptner.nn.encoders.char_lstm import CharLSTM
+from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.embeddings import FrozenEmbeddings, TrainableEmbeddings
 from adaptner.nn.encoders.lexical_features import (
-    OLD_STATE_LENGTH,
     add_lexical_features,
     lexical_scores,
     lexical_width,
@@ -39,56 +30,6 @@ from adaptner.registry import load
 
 # A part of STM+ELMo, loaded by name because `nn` does not import methods
 _LANGUAGE_MODEL = "adaptner.methods.stm_elmo.bidirectional_lm"
-
-
-class EncoderConfig(BaseModel):
-    """Sizes of the encoder, as in HGDA's appendix.
-
-    What the appendix leaves open is NCRF++'s default: character embeddings of 30, one filter width of
-    3, and 25 units per direction in the character LSTM."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Literal["recurrent"] = "recurrent"
-    word_width: int = Field(
-        200, ge=1, description="width of the random word vectors, if none are given"
-    )
-    tune_words: bool = Field(
-        False, description="train the word vectors (random ones are always trained)"
-    )
-    char_embedding: int = Field(30, ge=1)
-    char_cnn_widths: tuple[PositiveInt, ...] = Field((3,), min_length=1)
-    char_cnn_filters: int = Field(50, ge=0, description="filters per width; 0: no CNN")
-    char_lstm: int = Field(
-        50, ge=0, multiple_of=2, description="units of both directions together; 0: no LSTM"
-    )
-    recurrent: str = Field(
-        "lstm",
-        pattern=r"^(lstm|gru|cells-[1-9]\d*)$",
-        description="lstm, gru, or cells-N (compositional LSTM)",
-    )
-    hidden: int = Field(128, ge=1, description="units per direction")
-    dropout: float = Field(0.2, ge=0, lt=1)
-    lexical_features: bool = Field(
-        False, description="the decoder also reads the word, its neighbours and its shape"
-    )
-    state_length: float = Field(
-        OLD_STATE_LENGTH, gt=0, description="length of the states beside lexical features"
-    )
-    language_model_width: int = Field(
-        0, ge=0, description="units per direction of a language model that is read too; 0: none"
-    )
-
-    @model_serializer(mode="wrap")
-    def _without_rare_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out fields that most encoders do not use, so that the keys of stored jobs stay valid
-        and older versions can load the manifest."""
-        fields: dict[str, Any] = dump(self)
-        if not self.language_model_width:
-            fields.pop("language_model_width", None)
-        if self.state_length == OLD_STATE_LENGTH:
-            fields.pop("state_length", None)
-        return fields
 
 
 class RecurrentEncoder(Encoder):
@@ -115,6 +56,8 @@ class RecurrentEncoder(Encoder):
             )
             inputs += self.char_cnn.width
         if config.char_lstm:
+            from adaptner.nn.encoders.char_lstm import CharLSTM
+
             self.char_lstm = CharLSTM(config.char_embedding, config.char_lstm, generator)
             inputs += self.char_lstm.width
         self.language_model = self.mix = None

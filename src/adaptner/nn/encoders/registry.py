@@ -1,36 +1,19 @@
-"""Makes encoders from their configuration."""
+"""Makes encoders from their configuration. Transformers are imported only for models that have one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Discriminator, Tag
 from torch import Generator
 
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.batching.word_batch import WordBatcher, alphabet_of
 from adaptner.nn.encoders.base import Encoder
-from adaptner.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig, TransformerEncoder
-from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
+from adaptner.nn.encoders.config import EncoderConfig, TransformerConfig
+from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.types import Sentence
 from adaptner.vectors.word_vectors import WordVectors
-
-KIND = "kind="  # marks the tags that pydantic puts into the locations of its errors
-
-
-def _kind(settings: Any) -> str:
-    kind = settings.get("kind") if isinstance(settings, dict) else getattr(settings, "kind", None)
-    return f"{KIND}{kind or 'recurrent'}"  # older settings and manifests have no kind
-
-
-AnyEncoderConfig = Annotated[
-    Annotated[EncoderConfig, Tag(f"{KIND}recurrent")]
-    | Annotated[TransformerConfig, Tag(f"{KIND}transformer")],
-    Discriminator(_kind),
-]
 
 
 def restored_encoder(
@@ -38,6 +21,9 @@ def restored_encoder(
 ) -> Encoder:
     """An encoder into which the parameters of a saved model can be loaded."""
     if isinstance(config, TransformerConfig):
+        from adaptner.nn.encoders.transformer.encoder import TransformerEncoder
+        from adaptner.nn.encoders.transformer.subwords import SubwordBatcher
+
         assert isinstance(batcher, SubwordBatcher)
         return TransformerEncoder(config, batcher, generator)
     assert isinstance(batcher, WordBatcher)
@@ -55,12 +41,15 @@ def new_encoder(
 
     A recurrent encoder reads ``vectors`` or, without them, trains random vectors for the words of the
     sentences. A transformer has its own vocabulary."""
+    batcher: Batcher
     if isinstance(config, TransformerConfig):
-        subwords = config.batcher()
-        return TransformerEncoder(config, subwords, generator), subwords
-    if vectors is None:
-        words = (s.tokens for s in sentences)
-        vectors = WordVectors.random(words, config.word_width, np.random.default_rng(seed))
-        config = config.model_copy(update={"tune_words": True})
-    batcher = WordBatcher(vectors, alphabet_of(sentences))
-    return RecurrentEncoder(config, batcher, generator), batcher
+        from adaptner.nn.encoders.transformer.subwords import subword_batcher
+
+        batcher = subword_batcher(config)
+    else:
+        if vectors is None:
+            words = (s.tokens for s in sentences)
+            vectors = WordVectors.random(words, config.word_width, np.random.default_rng(seed))
+            config = config.model_copy(update={"tune_words": True})
+        batcher = WordBatcher(vectors, alphabet_of(sentences))
+    return restored_encoder(config, batcher, generator), batcher

@@ -15,7 +15,6 @@ from torch.nn import functional as F
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.rnn.parameters import fan_in_parameter
 
-BORDER_OUTSIDE, BORDER_BEGIN, BORDER_INSIDE = range(3)
 _INITIAL_LOG_ODDS = -6.0  # of every name
 
 

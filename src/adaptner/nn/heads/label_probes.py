@@ -15,6 +15,7 @@ from torch import Tensor
 
 from adaptner.vectors.label_directions import longest_known_suffix
 
+BORDER_OUTSIDE, BORDER_BEGIN, BORDER_INSIDE = range(3)  # rows of the border scores
 LABEL_PROBES_FILE = "names.safetensors"
 _TENSORS = ("weight", "bias", "border_weight", "border_bias")
 _NAMES = "names"

@@ -1,4 +1,4 @@
-"""Bidirectional LSTM and GRU over the distinct symbols (words or characters) of each task."""
+"""Bidirectional layers and LSTM over the distinct symbols (words or characters) of each task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Generator, Tensor, nn
 
-from adaptner.nn.rnn.gru_scan import gru_scan
 from adaptner.nn.rnn.lstm_scan import lstm_scan
 from adaptner.nn.rnn.packing import Packing
 from adaptner.nn.rnn.parameters import fan_in_parameter
@@ -72,18 +71,3 @@ class BiLSTM(BidirectionalLayer):
         inputs = torch.baddbmm(bias, states.flatten(0, 1), weight.transpose(1, 2))
         upper = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)
         return upper.view(-1, 2, *upper.shape[1:])
-
-
-class BiGRU(BidirectionalLayer):
-    """Gates r, z, n as in PyTorch, with a second bias inside the reset gate."""
-
-    gates = 3
-
-    def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
-        super().__init__(inputs, hidden, generator)
-        self.recurrent_bias = fan_in_parameter((1, 2, 3 * hidden), hidden, generator)
-
-    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
-        weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)
-        states = gru_scan(inputs, weight, bias, packing)
-        return states.view(-1, 2, *states.shape[1:])

@@ -12,7 +12,7 @@ LAYERS = Registry(
     "adaptner.recurrent_layers",
     lambda: {
         "lstm": "adaptner.nn.rnn.bidirectional:BiLSTM",
-        "gru": "adaptner.nn.rnn.bidirectional:BiGRU",
+        "gru": "adaptner.nn.rnn.gru:BiGRU",
         # loaded only for models that name it: `nn` does not import methods
         "cells": "adaptner.methods.multi_cell.compositional_lstm:CompositionalLSTM",
     },

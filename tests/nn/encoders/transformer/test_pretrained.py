@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from adaptner.errors import BadConfiguration, EncoderMissing, EncoderUnusable, ExtraMissing
+from adaptner.nn.encoders.config import TransformerConfig
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.encoders.transformer import pretrained
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
 from adaptner.nn.encoders.transformer.pretrained import (
     download_pretrained,
     find_folder,

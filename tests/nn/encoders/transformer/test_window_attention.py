@@ -11,9 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adaptner.nn.encoders.config import TransformerConfig
 from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.encoders.transformer import window_attention
-from adaptner.nn.encoders.transformer.encoder import TransformerConfig
 from adaptner.nn.encoders.transformer.window_attention import FAMILIES, pack_windows
 from adaptner.types import Sentence
 

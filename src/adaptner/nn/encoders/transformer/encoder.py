@@ -9,7 +9,6 @@ from threading import RLock
 from typing import Any, ClassVar, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
@@ -18,11 +17,11 @@ from torch.utils.checkpoint import checkpoint
 from adaptner.errors import BadConfiguration, EncoderUnusable
 from adaptner.nn.batching.batch import Batch
 from adaptner.nn.encoders.base import Encoder
+from adaptner.nn.encoders.config import TransformerConfig
 from adaptner.nn.encoders.transformer.fast_dropout import replace_dropout
 from adaptner.nn.encoders.transformer.lora import add_lora
-from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer, find_pretrained
 from adaptner.nn.encoders.transformer.stacked_parameters import stack_parameters
-from adaptner.nn.encoders.transformer.subwords import Alignment, SubwordBatch, SubwordBatcher
+from adaptner.nn.encoders.transformer.subwords import SubwordBatch, SubwordBatcher
 from adaptner.nn.encoders.transformer.window_attention import pack_windows
 from adaptner.nn.rnn.parameters import dropout
 
@@ -32,37 +31,6 @@ MIN_LENGTH_RATIO = 0.75
 _LATE_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 _LAYER = re.compile(r"\.(?:layers?|h|blocks?)\.(\d+)\.")
 _RUNNING = RLock()  # parameters are swapped during a run, so one thread at a time
-
-
-class TransformerConfig(BaseModel):
-    """Length and dropout are those of HGDA* in HGDA's appendix."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Literal["transformer"] = "transformer"
-    name: str = Field("minilm", min_length=1, description="minilm, a folder or a Hugging Face name")
-    subwords: Alignment = Field("first", description="state of a word: first sub-word or mean")
-    max_length: int = Field(256, ge=16, description="sub-words per window")
-    overlap: int = Field(64, ge=0, description="sub-words shared by two windows")
-    dropout: float = Field(0.2, ge=0, lt=1, description="dropout on the states")
-    network_dropout: bool = Field(True, description="the network's own, inside, while it learns")
-    checkpointing: bool = Field(False, description="less training memory for a second forward pass")
-    frozen_layers: int = Field(
-        0, ge=0, description="lowest layers that are not trained, with embeddings"
-    )
-    layer_decay: float = Field(
-        1.0, gt=0, le=1, description="rate of a layer over that of the next higher one"
-    )
-    lora: int = Field(0, ge=0, description="rank of low-rank updates; 0: train all weights")
-    lora_alpha: int = Field(16, ge=1, description="the updates are scaled by alpha / rank")
-    lora_targets: tuple[str, ...] = Field(
-        (), description="layers that LoRA updates; none: the default of peft"
-    )
-
-    def batcher(self, pretrained: PretrainedTransformer | None = None) -> SubwordBatcher:
-        """A batcher for ``pretrained``, by default the transformer called ``name``."""
-        found = pretrained or find_pretrained(self.name)
-        return SubwordBatcher(found, self.subwords, self.max_length, self.overlap)
 
 
 class TransformerEncoder(Encoder):

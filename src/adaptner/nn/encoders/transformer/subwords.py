@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from adaptner.nn.batching.batch import Batch, Batcher, SortedSentences
-from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer
+from adaptner.nn.encoders.config import Alignment, TransformerConfig
+from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer, find_pretrained
 from adaptner.types import LabelSet, Sentence
 
-Alignment = Literal["first", "mean"]
 # Longer words are cut in the middle, as in nn/batching/word_batch.py.
 MAX_WORD_SUBWORDS = 32
 MAX_CACHED_WORDS = 200_000  # bounds the memory, however much text is tagged
@@ -189,3 +188,11 @@ class SubwordBatcher(Batcher):
             return rows
         unknown = self._number[self._unknown]
         return [self._number.get(row, unknown) for row in rows]
+
+
+def subword_batcher(
+    config: TransformerConfig, pretrained: PretrainedTransformer | None = None
+) -> SubwordBatcher:
+    """A batcher for ``pretrained``, by default the transformer called ``config.name``."""
+    found = pretrained or find_pretrained(config.name)
+    return SubwordBatcher(found, config.subwords, config.max_length, config.overlap)

@@ -11,10 +11,27 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
+from adaptner.nn.rnn.bidirectional import BidirectionalLayer
 from adaptner.nn.rnn.double_backward import differentiable_gradients
 from adaptner.nn.rnn.packing import Packing
+from adaptner.nn.rnn.parameters import fan_in_parameter
+
+
+class BiGRU(BidirectionalLayer):
+    """Gates r, z, n as in PyTorch, with a second bias inside the reset gate."""
+
+    gates = 3
+
+    def __init__(self, inputs: int, hidden: int, generator: Generator) -> None:
+        super().__init__(inputs, hidden, generator)
+        self.recurrent_bias = fan_in_parameter((1, 2, 3 * hidden), hidden, generator)
+
+    def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
+        weight, bias = self.recurrent_weight.flatten(0, 1), self.recurrent_bias.flatten(0, 1)
+        states = gru_scan(inputs, weight, bias, packing)
+        return states.view(-1, 2, *states.shape[1:])
 
 
 def gru_scan(
