@@ -23,9 +23,8 @@ class Bin:
     right: int = 0
 
     def __add__(self, other: Bin) -> Bin:
-        return Bin(
-            self.found + other.found, self.promised + other.promised, self.right + other.right
-        )
+        promised = self.promised + other.promised
+        return Bin(self.found + other.found, promised, self.right + other.right)
 
 
 @dataclass(frozen=True)
@@ -81,21 +80,19 @@ def report(draws: Sequence[CalibrationCheck]) -> str:
         by_size = _group_by(of_corpus, "size")
         errors = [f"{calibration_error(pooled(d.bins for d in by_size[n])):.3f}" for n in sizes]
         lines.append(_row(corpus, [*errors, *(_coverage(by_size[n]) for n in sizes)]))
-    means: dict[str, list[float]] = {"pooled": [], "uncalibrated": [], "single": []}
-    for n in sizes:
-        groups = [[d for d in of_corpus if d.row.size == n] for of_corpus in by_corpus.values()]
-        groups = [group for group in groups if group]
-        for name, error in (
-            ("pooled", lambda group: calibration_error(pooled(d.bins for d in group))),
-            ("uncalibrated", lambda group: calibration_error(pooled(d.raw_bins for d in group))),
-            ("single", lambda group: fmean(calibration_error(d.bins) for d in group)),
-        ):
-            means[name].append(fmean(map(error, groups)))
+    groups = {
+        n: [group for of in by_corpus.values() if (group := [d for d in of if d.row.size == n])]
+        for n in sizes
+    }
     covered = [_coverage([d for d in draws if d.row.size == n]) for n in sizes]
     empty = [""] * len(sizes)
-    lines.append(_row("**mean**", [*_rounded(means["pooled"]), *covered]))
-    lines.append(_row("mean of single draws", [*_rounded(means["single"]), *empty]))
-    lines.append(_row("without calibration", [*_rounded(means["uncalibrated"]), *empty]))
+    for name, error, more in (
+        ("**mean**", lambda group: calibration_error(pooled(d.bins for d in group)), covered),
+        ("mean of single draws", lambda g: fmean(calibration_error(d.bins) for d in g), empty),
+        ("without calibration", lambda g: calibration_error(pooled(d.raw_bins for d in g)), empty),
+    ):
+        means = [f"{fmean(map(error, groups[n])):.3f}" for n in sizes]
+        lines.append(_row(name, [*means, *more]))
     return "\n".join([*lines, "", *_notes(draws, sizes)])
 
 
@@ -119,10 +116,6 @@ def _notes(draws: Sequence[CalibrationCheck], sizes: Sequence[int]) -> Iterator[
 
 def _row(name: object, cells: Iterable[str]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
-
-
-def _rounded(values: Iterable[float]) -> list[str]:
-    return [f"{value:.3f}" for value in values]
 
 
 def _group_by(

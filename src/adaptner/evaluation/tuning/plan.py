@@ -107,9 +107,8 @@ class TuningPlan:
     iterations: int = 1000
     seed: int = 0
     vectors: WordVectors | None = None
-    held_out: Sequence[
-        Sentence
-    ] = ()  # the true target's test sentences: neither learnt from nor scored
+    # The true target's test sentences, which are neither learnt from nor scored
+    held_out: Sequence[Sentence] = ()
 
     def __post_init__(self) -> None:
         _refuse_nothing_to_choose(self.method)
@@ -128,11 +127,10 @@ class TuningPlan:
 
     def _check(self, target: ValidationDomain) -> None:
         folder, size = target.corpus.folder, max(self.sizes)
-        what, needed = "the train split", size
+        what, needed, found = "the train split", size, len(target.train)
         if not target.dev:
             what, needed = "the train split, where there is no dev split to score", size + 1
-        if len(target.train) < needed:
-            found = len(target.train)
+        if found < needed:
             raise TooFewSentences(
                 file=folder, found=found, what=what, needed=needed, option="--sizes"
             )

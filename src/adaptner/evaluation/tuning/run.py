@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
@@ -20,15 +20,11 @@ from adaptner.evaluation.tuning.plan import Trial, TuningPlan
 from adaptner.methods.base import Method
 from adaptner.metrics.spans import Score, score_entities
 from adaptner.models.base import Base
-from adaptner.progress import ProgressCallback, no_progress
+from adaptner.progress import Shown, no_progress
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
 from adaptner.training.records import MetricsFile, read_metrics
 from adaptner.types import Sentence
-
-ProgressBars = Callable[
-    [str], AbstractContextManager[ProgressCallback]
-]  # a title -> a progress bar
 
 
 def tune(
@@ -37,7 +33,7 @@ def tune(
     *,
     resume: bool = False,
     device: torch.device = CPU,
-    bars: ProgressBars = lambda title: nullcontext(no_progress),
+    bars: Shown = lambda title: nullcontext(no_progress),
     tell: Callable[[str], None] = lambda message: None,
 ) -> Choice:
     """Run every trial of ``plan`` and choose a setting.
@@ -53,11 +49,8 @@ def tune(
         for domain, group in groupby(trials[len(rows) :], key=lambda trial: trial.target.domain):
             left = list(group)
             sources = plan.sources(left[0].target)
-            again = (
-                " again, since bases are not kept"
-                if rows and rows[-1]["validation_domain"] == domain
-                else ""
-            )
+            continued = bool(rows) and rows[-1]["validation_domain"] == domain
+            again = " again, since bases are not kept" if continued else ""
             tell(f"validation domain {domain}: pretraining a base on the others{again}")
             with bars(f"pretraining without {domain}") as progress:
                 base = plan.method.fit(
@@ -68,21 +61,14 @@ def tune(
                     run=TrainingRun(progress=progress, device=device),
                 )
             with bars(f"validating on {domain}") as progress:
-                for outcome, trial in zip(
-                    _run_trials(plan, base, sources, left), left, strict=True
-                ):
+                for outcome in _run_trials(plan, base, sources, left):
                     number = len(rows) + 1
-                    row = {
-                        "iteration": number,
-                        "of": len(trials),
-                        "run": run,
-                        **_trial_fields(trial),
-                    }
-                    rows.append(row | outcome)
+                    rows.append({"iteration": number, "of": len(trials), "run": run, **outcome})
                     if records is not None:
                         records.add(**rows[-1])
                         records.flush()  # on disk before the next trial starts
-                    progress(number, len(trials), f"size {trial.size}: F1 {outcome['f1']:.3f}")
+                    remark = f"size {outcome['size']}: F1 {outcome['f1']:.3f}"
+                    progress(number, len(trials), remark)
     finally:
         if records is not None:
             records.close()
@@ -93,7 +79,7 @@ def tune(
 def _run_trials(
     plan: TuningPlan, base: Base, sources: Sequence[SourceDomain], trials: Sequence[Trial]
 ) -> Iterator[TrialRecord]:
-    """The outcome of each trial. Settings that amount to the same number of steps run once: with five
+    """The record of each trial. Settings that amount to the same number of steps run once: with five
     sentences, 5 and 20 epochs both mean the minimum of 20 steps."""
     known: dict[object, TrialRecord] = {}
     for trial in trials:
@@ -103,7 +89,14 @@ def _run_trials(
         same = (trial.size, trial.seed, replace(trial.setting, epochs=0, steps=steps))
         if same not in known:
             known[same] = _run_trial(plan, method, base, sources, trial, support)
-        yield known[same]
+        yield {
+            "validation_domain": trial.target.domain,
+            "corpus": trial.target.corpus.name,
+            "setting": asdict(trial.setting),
+            "size": trial.size,
+            "seed": trial.seed,
+            **known[same],
+        }
 
 
 def _run_trial(
@@ -143,16 +136,6 @@ def _run_trial(
         "sentences": len(scored),
         "entities": sum(len(s.entities) for s in support),
         "diverged": diverged,
-    }
-
-
-def _trial_fields(trial: Trial) -> TrialRecord:
-    return {
-        "validation_domain": trial.target.domain,
-        "corpus": trial.target.corpus.name,
-        "setting": asdict(trial.setting),
-        "size": trial.size,
-        "seed": trial.seed,
     }
 
 
