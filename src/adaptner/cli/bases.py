@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.table import Table
+
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, out
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from adaptner.models.installed import InstalledBase
 
 
@@ -47,9 +48,6 @@ def _as_json(base: InstalledBase) -> dict[str, Any]:
 
 
 def _as_table(bases: list[InstalledBase]) -> Table:
-    from rich import box
-    from rich.table import Table
-
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("name", no_wrap=True)
     table.add_column("method")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, out, print_error, warn
-from adaptner.errors import AdaptnerError
+from adaptner.errors import AdaptnerError, FileMissing, FileUnreadable
 
 if TYPE_CHECKING:
     from adaptner.text.schemes import TagRepair
@@ -32,110 +31,87 @@ def check(
 
     Example: adaptner check my.jsonl
     """
-    findings = examine(file, from_)
+    result = examine(file, from_)
     if json:
-        emit_json(findings.as_json())
+        emit_json(result)
     else:
-        _print(findings)
-    if findings.errors:
+        _print(result)
+    if result["errors"]:
         raise typer.Exit(1)
 
 
-@dataclass
-class Findings:
-    file: str
-    format: str
-    errors: list[AdaptnerError] = field(default_factory=list)
-    repairs: list[tuple[int, TagRepair]] = field(default_factory=list)
-    documents: int = 0
-    sentences: list[Sentence] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)  # first line of each sentence's document
-
-    @property
-    def labels(self) -> Counter[str]:
-        return Counter(e.label for s in self.sentences for e in s.entities)
-
-    def remarks(self) -> list[dict[str, Any]]:
-        """What is legal but may be a slip."""
-        from adaptner.corpora.annotation_checks import find_issues
-
-        remarks: list[dict[str, Any]] = []
-        if self.documents and not self.labels and not self.errors:
-            line, message = [*self.lines, 1][0], "no entity is annotated in this file"
-            remarks.append({"kind": "no entities", "line": line, "message": message})
-        for issue in find_issues(self.sentences):
-            message = issue.describe(lambda number: f"line {self.lines[number]}")
-            line = self.lines[issue.number]
-            remarks.append({"kind": issue.kind, "line": line, "message": message})
-        return remarks
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "file": self.file,
-            "format": self.format,
-            "documents": self.documents,
-            "sentences": len(self.sentences),
-            "tokens": sum(len(s) for s in self.sentences),
-            "entities": dict(self.labels.most_common()),
-            "errors": [
-                {"kind": type(e).__name__, "line": e.line, "message": str(e)} for e in self.errors
-            ],
-            "repairs": [
-                {"line": line, "was": r.found, "now": r.corrected, "reason": r.reason}
-                for line, r in self.repairs
-            ],
-            "remarks": self.remarks(),
-        }
-
-
-def examine(file: str, format: str | None = None) -> Findings:
+def examine(file: str, format: str | None = None) -> dict[str, Any]:
     """Read all of ``file`` and collect its errors instead of raising the first."""
-    from adaptner.errors import FileMissing, FileUnreadable
+    from adaptner.corpora.annotation_checks import find_issues
     from adaptner.formats import find_format
     from adaptner.text.alignment import find_problems, to_sentences
 
     reader = find_format(file, format)
-    findings = Findings(file, reader.name)
+    errors: list[AdaptnerError] = []
+    repairs: list[dict[str, Any]] = []
+    sentences: list[Sentence] = []
+    lines: list[int] = []  # first line of each sentence's document
+    documents = 0
+
+    def add_repair(line: int, repair: TagRepair) -> None:
+        was, now = repair.found, repair.corrected
+        repairs.append({"line": line, "was": was, "now": now, "reason": repair.reason})
+
     try:
-        for located in reader.read_with_lines(
-            file,
-            on_repair=lambda line, repair: findings.repairs.append((line, repair)),
-            on_problem=findings.errors.append,
-        ):
-            findings.documents += 1
+        for located in reader.read_with_lines(file, on_repair=add_repair, on_problem=errors.append):
+            documents += 1
             if problems := find_problems(located.document, file, located.line):
-                findings.errors.extend(problems)
+                errors.extend(problems)
                 continue
             for sentence in to_sentences(located.document, file, located.line):
-                findings.sentences.append(sentence)
-                findings.lines.append(located.line)
+                sentences.append(sentence)
+                lines.append(located.line)
     except (FileMissing, FileUnreadable) as problem:
-        findings.errors.append(problem)
-    return findings
+        errors.append(problem)
+    entities = Counter(e.label for s in sentences for e in s.entities)
+    remarks: list[dict[str, Any]] = []
+    if documents and not entities and not errors:
+        line, message = [*lines, 1][0], "no entity is annotated in this file"
+        remarks.append({"kind": "no entities", "line": line, "message": message})
+    for issue in find_issues(sentences):
+        message = issue.describe(lambda number: f"line {lines[number]}")
+        remarks.append({"kind": issue.kind, "line": lines[issue.number], "message": message})
+    return {
+        "file": file,
+        "format": reader.name,
+        "documents": documents,
+        "sentences": len(sentences),
+        "tokens": sum(len(s) for s in sentences),
+        "entities": dict(entities.most_common()),
+        "errors": [{"kind": type(e).__name__, "line": e.line, "message": str(e)} for e in errors],
+        "repairs": repairs,
+        "remarks": remarks,
+    }
 
 
-def _print(findings: Findings) -> None:
-    for error in findings.errors:
-        print_error(error)
-    for line, repair in findings.repairs:
-        warn(f"{findings.file}:{line}: {repair.found} read as {repair.corrected} ({repair.reason})")
+def _print(result: dict[str, Any]) -> None:
+    file = result["file"]
+    for error in result["errors"]:
+        print_error(error["message"])
+    for repair in result["repairs"]:
+        place = f"{file}:{repair['line']}"
+        warn(f"{place}: {repair['was']} read as {repair['now']} ({repair['reason']})")
     counts: Counter[str] = Counter()
-    for remark in findings.remarks():
+    for remark in result["remarks"]:
         kind, line, message = remark["kind"], remark["line"], remark["message"]
         counts[kind] += 1
         if counts[kind] <= _MAX_SHOWN:
-            out.print(f"{findings.file}:{line}: {kind}: {message}", markup=False)
+            out.print(f"{file}:{line}: {kind}: {message}", markup=False)
     for kind, count in counts.items():
         if count > _MAX_SHOWN:
             out.print(f"... and {count - _MAX_SHOWN} more of kind {kind!r} (--json lists all)")
-    labels = findings.labels.most_common()
-    entities = ", ".join(f"{label} {count:,}" for label, count in labels) or "none"
+    labels = (f"{label} {count:,}" for label, count in result["entities"].items())
     out.print(
-        f"{findings.file}: {findings.format}, {findings.documents:,} document(s), "
-        f"{len(findings.sentences):,} sentence(s); entities: {entities}",
+        f"{file}: {result['format']}, {result['documents']:,} document(s), "
+        f"{result['sentences']:,} sentence(s); entities: {', '.join(labels) or 'none'}",
         markup=False,
     )
     out.print(
-        f"{len(findings.errors)} error(s), {len(findings.repairs)} repaired tag(s), "
+        f"{len(result['errors'])} error(s), {len(result['repairs'])} repaired tag(s), "
         f"{counts.total()} remark(s)"
     )

@@ -11,6 +11,7 @@ import typer
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out, print_error, warn
 from adaptner.cli.help import GroupHelp, VerbHelp
+from adaptner.errors import AdaptnerError, FileMissing
 
 if TYPE_CHECKING:
     from adaptner.corpora.fetch import FetchResult
@@ -52,7 +53,6 @@ def list_(
     """
     from adaptner.cli.corpora_tables import facts, print_card, print_catalogue
     from adaptner.corpora.catalogue import catalogue, describe_state, find_entry
-    from adaptner.errors import FileMissing
     from adaptner.progress import progress_bar
 
     if data is not None and not data.is_dir():
@@ -109,7 +109,6 @@ def fetch(
     from adaptner.corpora.catalogue import select_entries
     from adaptner.corpora.download import Downloader
     from adaptner.corpora.fetch import Fetcher, parse_origin
-    from adaptner.errors import AdaptnerError
 
     entries = select_entries(names)
     source = parse_origin(origin)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+
 from adaptner.cli.common import err, out
 
 if TYPE_CHECKING:
@@ -136,8 +138,6 @@ def download_bars(quiet: bool) -> Iterator[FetchProgress]:
 
 
 def print_statistics(rows: Sequence[Statistics]) -> None:
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("corpus", "domain", "split"):
         table.add_column(name, no_wrap=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
+from adaptner.errors import HeterogeneousTarget, UsageError
 
 if TYPE_CHECKING:
     from adaptner.corpora.corpus import Corpus
@@ -160,7 +161,6 @@ def _amounts(sizes: str | None, shares: str | None) -> tuple[list[int], list[flo
 def _method_to_pretrain(
     name: str | None, config: Path | None, encoder: str | None, download: bool, vectors: Path | None
 ) -> Method:
-    from adaptner.errors import UsageError
     from adaptner.methods.configuration import make_method
     from adaptner.methods.transformer_settings import check_encoder
 
@@ -172,8 +172,6 @@ def _method_to_pretrain(
 
 
 def _refuse_with_base(**arguments: object) -> None:
-    from adaptner.errors import UsageError
-
     for name, value in arguments.items():
         if value is not None:
             raise UsageError(
@@ -184,8 +182,6 @@ def _refuse_with_base(**arguments: object) -> None:
 
 def _check_sources(learner: Method, domains: Sequence[SourceDomain], corpus: Corpus) -> None:
     """Raise before pretraining if the base could not be used on the target."""
-    from adaptner.errors import HeterogeneousTarget, UsageError
-
     if not domains:
         raise UsageError(
             problem=f"{learner.name} needs sources", remedy="add --sources DIR DIR ..."

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from rich.text import Text
+
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, out
+from adaptner.errors import FileMissing, ModelUnreadable, UsageError
 
 
 def hardness(
@@ -33,7 +36,6 @@ def hardness(
 
 def _read_tasks(run: Path, iteration: int | None) -> list[dict[str, Any]]:
     """The tasks recorded for ``iteration`` (the last one if None), hardest first."""
-    from adaptner.errors import FileMissing, ModelUnreadable, UsageError
     from adaptner.training.loop import HARDNESS
     from adaptner.training.records import read_metrics
 
@@ -62,8 +64,6 @@ def _read_tasks(run: Path, iteration: int | None) -> list[dict[str, Any]]:
 
 
 def _print(tasks: list[dict[str, Any]]) -> None:
-    from rich.text import Text
-
     iteration = tasks[0]["iteration"]
     out.print(f"iteration {iteration}, {len(tasks)} tasks, hardest first", style="bold")
     for task in tasks:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich import box
+from rich.table import Table
+
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, out
 
@@ -20,9 +23,6 @@ def methods(as_json: options.JsonFlag = False) -> None:
 
     Example: adaptner methods
     """
-    from rich import box
-    from rich.table import Table
-
     from adaptner.methods import methods as all_methods
 
     shown = ("name", "title", "paper", "needs", "supports")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info
+from adaptner.errors import UsageError
 
 
 def pretrain(
@@ -104,8 +105,6 @@ def pretrain(
 
 
 def _check(seconds: float | None, start: Path | None, vectors: Path | None) -> None:
-    from adaptner.errors import UsageError
-
     if seconds is not None and not seconds > 0:  # also refuses NaN
         raise UsageError(
             problem=f"--seconds {seconds}: not a positive time", remedy="give more seconds"

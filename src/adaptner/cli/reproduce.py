@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
+from adaptner.errors import FileMissing, UsageError
 
 if TYPE_CHECKING:
     from adaptner.reproduce.run.request import RunRequest
@@ -119,7 +120,6 @@ def reproduce(
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
     from adaptner.compute import find_device
-    from adaptner.errors import UsageError
     from adaptner.reproduce.report.from_plan import require_report_packages
     from adaptner.reproduce.run.request import RunRequest
     from adaptner.reproduce.run.runner import raise_failures, run, stored_summary
@@ -173,7 +173,6 @@ def reproduce(
 
 
 def _download(encoder: str | None) -> None:
-    from adaptner.errors import UsageError
     from adaptner.nn.encoders.transformer.pretrained import download_pretrained
 
     if encoder is None:
@@ -187,7 +186,6 @@ def _count_corpora(
     name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool
 ) -> None:
     """For a table about corpora: counts ours instead of running methods."""
-    from adaptner.errors import FileMissing
     from adaptner.progress import progress_bar
     from adaptner.reproduce.tables.counts import as_facts, count_corpora, counts_table
 

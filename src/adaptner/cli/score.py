@@ -8,12 +8,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from rich.table import Table
+from rich.text import Text
+
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, out, warn
+from adaptner.errors import WordCountMismatch
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from adaptner.metrics.spans import Score, Scores
     from adaptner.types import Document
 
@@ -55,8 +57,6 @@ def _aligned(
     gold: Iterator[Document], predicted: Iterator[Document], file: Path
 ) -> Iterator[tuple[Document, Document]]:
     """Pairs of documents. Raises if their texts differ, since offsets could not be compared."""
-    from adaptner.errors import WordCountMismatch
-
     for number, (g, p) in enumerate(zip_longest(gold, predicted), start=1):
         if g is None or p is None:
             shorter = "gold" if g is None else "predicted"
@@ -94,9 +94,6 @@ def _as_json(score: Score) -> dict[str, Any]:
 
 
 def _as_table(scores: Scores, documents: int) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(title=f"{documents} document(s)", title_justify="left")
     table.add_column("label")
     for name in ("precision", "recall", "F1", "support"):

@@ -11,6 +11,7 @@ import typer
 
 from adaptner.cli import options
 from adaptner.cli.common import info, out, print_error
+from adaptner.errors import UsageError
 
 if TYPE_CHECKING:
     from adaptner.adaptation.suggestion import Suggestion
@@ -57,8 +58,6 @@ def suggest(
 
     Example: adaptner suggest model abstracts/ --to terminal
     """
-    from adaptner.errors import UsageError
-
     if to == "terminal" and output is not None:
         raise UsageError(problem="--to terminal writes no file", remedy="leave out -o or --to")
     from adaptner import api

@@ -9,6 +9,7 @@ import typer
 
 from adaptner.cli import options
 from adaptner.cli.common import info, out, print_error
+from adaptner.errors import UsageError
 
 if TYPE_CHECKING:
     from adaptner.formats.chunks import DocumentChunk
@@ -56,7 +57,6 @@ def tag(
 
     Example: adaptner tag model abstracts/ -o tagged/ --jobs 4
     """
-    from adaptner.errors import UsageError
     from adaptner.tagging import tag_files
 
     to_terminal = to == "terminal"

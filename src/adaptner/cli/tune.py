@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from adaptner.cli import options
 from adaptner.cli.common import info
+from adaptner.errors import UsageError
 
 if TYPE_CHECKING:
     from adaptner.methods.base import Method
@@ -84,7 +85,6 @@ def tune(
     from adaptner.cli.tune_output import check_output, report, write_toml
     from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.errors import UsageError
     from adaptner.evaluation import tuning
     from adaptner.progress import progress_bar
     from adaptner.vectors.word_vectors import read_vectors

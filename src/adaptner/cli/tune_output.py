@@ -9,11 +9,12 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.table import Table
+
 from adaptner.cli.common import emit_json, info, out, warn
+from adaptner.errors import OutputExists
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from adaptner.evaluation.tuning import Choice
 
 FIRST_LINE = "# adaptner tune "  # marks a file that may be overwritten
@@ -23,8 +24,6 @@ _NOT_RECORDED = ("--resume", "--json", "--quiet", "-q")
 
 def check_output(output: Path | None) -> None:
     """Raise if ``output`` is a file that `adaptner tune` has not written."""
-    from adaptner.errors import OutputExists
-
     if output is not None and output.exists():
         with open(output, "rb") as file:
             if not file.readline().startswith(FIRST_LINE.encode()):
@@ -83,8 +82,6 @@ def _cells(choice: Choice) -> tuple[list[str], list[list[str]]]:
 
 
 def _as_table(choice: Choice) -> Table:
-    from rich.table import Table
-
     header, body = _cells(choice)
     sizes = "/".join(map(str, choice.plan.sizes))
     table = Table(caption=f"* chosen; scale: encoder's rate over decoder's; steps at {sizes}")

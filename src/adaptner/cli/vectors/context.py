@@ -8,6 +8,7 @@ from typing import Annotated
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info
+from adaptner.errors import UsageError
 
 
 def context(
@@ -63,7 +64,6 @@ def context(
     Example: adaptner vectors context abstracts.txt.xz --vectors own.safetensors -o context
     """
     from adaptner.compute import find_device, prepare_process
-    from adaptner.errors import UsageError
     from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
     from adaptner.progress import progress_bar
     from adaptner.training.budget import Budget

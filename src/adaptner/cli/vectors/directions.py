@@ -9,6 +9,7 @@ from typing import Annotated
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
+from adaptner.errors import UsageError
 
 
 def directions(
@@ -29,7 +30,6 @@ def directions(
     Example: adaptner vectors directions abstracts.txt.xz --vectors own.safetensors -o own.safetensors
     """
     from adaptner.corpora.raw_text import sentences_of_files
-    from adaptner.errors import UsageError
     from adaptner.progress import progress_bar
     from adaptner.text.hearst_patterns import InstanceCounts
     from adaptner.vectors.direction_training import train_label_directions

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
+from adaptner.errors import UsageError
 
 Width = Annotated[
     int, options.research("--width N", "Numbers per word vector, an even number.", min=2)
@@ -147,8 +148,6 @@ def _run(
 
 def _width_and_ngrams(width: int, ngrams: str) -> dict[str, Any]:
     """The settings for the width and the lengths of n-grams. Raises if they are out of range."""
-    from adaptner.errors import UsageError
-
     if width % 2:
         remedy = f"two numbers share a byte: give --width {width + 1}"
         raise UsageError(problem=f"--width {width} is odd", remedy=remedy)
