@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import Call
 from web_kit import SPLITS, Server, entry, mirrored, plain, serving
 
 from adaptner.corpora import catalogue
@@ -58,11 +57,16 @@ def pauses() -> Pauses:
 
 
 @pytest.fixture
-def fetcher(tmp_path: Path, pauses: Pauses) -> Callable[..., Fetcher]:
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def fetcher(data: Path, pauses: Pauses) -> Callable[..., Fetcher]:
     def make(**settings: object) -> Fetcher:
         limits = {"attempts": 5, "timeout": 60.0, **settings.pop("limits", {})}
         web = Downloader(pause=1.0, sleep=pauses, **limits)
-        return Fetcher(tmp_path / "data", web, **settings)
+        return Fetcher(data, web, **settings)
 
     return make
 
@@ -80,10 +84,10 @@ def is_complete(folder: Path) -> bool:
 # --- from a mirror ----------------------------------------------------------------------------------
 
 
-def test_mirror_is_downloaded_once(server: Server, fetcher, pauses: Pauses, tmp_path: Path) -> None:
+def test_mirror_is_downloaded_once(server, fetcher, pauses, data):
     outcome = fetcher().fetch(entry(), server.url())
     assert (outcome.did, outcome.verified) == ("downloaded", True)
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert server.requests == [(path, None) for path in mirrored()]
     assert pauses == []
     again = fetcher().fetch(entry(), server.url())
@@ -91,144 +95,122 @@ def test_mirror_is_downloaded_once(server: Server, fetcher, pauses: Pauses, tmp_
     assert len(server.requests) == len(SPLITS)
 
 
-def test_truncated_download_is_resumed(
-    server: Server, fetcher, pauses: Pauses, tmp_path: Path
-) -> None:
+def test_truncated_download_is_resumed(server, fetcher, pauses, data):
     server.faults[TRAIN] = [1000, 2000]
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     ranges = [range_ for path, range_ in server.requests if path == TRAIN]
     assert ranges == [None, "bytes=1000-", "bytes=3000-"]
     assert pauses == [1.0, 1.0]  # not doubled, because each attempt received data
 
 
-def test_failed_download_is_resumed_by_the_next_run(
-    server: Server, fetcher, tmp_path: Path
-) -> None:
+def test_failed_download_is_resumed_by_the_next_run(server, fetcher, data):
     server.faults[TRAIN] = [1000, "500"]
     with pytest.raises(DownloadFailed, match="resume after 1,000 bytes"):
         fetcher(limits={"attempts": 2}).fetch(entry(), server.url())
-    assert listing(tmp_path / "data") == [f"{TRAIN}.part"]
-    assert (tmp_path / "data" / f"{TRAIN}.part").read_bytes() == SPLITS["train"][:1000]
+    assert listing(data) == [f"{TRAIN}.part"]
+    assert (data / f"{TRAIN}.part").read_bytes() == SPLITS["train"][:1000]
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert server.requests[2] == (TRAIN, "bytes=1000-")
 
 
-def test_interrupted_download_is_resumed_by_the_next_run(
-    server: Server, fetcher, tmp_path: Path
-) -> None:
+def test_interrupted_download_is_resumed_by_the_next_run(server, fetcher, data):
     def stop(done: int, total: int) -> None:
         if done:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         fetcher(progress=lambda name: stop).fetch(entry(), server.url())
-    (part,) = listing(tmp_path / "data")
+    (part,) = listing(data)
     assert part == f"{TRAIN}.part"
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
 
 
 @pytest.mark.parametrize("junk", [100, SIZE, SIZE + 100], ids=["shorter", "as long", "longer"])
-def test_partial_file_of_another_file_is_discarded(
-    server: Server, fetcher, tmp_path: Path, junk: int
-) -> None:
-    part = tmp_path / "data" / f"{TRAIN}.part"
+def test_partial_file_of_another_file_is_discarded(server, fetcher, data, junk):
+    part = data / f"{TRAIN}.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"x" * junk)
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
 
 
-def test_complete_partial_file_is_not_downloaded_again(
-    server: Server, fetcher, tmp_path: Path
-) -> None:
-    part = tmp_path / "data" / f"{TRAIN}.part"
+def test_complete_partial_file_is_not_downloaded_again(server, fetcher, data):
+    part = data / f"{TRAIN}.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(SPLITS["train"])
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert server.requests[0] == (TRAIN, f"bytes={SIZE}-")
 
 
-def test_corrupted_download_raises_and_leaves_no_file(
-    server: Server, fetcher, tmp_path: Path
-) -> None:
+def test_corrupted_download_raises_and_leaves_no_file(server, fetcher, data):
     server.faults[TRAIN] = ["corrupt"]
     with pytest.raises(ChecksumMismatch, match=f"(?s){entry().sha256['train']}.*was rejected"):
         fetcher().fetch(entry(), server.url())
-    assert list((tmp_path / "data").rglob("*")) == []
+    assert list(data.rglob("*")) == []
 
 
-def test_corrupted_download_is_accepted_without_verification(
-    server: Server, fetcher, tmp_path: Path
-) -> None:
+def test_corrupted_download_is_accepted_without_verification(server, fetcher, data):
     server.faults[TRAIN] = ["corrupt"]
     outcome = fetcher(verify=False).fetch(entry(), server.url())
     assert not outcome.verified
-    assert (tmp_path / "data" / TRAIN).read_bytes().endswith(b"\0\0\0")
+    assert (data / TRAIN).read_bytes().endswith(b"\0\0\0")
 
 
-def test_download_restarts_if_the_server_cannot_resume(
-    server: Server, fetcher, tmp_path: Path
-) -> None:
+def test_download_restarts_if_the_server_cannot_resume(server, fetcher, data):
     server.ranges = False
     server.faults[TRAIN] = [1000, "ok"]
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
 
 
-def test_stalled_download_is_resumed(server: Server, fetcher, tmp_path: Path) -> None:
+def test_stalled_download_is_resumed(server, fetcher, data):
     server.faults[TRAIN] = ["stall"]
     # On a slow machine, other responses may time out too and are requested again.
     fetcher(limits={"timeout": 2.0, "attempts": 50}).fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert len([path for path, _ in server.requests if path == TRAIN]) > 1
 
 
-def test_temporary_error_is_retried_with_growing_pauses(
-    server: Server, fetcher, pauses: Pauses, tmp_path: Path
-) -> None:
+def test_temporary_error_is_retried_with_growing_pauses(server, fetcher, pauses, data):
     server.faults[TRAIN] = ["500", "503", "429"]
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert pauses == [1.0, 2.0, 4.0]
 
 
 @pytest.mark.parametrize(
     ("retry_after", "pause"), [("7", 7.0), ("100000", 60.0), ("tomorrow", 1.0)]
 )
-def test_retry_after_determines_the_pause(
-    server: Server, fetcher, pauses: Pauses, retry_after: str, pause: float
-) -> None:
+def test_retry_after_determines_the_pause(server, fetcher, pauses, retry_after, pause):
     server.headers["Retry-After"] = retry_after
     server.faults[TRAIN] = ["503"]
     fetcher().fetch(entry(), server.url())
     assert pauses == [pause]
 
 
-def test_persistent_error_raises_after_all_attempts(
-    server: Server, fetcher, pauses: Pauses, tmp_path: Path
-) -> None:
+def test_persistent_error_raises_after_all_attempts(server, fetcher, pauses, data):
     server.faults[TRAIN] = ["500"] * 10
     with pytest.raises(DownloadFailed, match=r"responded with 500.*\(5 attempts\)"):
         fetcher().fetch(entry(), server.url())
     assert len(server.requests) == 5
     assert pauses == [1.0, 2.0, 4.0, 8.0]
-    assert listing(tmp_path / "data") == []
+    assert listing(data) == []
 
 
 @pytest.mark.parametrize("code", ["404", "403", "410"])
-def test_permanent_error_is_not_retried(server: Server, fetcher, tmp_path: Path, code: str) -> None:
+def test_permanent_error_is_not_retried(server, fetcher, data, code):
     server.faults[TRAIN] = [code]
     with pytest.raises(DownloadFailed, match=f"the server responded with {code}"):
         fetcher().fetch(entry(), server.url())
     assert len(server.requests) == 1
-    assert listing(tmp_path / "data") == []
+    assert listing(data) == []
 
 
-def test_refused_connection_raises_after_all_attempts(fetcher, pauses: Pauses) -> None:
+def test_refused_connection_raises_after_all_attempts(fetcher, pauses):
     with socket.socket() as closed:  # bound, but not listening
         closed.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -237,23 +219,21 @@ def test_refused_connection_raises_after_all_attempts(fetcher, pauses: Pauses) -
     assert len(pauses) == 4
 
 
-def test_redirections_are_followed(server: Server, fetcher, tmp_path: Path) -> None:
+def test_redirections_are_followed(server, fetcher, data):
     server.redirects = {f"old/{path}": server.url(path) for path in mirrored()}
     server.faults[TRAIN] = [1000]
     fetcher().fetch(entry(), server.url("old/"))
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert ("old/" + TRAIN, "bytes=1000-") in server.requests
     assert (TRAIN, "bytes=1000-") in server.requests
 
 
 @pytest.mark.parametrize("target", ["ftp://127.0.0.1/x", "file:///etc/hostname"])
-def test_redirection_to_another_protocol_raises(
-    server: Server, fetcher, tmp_path: Path, target: str
-) -> None:
+def test_redirection_to_another_protocol_raises(server, fetcher, data, target):
     server.redirects = {TRAIN: target}
     with pytest.raises(DownloadFailed):
         fetcher().fetch(entry(), server.url())
-    assert listing(tmp_path / "data") == []
+    assert listing(data) == []
 
 
 # --- from the publisher --------------------------------------------------------------------
@@ -265,62 +245,52 @@ def published(server: Server) -> CatalogueEntry:
     return entry(published=server.url("raw"))
 
 
-def test_published_files_are_converted(
-    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
-) -> None:
+def test_published_files_are_converted(server, fetcher, published, data):
     server.faults["raw/train.tsv"] = [5000]
     outcome = fetcher().fetch(published)
     assert (outcome.did, outcome.verified) == ("converted", True)
-    assert is_complete(tmp_path / "data")  # without the raw files
-    assert load_corpus(tmp_path / "data/tiny/gene").domain == "Gene"
+    assert is_complete(data)  # without the raw files
+    assert load_corpus(data / "tiny/gene").domain == "Gene"
 
 
-def test_existing_raw_files_are_not_downloaded_again(
-    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
-) -> None:
+def test_existing_raw_files_are_not_downloaded_again(server, fetcher, published, data):
     server.faults["raw/test.tsv"] = ["404"]
     with pytest.raises(DownloadFailed):
         fetcher().fetch(published)
-    assert listing(tmp_path / "data") == [f"tiny/gene/raw/{s}-{s}.tsv" for s in ("dev", "train")]
+    assert listing(data) == [f"tiny/gene/raw/{s}-{s}.tsv" for s in ("dev", "train")]
     fetcher().fetch(published)
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert [path for path, _ in server.requests].count("raw/train.tsv") == 1
 
 
-def test_conversion_with_a_wrong_checksum_is_kept_as_mismatch(
-    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
-) -> None:
+def test_conversion_with_a_wrong_checksum_is_kept_as_mismatch(server, fetcher, published, data):
     correct = server.files["raw/test.tsv"]
     server.files["raw/test.tsv"] = correct.replace(b"CDK0\tB", b"CDK0\tO")
     with pytest.raises(ChecksumMismatch, match=r"(?s)nothing was installed.*test.conll.mismatch"):
         fetcher().fetch(published)
-    assert listing(tmp_path / "data") == ["tiny/gene/test.conll.mismatch"]
-    mismatch = (tmp_path / "data/tiny/gene/test.conll.mismatch").read_bytes()
+    assert listing(data) == ["tiny/gene/test.conll.mismatch"]
+    mismatch = (data / "tiny/gene/test.conll.mismatch").read_bytes()
     # The rest of the mention has lost its first tag, so it becomes a mention.
     assert mismatch == SPLITS["test"].replace(b"CDK0\tB-Gene\n-\tI-Gene", b"CDK0\tO\n-\tB-Gene")
     server.files["raw/test.tsv"] = correct
     fetcher().fetch(published)
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
 
 
 def test_conversion_with_a_wrong_checksum_is_accepted_without_verification(
-    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
-) -> None:
+    server, fetcher, published, data
+):
     server.files["raw/test.tsv"] += b"more\tO\n"
     outcome = fetcher(verify=False).fetch(published)
     assert not outcome.verified
-    assert len(load_corpus(tmp_path / "data/tiny/gene").split("test")) == 51
+    assert len(load_corpus(data / "tiny/gene").split("test")) == 51
 
 
-def test_raw_files_that_cannot_be_converted_are_kept(
-    server: Server, fetcher, published: CatalogueEntry, tmp_path: Path
-) -> None:
+def test_raw_files_that_cannot_be_converted_are_kept(server, fetcher, published, data):
     server.files["raw/dev.tsv"] = b"<html>\n<p>not here</p> any more\n"
     with pytest.raises(RawFileUnusable, match=r"(?s)raw/dev-dev\.tsv:1: .*delete it"):
         fetcher().fetch(published)
-    assert listing(tmp_path / "data") == [
-        f"tiny/gene/raw/{s}-{s}.tsv" for s in ("dev", "test", "train")
-    ]
+    assert listing(data) == [f"tiny/gene/raw/{s}-{s}.tsv" for s in ("dev", "test", "train")]
 
 
 # --- from a folder, and existing files -------------------------------------------------------
@@ -335,64 +305,60 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
-def test_folder_is_copied(fetcher, folder: Path, tmp_path: Path) -> None:
+def test_folder_is_copied(fetcher, folder, data):
     outcome = fetcher().fetch(entry(), folder)
     assert (outcome.did, outcome.verified) == ("copied", True)
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert is_complete(folder)
 
 
-def test_changed_copy_raises(fetcher, folder: Path, tmp_path: Path) -> None:
+def test_changed_copy_raises(fetcher, folder, data):
     with open(folder / "tiny/gene/test.conll", "ab") as file:
         file.write(b"one\tO\n\n")
     with pytest.raises(ChecksumMismatch, match=r"test: .*test\.conll has the SHA-256"):
         fetcher().fetch(entry(), folder)
-    assert listing(tmp_path / "data") == []
+    assert listing(data) == []
     assert not fetcher(verify=False).fetch(entry(), folder).verified
 
 
-def test_incomplete_copy_raises(fetcher, folder: Path, tmp_path: Path) -> None:
+def test_incomplete_copy_raises(fetcher, folder, data):
     (folder / "tiny/gene/dev.conll").unlink()
     with pytest.raises(FileMissing, match=r"dev\.conll"):
         fetcher().fetch(entry(), folder)
     with pytest.raises(FileMissing, match="other"):
         fetcher().fetch(entry("tiny/other"), folder)
-    assert listing(tmp_path / "data") == []
+    assert listing(data) == []
 
 
-def test_only_missing_splits_are_fetched(server: Server, fetcher, tmp_path: Path) -> None:
+def test_only_missing_splits_are_fetched(server, fetcher, data):
     fetcher().fetch(entry(), server.url())
-    (tmp_path / "data" / TRAIN).unlink()
+    (data / TRAIN).unlink()
     server.requests.clear()
     fetcher().fetch(entry(), server.url())
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     assert server.requests == [(TRAIN, None)]
 
 
-def test_existing_file_that_differs_is_only_overwritten_with_replace(
-    fetcher, folder: Path, tmp_path: Path
-) -> None:
-    existing = tmp_path / "data/tiny/gene/dev.conll"
+def test_existing_file_that_differs_is_only_overwritten_with_replace(fetcher, folder, data):
+    existing = data / "tiny/gene/dev.conll"
     existing.parent.mkdir(parents=True)
     existing.write_bytes(b"mine\tO\n\n")
     with pytest.raises(ChecksumMismatch, match=r"(?s)dev\.conll has the.*--replace"):
         fetcher().fetch(entry(), folder)
-    assert listing(tmp_path / "data") == ["tiny/gene/dev.conll"]
+    assert listing(data) == ["tiny/gene/dev.conll"]
     assert existing.read_bytes() == b"mine\tO\n\n"
     fetcher(replace=True).fetch(entry(), folder)
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
 
 
-def test_corpus_without_checksum_needs_no_verify_and_replace(
-    fetcher, folder: Path, tmp_path: Path
-) -> None:
+def test_corpus_without_checksum_needs_no_verify_and_replace(fetcher, folder, data):
     licensed = entry(sha256={}, access="licensed", obtain="a licence from them")
     with pytest.raises(CorpusUnavailable, match="get a licence from them"):
         fetcher().fetch(licensed)
     with pytest.raises(CorpusUnavailable, match="--no-verify"):
         fetcher().fetch(licensed, folder)
     assert not fetcher(verify=False).fetch(licensed, folder).verified
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
     with pytest.raises(CorpusUnavailable, match="--replace"):
         fetcher(verify=False).fetch(licensed, folder)
 
@@ -406,15 +372,13 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return lambda *entries: monkeypatch.setattr(catalogue, "catalogue", lambda: entries)
 
 
-def test_fetch_command_continues_after_a_failure(
-    server: Server, call: Call, known, tmp_path: Path
-) -> None:
+def test_fetch_command_continues_after_a_failure(server, call, known, data):
     known(entry(), entry("tiny/missing"), entry("other/gene2"))
-    where = ("-o", tmp_path / "data", "--from", server.url())
+    where = ("-o", data, "--from", server.url())
     answer = call("corpora", "fetch", "gene", *where)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out == "tiny/gene: downloaded (train, dev, test)\n"
-    (tmp_path / "data" / TRAIN).unlink()
+    (data / TRAIN).unlink()
     answer = call("corpora", "fetch", "tiny/missing", "tiny", *where, "--json")
     assert answer.code == 1
     assert [(row["name"], row["did"]) for row in json.loads(answer.out)] == [
@@ -423,12 +387,10 @@ def test_fetch_command_continues_after_a_failure(
     ]
     assert answer.err.count("error:") == 1
     assert "404" in answer.err
-    assert is_complete(tmp_path / "data")
+    assert is_complete(data)
 
 
-def test_fetch_command_warns_about_unverified_files(
-    server: Server, call: Call, known, tmp_path: Path
-) -> None:
+def test_fetch_command_warns_about_unverified_files(server, call, known, tmp_path):
     known(entry())
     server.faults[TRAIN] = ["corrupt"]
     answer = call(
@@ -442,27 +404,23 @@ def test_fetch_command_warns_about_unverified_files(
     ("name", "near"),
     [("bio8/ncbi-diseases", "bio8/ncbi-disease"), ("wikigld", "wikigold"), ("bio9", "bio8")],
 )
-def test_unknown_name_suggests_the_nearest(
-    call: Call, tmp_path: Path, name: str, near: str
-) -> None:
-    answer = call("corpora", "fetch", name, "-o", tmp_path / "data")
+def test_unknown_name_suggests_the_nearest(call, data, name, near):
+    answer = call("corpora", "fetch", name, "-o", data)
     assert answer.code == 2
     assert f"no corpus is called {name!r} (did you mean {near!r}?)" in answer.err
-    assert not (tmp_path / "data").exists()
+    assert not data.exists()
 
 
 @pytest.mark.parametrize("name", ["general/ontonotes5", "general/ace2005-bc", "biored", "bc4chemd"])
-def test_corpus_that_cannot_be_downloaded_raises_with_a_remedy(
-    call: Call, tmp_path: Path, name: str
-) -> None:
-    answer = call("corpora", "fetch", name, "-o", tmp_path / "data")
+def test_corpus_that_cannot_be_downloaded_raises_with_a_remedy(call, data, name):
+    answer = call("corpora", "fetch", name, "-o", data)
     assert answer.code == 1
     assert "What to do: g" in answer.err  # "get ..." or "give ..."
     assert ("corpora convert" in answer.err) == (name != "biored")
-    assert not (tmp_path / "data").exists()
+    assert not data.exists()
 
 
-def test_invalid_origin_raises(call: Call, tmp_path: Path) -> None:
+def test_invalid_origin_raises(call, tmp_path):
     for origin, error in (("ftp://example.org", UsageError), (tmp_path / "none", FileMissing)):
         answer = call("corpora", "fetch", "s800", "-o", tmp_path / "data", "--from", origin)
         assert answer.code == error.exit_code
