@@ -21,6 +21,12 @@ from adaptner.reproduce.report.page import (
 )
 
 _NO_RESULTS = Paragraph("There are no results yet.")
+_PROTOCOL_HEADER = (
+    ("method", ""), ("target data", ""), ("protocol", ""), ("targets", ""), ("seeds", ""),
+    ("steps", "per draw"), ("seconds", "per draw, mean"), ("base", "iterations"),
+    ("base", "seconds, mean"), ("peak memory", "MB"), ("tested on", "sentences"),
+    ("unlabelled", "sentences"), ("data", "checksum"), ("code", ""),
+)  # fmt: skip
 
 
 def protocol_blocks(comparison: Comparison) -> list[Block]:
@@ -28,25 +34,13 @@ def protocol_blocks(comparison: Comparison) -> list[Block]:
     measured = [row for row in comparison.rows if row.results]
     if not measured:
         return [_NO_RESULTS]
-    header: list[TableCell | str] = [
-        "method",
-        "target data",
-        "protocol",
-        TableCell("targets"),
-        TableCell("seeds"),
-        TableCell("steps", second_line="per draw"),
-        TableCell("seconds", second_line="per draw, mean"),
-        TableCell("base", second_line="iterations"),
-        TableCell("base", second_line="seconds, mean"),
-        TableCell("peak memory", second_line="MB"),
-        TableCell("tested on", second_line="sentences"),
-        TableCell("unlabelled", second_line="sentences"),
-        TableCell("data", second_line="checksum"),
-        TableCell("code"),
-    ]
     rows = [ReportRow(_protocol_cells(row)) for row in measured]
     return [
-        ReportTable(header, rows, text_columns=3),
+        ReportTable(
+            [TableCell(name, second_line=line) for name, line in _PROTOCOL_HEADER],
+            rows,
+            text_columns=3,
+        ),
         Paragraph(
             "Steps and seconds are those of adaptation. A base is trained once and serves all draws "
             "that start from it. The data checksum covers the target and source corpora of the row, "

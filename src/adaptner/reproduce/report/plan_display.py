@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,19 +60,12 @@ def plan_table(summary: dict[str, Any]) -> Table:
     for name in ("method", "bases", "target", "sizes", "draws", "hours"):
         side = "right" if name in ("bases", "draws", "hours") else "left"
         table.add_column(name, justify=side)  # type: ignore[arg-type]
-    previous = None
-    for row in summary["grid"]:
-        method = row["method"]
-        first = method != previous
-        previous = method
-        table.add_row(
-            method if first else "",
-            str(summary["bases_by_method"][method]) if first else "",
-            row["target"],
-            " ".join(map(str, row["sizes"])),
-            str(row["draws"]),
-            f"{row['seconds'] / 3600:.2f}",
-        )
+    for method, rows in groupby(summary["grid"], key=itemgetter("method")):
+        first_columns = method, str(summary["bases_by_method"][method])
+        for row in rows:
+            sizes, hours = " ".join(map(str, row["sizes"])), f"{row['seconds'] / 3600:.2f}"
+            table.add_row(*first_columns, row["target"], sizes, str(row["draws"]), hours)
+            first_columns = "", ""
     return table
 
 

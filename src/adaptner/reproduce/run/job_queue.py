@@ -30,6 +30,11 @@ ORDER BY jobs.kind = 'base', jobs.base IS NOT ?, wanted.place LIMIT 1
 """
 
 
+_GIVE_BACK = (
+    "UPDATE jobs SET state = 'pending', worker = NULL, attempts = attempts - 1 WHERE key = ?"
+)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A job that a worker holds; ``base_outcome`` is what training its base returned."""
@@ -98,12 +103,11 @@ class JobQueue(StoreFile):
     def send_heartbeat(self, key: str, worker: WorkerIdentity) -> bool:
         """False if the worker no longer holds the job."""
         with self._transaction() as db:
-            return bool(
-                db.execute(
-                    "UPDATE jobs SET heartbeat = ? WHERE key = ? AND worker = ? AND state = 'running'",
-                    (time.time(), key, str(worker)),
-                ).rowcount
+            changed = db.execute(
+                "UPDATE jobs SET heartbeat = ? WHERE key = ? AND worker = ? AND state = 'running'",
+                (time.time(), key, str(worker)),
             )
+        return changed.rowcount > 0
 
     def finish(
         self,
@@ -139,20 +143,12 @@ class JobQueue(StoreFile):
             ).fetchall():
                 worker = WorkerIdentity.parse(text)
                 if worker.pid in pids and worker.has_ended(0.0):
-                    db.execute(
-                        "UPDATE jobs SET state = 'pending', worker = NULL, attempts = attempts - 1 "
-                        "WHERE key = ?",
-                        (key,),
-                    )
+                    db.execute(_GIVE_BACK, (key,))
 
     def give_back(self, key: str, worker: WorkerIdentity) -> None:
         """Makes a claimed job pending again; the attempt does not count."""
         with self._transaction() as db:
-            db.execute(
-                "UPDATE jobs SET state = 'pending', worker = NULL, attempts = attempts - 1 "
-                "WHERE key = ? AND worker = ? AND state = 'running'",
-                (key, str(worker)),
-            )
+            db.execute(f"{_GIVE_BACK} AND worker = ? AND state = 'running'", (key, str(worker)))
 
     def retry(self, key: str, worker: WorkerIdentity, reason: str) -> None:
         """Makes a job pending again after its machine was lost; it fails after ``ATTEMPTS``."""
