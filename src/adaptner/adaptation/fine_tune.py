@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
@@ -56,6 +56,13 @@ class FineTuneConfig(BaseModel):
         scale = {p: self.encoder_scale * factors.get(p, 1.0) for p in encoder.parameters()}
         fused = encoder.kind == "transformer"  # a step of AdamW takes 7 ms instead of 50
         return Optimiser([*scale, *others], self.optimiser, scale, fused=fused)
+
+
+class FreshDecoderConfig(FineTuneConfig):
+    """Settings of adaptation that always trains a new decoder."""
+
+    decoder: Literal["fresh"] = "fresh"
+    freeze_decoder: Literal[False] = False
 
 
 class FineTuning(AdaptationObjective):

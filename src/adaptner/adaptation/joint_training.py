@@ -11,30 +11,27 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle, islice
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
 from adaptner.adaptation.decoder_start import keep_known_tags, tag_decoders
-from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.fine_tune import FreshDecoderConfig
 from adaptner.adaptation.loop import AdaptationObjective
 from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.bilevel import group_gradients
-from adaptner.models.base import Base
 from adaptner.nn.decoders.prototypes import PrototypeDecoder
 from adaptner.nn.encoders.active_vocabulary import restrict_batch, rows_in_use
 from adaptner.nn.model import Losses, ModelShape, ParameterGroup, Parameters, TaggingModel
 from adaptner.training.budget import Budget, Clock
-from adaptner.types import LabelSet, Sentence
+from adaptner.types import Sentence
 
 TARGET = "the target"
 SOURCE_CLASS, TARGET_CLASS = 0, 1  # of the discriminator
 
 
-class JointConfig(FineTuneConfig):
-    decoder: Literal["fresh"] = "fresh"
-    freeze_decoder: Literal[False] = False
+class JointConfig(FreshDecoderConfig):
     source_tasks: int = Field(3, ge=1, description="Source batches in a step.")
     source_weight: float = Field(1.0, ge=0, description="Weight of the mean source loss.")
     aux_weight: float = Field(
@@ -75,12 +72,7 @@ class JointTraining(AdaptationObjective):
         self.text = self.request.target_text()
         self.has_adversary = config.aux_weight > 0
         self.model = add_target_domain(
-            self.base,
-            list(self.sources),
-            self.target.labels,
-            self.shared or config.zero_shot,
-            self.has_adversary,
-            self.generator,
+            self, shared=self.shared or config.zero_shot, adversary=self.has_adversary
         )
         self.target_domain = len(self.sources)
         self.encoder = self.model.encoder
@@ -175,15 +167,11 @@ def adversary_ramp(share: float) -> float:
 
 
 def add_target_domain(
-    base: Base,
-    domains: list[str],
-    labels: LabelSet,
-    shared: bool,
-    adversary: bool,
-    generator: Generator,
+    objective: AdaptationObjective, *, shared: bool = False, adversary: bool = False
 ) -> TaggingModel:
-    """A model of ``domains`` of the base, whose decoders it copies, and of the target after them."""
-    encoder = copy.deepcopy(base.model.encoder)
+    """A model of the objective's source domains, whose decoders are copied from the base, and of the
+    target after them."""
+    base, domains = objective.base, list(objective.sources)
     numbers = [base.model.domains.index(d) for d in domains]
     label_sets = {d: base.model.labels_of(n) for d, n in zip(domains, numbers, strict=True)}
     shape = ModelShape(
@@ -192,7 +180,9 @@ def add_target_domain(
         head="attention" if adversary else "none",
         reversal=adversary,
     )
-    model = TaggingModel(encoder, {**label_sets, TARGET: labels}, generator, shape, classes=2)
+    label_sets[TARGET] = objective.target.labels
+    encoder = copy.deepcopy(base.model.encoder)
+    model = TaggingModel(encoder, label_sets, objective.generator, shape, classes=2)
     for number, base_number in enumerate(numbers):
         source, copied = base.model.decoder_of(base_number), model.decoder_of(number)
         assert not isinstance(source, PrototypeDecoder)

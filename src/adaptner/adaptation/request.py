@@ -29,15 +29,6 @@ class AdaptRequest:
     progress: ProgressCallback = no_progress
     encoded: Any = None  # what ``Method.encode_once`` returned
 
-    def options(self) -> dict[str, Any]:
-        """The keyword arguments that every function that adapts a base takes."""
-        return {
-            "labels": self.labels,
-            "budget": self.budget,
-            "seed": self.seed,
-            "progress": self.progress,
-        }
-
     def target_text(self) -> list[Sentence]:
         """The unlabelled sentences or, if there are none, the labelled ones without their labels.
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import Field
 from torch import Generator, Tensor, nn
 
 from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
-from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.fine_tune import FreshDecoderConfig
 from adaptner.adaptation.joint_training import add_target_domain
 from adaptner.adaptation.loop import AdaptationObjective
 from adaptner.adaptation.sentence_batches import SentenceBatches
@@ -22,9 +21,7 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.types import LabelSet, Sentence
 
 
-class SourceTargetConfig(FineTuneConfig):
-    decoder: Literal["fresh"] = "fresh"
-    freeze_decoder: Literal[False] = False
+class SourceTargetConfig(FreshDecoderConfig):
     source_share: float = Field(
         0.5,
         ge=0,
@@ -60,9 +57,7 @@ class SourceTargetObjective(AdaptationObjective):
     config: SourceTargetConfig
 
     def build(self) -> None:
-        self.model = add_target_domain(
-            self.base, list(self.sources), self.target.labels, False, False, self.generator
-        )
+        self.model = add_target_domain(self)
         self.encoder = self.model.encoder
         self.decoder = self.model.decoder_of(len(self.sources))
         self.target_batches, *self.source_batches = (

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
+from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuning
+from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import BadConfiguration, IncompatibleMethod
@@ -150,7 +151,7 @@ class Method(ABC):
 
     def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
         """The adaptation itself: fine-tuning unless a method overrides it."""
-        return fine_tune(base, request.support, self.config.adaptation, **request.options())
+        return run(FineTuning(base, request, self.config.adaptation))
 
     def protocol_text(self, train: Iterable[Sentence]) -> list[Sentence]:
         """The sentences of a target's train split that it may read in an evaluation, unlabelled."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import torch
 
-from adaptner.adaptation.fine_tune import fine_tune
+from adaptner.adaptation.fine_tune import FineTuning
+from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.errors import IncompatibleMethod
 from adaptner.methods.families.supervised import SupervisedMethod
@@ -56,7 +57,7 @@ class InDomain(SupervisedMethod):
         shape = ModelShape(decoder=base.model.shape.decoder)
         model = TaggingModel(encoder, {"target": base.labels}, generator, shape)
         new = Base(model, batcher, self.name, base.config, base.facts, base.folder)
-        return fine_tune(new, request.support, self.config.adaptation, **request.options())
+        return run(FineTuning(new, request, self.config.adaptation))
 
 
 def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:

@@ -19,6 +19,7 @@ from adaptner.methods.families.source_pretrained import (
     Iteration,
     SourceConfig,
     SourcePretrainedMethod,
+    step_metrics,
 )
 from adaptner.methods.families.supervised import joint_iteration
 from adaptner.nn.encoders.config import AnyEncoderConfig, EncoderConfig
@@ -66,12 +67,7 @@ class MetaNERConfig(SourceConfig):
     encoder: AnyEncoderConfig = ENCODER
 
     def shape(self) -> ModelShape:
-        return ModelShape(
-            decoder=self.tag_head,
-            shared=self.decoders == "shared",
-            head="attention" if self.adversary else "none",
-            reversal=self.adversary,
-        )
+        return self.model_shape("attention" if self.adversary else "none", self.adversary)
 
 
 class MetaNER(SourcePretrainedMethod):
@@ -118,11 +114,7 @@ class MetaNER(SourcePretrainedMethod):
             theta = {n: p for n, p in model.stack_tasks(domains[0], rows).items() if _is_theta(n)}
             step = split(domain_batches[1:], domain_batches[0], theta)
             model.add_gradients(domains[0], step.gradients, equal_weights(step.losses), rows)
-            loss = float(step.losses.total.mean())
-            metrics = {"label": float(step.losses.label.mean()), "held_out": float(validation)}
-            if step.losses.aux is not None:
-                metrics["aux"] = float(step.losses.aux.mean())
-            return StepMetrics(loss, metrics, f"loss {loss:.2f}")
+            return step_metrics(step.losses, held_out=float(validation))
 
         return iterate
 

@@ -41,9 +41,7 @@ class CrossDomainObjective(AdaptationObjective):
         self.vocabulary = Vocabulary.of(self.texts, max_words=config.vocabulary)
         self._sampling = self.generator  # stays on the CPU
         self._samplers = [NegativeSampler(counts) for counts in self.vocabulary.counts]
-        model = add_target_domain(
-            base, list(self.sources), self.target.labels, config.zero_shot, False, self.generator
-        )
+        model = add_target_domain(self, shared=config.zero_shot)
         encoder = model.encoder
         assert isinstance(encoder, RecurrentEncoder)
         recurrent = ParameterGenerator(

@@ -6,18 +6,16 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.fine_tune import FreshDecoderConfig
 from adaptner.methods.families.raw_text import RawTextConfig
 
 
-class CrossDomainConfig(RawTextConfig, FineTuneConfig):
+class CrossDomainConfig(RawTextConfig, FreshDecoderConfig):
     """Section 4.1, and the authors' published settings where the paper is silent (50 negatives).
 
     Neither states λ_d and λ_t; they are 1. Batch, steps and AdamW are those of all adaptation here;
     the paper's batch of 30 and SGD are in the recipe."""
 
-    decoder: Literal["fresh"] = "fresh"
-    freeze_decoder: Literal[False] = False
     domain_size: int = Field(
         8, ge=0, description="Size U of the domain embedding; 0 leaves it out (CO-LM)."
     )

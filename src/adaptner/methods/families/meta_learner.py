@@ -24,6 +24,7 @@ from adaptner.methods.families.source_pretrained import (
     Iteration,
     SourceConfig,
     SourcePretrainedMethod,
+    step_metrics,
 )
 from adaptner.nn.model import ModelShape, Parameters
 from adaptner.training.loop import StepMetrics
@@ -68,13 +69,7 @@ class MetaConfig(SourceConfig):
         return self.optimiser.model_copy(update={"rate": self.outer_rate or default})
 
     def shape(self) -> ModelShape:
-        head = "mean" if self.classifier else "none"
-        return ModelShape(
-            decoder=self.tag_head,
-            shared=self.decoders == "shared",
-            head=head,
-            reversal=self.reversal,
-        )
+        return self.model_shape("mean" if self.classifier else "none", self.reversal)
 
 
 class MetaLearner(SourcePretrainedMethod):
@@ -118,9 +113,6 @@ def _metrics(
 ) -> StepMetrics:
     losses, weights = step.losses, step.weights
     spread = float(weights["encoder"].max() - weights["encoder"].min())
-    metrics = {"label": float(losses.label.mean()), "spread": spread}
-    if losses.aux is not None:
-        metrics["aux"] = float(losses.aux.mean())
     tasks = None
     if recorded:
         tasks = [
@@ -134,8 +126,7 @@ def _metrics(
             }
             for number, task in enumerate(batch)
         ]
-    loss = float(losses.total.mean())
-    return StepMetrics(loss, metrics, f"loss {loss:.2f}, γ spread {spread:.2f}", tasks)
+    return step_metrics(losses, f", γ spread {spread:.2f}", tasks, spread=spread)
 
 
 def bracketed(sentence: Any) -> str:

@@ -24,7 +24,7 @@ from adaptner.nn.encoders.active_vocabulary import ActiveVocabulary, restrict_ba
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.config import AnyEncoderConfig, EncoderConfig
 from adaptner.nn.encoders.registry import new_encoder
-from adaptner.nn.model import ModelShape, TaggingModel
+from adaptner.nn.model import Losses, ModelShape, TaggingModel
 from adaptner.training.budget import Budget
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import StepMetrics, TrainingRun, run_training
@@ -67,7 +67,13 @@ class SourceConfig(MethodConfig):
         return self.optimiser
 
     def shape(self) -> ModelShape:
-        return ModelShape(decoder=self.tag_head, shared=self.decoders == "shared")
+        return self.model_shape()
+
+    def model_shape(
+        self, head: Literal["none", "mean", "attention"] = "none", reversal: bool = False
+    ) -> ModelShape:
+        shared = self.decoders == "shared"
+        return ModelShape(decoder=self.tag_head, shared=shared, head=head, reversal=reversal)
 
 
 @dataclass(frozen=True)
@@ -208,6 +214,20 @@ def _vectors(encoder: Encoder, given: bool) -> str:
     if encoder.kind == "transformer":
         return "pretrained"
     return "given" if given else "random"
+
+
+def step_metrics(
+    losses: Losses,
+    remark: str = "",
+    tasks: list[dict[str, Any]] | None = None,
+    **numbers: float,
+) -> StepMetrics:
+    """The means of the tasks' losses, other ``numbers``, and the loss with ``remark`` for the display."""
+    metrics = {"label": float(losses.label.mean()), **numbers}
+    if losses.aux is not None:
+        metrics["aux"] = float(losses.aux.mean())
+    loss = float(losses.total.mean())
+    return StepMetrics(loss, metrics, f"loss {loss:.2f}{remark}", tasks)
 
 
 def _no_iteration(iteration: int) -> StepMetrics:

@@ -13,6 +13,7 @@ from adaptner.methods.families.source_pretrained import (
     Iteration,
     SourceConfig,
     SourcePretrainedMethod,
+    step_metrics,
 )
 from adaptner.training.loop import StepMetrics
 
@@ -41,11 +42,6 @@ def joint_iteration(
             losses = context.loss_function(batch, domains, config, aux_weight)(point)
             step = Step(losses.detached(), group_gradients(losses, point), equal_weights(losses))
             gradients.add(domains, step, rows)
-        mean = gradients.step().losses
-        loss = float(mean.total.mean())
-        metrics = {"label": float(mean.label.mean())}
-        if mean.aux is not None:
-            metrics["aux"] = float(mean.aux.mean())
-        return StepMetrics(loss, metrics, f"loss {loss:.2f}")
+        return step_metrics(gradients.step().losses)
 
     return iterate

@@ -130,9 +130,7 @@ class UnsupervisedMultiCell(AdaptationObjective):
     def build(self) -> None:
         config = self.config
         self.text = self.request.target_text()
-        model = add_target_domain(
-            self.base, list(self.sources), self.target.labels, True, False, self.generator
-        )
+        model = add_target_domain(self, shared=True)
         decoder = model.decoder_of(0)
         assert isinstance(decoder, CRF)
         self.encoder, self.decoder = model.encoder, decoder

@@ -14,7 +14,7 @@ from adaptner.adaptation.loop import AdaptationObjective
 from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.methods.pdaln.augmentation import mixed_domain_data
 from adaptner.methods.pdaln.config import PDALNTuneConfig, split_budget
-from adaptner.methods.pdaln.distillation import SelfTraining, start_self_training
+from adaptner.methods.pdaln.distillation import SELF_TRAINING, SelfTraining
 from adaptner.methods.pdaln.losses import (
     ContrastiveProjection,
     crf_loss,
@@ -51,9 +51,7 @@ class PDALNObjective(AdaptationObjective):
             self.augmented = mixed_domain_data(
                 self.source_sentences, self.target.sentences, self.rng, config
             )
-        model = add_target_domain(
-            self.base, list(self.sources), self.target.labels, True, False, self.generator
-        )
+        model = add_target_domain(self, shared=True)
         decoder = model.decoder_of(0)
         assert isinstance(decoder, CRF)
         self.encoder, self.decoder = model.encoder, decoder
@@ -93,14 +91,8 @@ class PDALNObjective(AdaptationObjective):
         lists = [own for own in sentences if own]
         if config.contrast_weight:
             lists.append([perturb(s, self.synonyms, self.rng) for own in lists for s in own])
-        parts = encode_lists(
-            self.encoder,
-            self.batcher,
-            self.decoder.labels,
-            lists,
-            self.encoder.device,
-            self.generator,
-        )
+        labels, device = self.decoder.labels, self.encoder.device
+        parts = encode_lists(self.encoder, self.batcher, labels, lists, device, self.generator)
         plain = parts[:-1] if config.contrast_weight else parts
         source, *target = plain
         total = crf_loss(source, self.decoder)
@@ -131,9 +123,8 @@ class PDALNObjective(AdaptationObjective):
     def new_teacher(self) -> SelfTraining | None:
         if not self.config.distil_weight:
             return None
-        return start_self_training(
-            self.config, self.encoder, self.decoder, self.batcher, self.generator
-        )
+        kind = SELF_TRAINING[self.config.self_training]
+        return kind(self.config, self.encoder, self.decoder, self.batcher, self.generator)
 
     def sentences(self) -> list[Sentence]:
         # D_aug has no other words than these.

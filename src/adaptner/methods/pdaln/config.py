@@ -8,21 +8,19 @@ from typing import Literal
 
 from pydantic import Field
 
-from adaptner.adaptation.fine_tune import FineTuneConfig
+from adaptner.adaptation.fine_tune import FreshDecoderConfig
 from adaptner.training.budget import Budget
 
 SelfTrainingKind = Literal["teacher", "mean-teacher", "vat"]
 
 
-class PDALNTuneConfig(FineTuneConfig):
+class PDALNTuneConfig(FreshDecoderConfig):
     """Batch size, τ, μ_y and the numbers of copies are those of section 5.3.
 
     The paper does not state α, α', β, γ and the number of rounds. α and β: 1, as the weight of L_c.
     α': the best of 0 to 100 on CoNLL03 -> SEC, which is no target of the paper's
     (docs/results/pdaln.md). γ: a teacher's word weighs as much as the labels."""
 
-    decoder: Literal["fresh"] = "fresh"
-    freeze_decoder: Literal[False] = False
     batch: int = Field(32, ge=1, description="Sentences of each kind in a batch.")
     zero_shot: bool = Field(False, description="Use no labelled sentence of the target (eq. 8).")
     sentence_weight: float = Field(

@@ -6,12 +6,13 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
 from adaptner.adaptation.batch_encoding import EncodedBatch, encode_lists
-from adaptner.methods.pdaln.config import PDALNTuneConfig
+from adaptner.methods.pdaln.config import PDALNTuneConfig, SelfTrainingKind
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.base import Encoder
@@ -24,9 +25,14 @@ class SelfTraining(ABC):
     """Created at the start of a round from the student, ``encoder`` and ``decoder``."""
 
     def __init__(
-        self, config: PDALNTuneConfig, encoder: Encoder, decoder: CRF, batcher: Batcher
+        self,
+        config: PDALNTuneConfig,
+        encoder: Encoder,
+        decoder: CRF,
+        batcher: Batcher,
+        generator: Generator,
     ) -> None:
-        self.config, self.batcher = config, batcher
+        self.config, self.batcher, self.generator = config, batcher, generator
         self.student_encoder, self.student_decoder = encoder, decoder
 
     @abstractmethod
@@ -37,21 +43,15 @@ class SelfTraining(ABC):
 class FixedTeacher(SelfTraining):
     """A copy of the student at the start of the round."""
 
-    def __init__(
-        self, config: PDALNTuneConfig, encoder: Encoder, decoder: CRF, batcher: Batcher
-    ) -> None:
-        super().__init__(config, encoder, decoder, batcher)
-        self.encoder, self.decoder = copy.deepcopy(encoder), copy.deepcopy(decoder)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.encoder = copy.deepcopy(self.student_encoder)
+        self.decoder = copy.deepcopy(self.student_decoder)
 
     def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
+        labels, device = self.decoder.labels, self.encoder.device
         with torch.no_grad():
-            (batch,) = encode_lists(
-                self.encoder,
-                self.batcher,
-                self.decoder.labels,
-                [sentences],
-                self.encoder.device,
-            )
+            (batch,) = encode_lists(self.encoder, self.batcher, labels, [sentences], device)
             teacher = self.decoder.log_marginals(batch.states, batch.mask).exp()
         log_marginals = self.student_decoder.log_marginals(student.states, student.mask)
         return distillation_loss(teacher, log_marginals, student.mask, self.config.confidence)
@@ -75,17 +75,6 @@ class VirtualAdversary(SelfTraining):
     """No teacher: the tag distributions shall not change when the word vectors move in the direction
     that changes them most (Miyato et al. 2018)."""
 
-    def __init__(
-        self,
-        config: PDALNTuneConfig,
-        encoder: Encoder,
-        decoder: CRF,
-        batcher: Batcher,
-        generator: Generator,
-    ) -> None:
-        super().__init__(config, encoder, decoder, batcher)
-        self.generator = generator
-
     def loss(self, sentences: Sequence[Sentence], student: EncodedBatch) -> Tensor:
         batch = self.batcher([sentences]).to(self.student_encoder.device)
 
@@ -98,15 +87,8 @@ class VirtualAdversary(SelfTraining):
         )
 
 
-def start_self_training(
-    config: PDALNTuneConfig,
-    encoder: Encoder,
-    decoder: CRF,
-    batcher: Batcher,
-    generator: Generator,
-) -> SelfTraining:
-    """The kind of self-training that ``config`` names, for one round."""
-    if config.self_training == "vat":
-        return VirtualAdversary(config, encoder, decoder, batcher, generator)
-    kind = MeanTeacher if config.self_training == "mean-teacher" else FixedTeacher
-    return kind(config, encoder, decoder, batcher)
+SELF_TRAINING: dict[SelfTrainingKind, type[SelfTraining]] = {
+    "teacher": FixedTeacher,
+    "mean-teacher": MeanTeacher,
+    "vat": VirtualAdversary,
+}

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 
+from adaptner.adaptation.fine_tune import FreshDecoderConfig
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.bilevel import equal_weights
@@ -23,7 +24,7 @@ from adaptner.methods.families.source_pretrained import (
     SourceConfig,
     SourcePretrainedMethod,
 )
-from adaptner.methods.wpz.adaptation import PrototypeEpisodes, PrototypeTuneConfig, episode_loss
+from adaptner.methods.wpz.adaptation import PrototypeEpisodes, episode_loss
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.model import Losses, ModelShape
@@ -35,7 +36,7 @@ class WPZConfig(SourceConfig):
     decoders: Literal["shared"] = "shared"  # the decoder has one learned number
     tag_head: Literal["crf"] = "crf"  # not used: the decoder is prototypes
     per_token: Literal[False] = False
-    adaptation: PrototypeTuneConfig = PrototypeTuneConfig()
+    adaptation: FreshDecoderConfig = FreshDecoderConfig()
     retrain: bool = Field(
         True, description="Retrain on the target; otherwise only take the class means from it."
     )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.adaptation.loop import AdaptationObjective
 from adaptner.adaptation.sentence_batches import SentenceBatches
 from adaptner.nn.batching.batch import Batch
@@ -23,13 +21,6 @@ from adaptner.nn.decoders.prototypes import (
 from adaptner.training.budget import Budget
 
 ENCODING_BATCH = 64  # sentences; a target may have thousands
-
-
-class PrototypeTuneConfig(FineTuneConfig):
-    """There is no decoder to start or to freeze."""
-
-    decoder: Literal["fresh"] = "fresh"
-    freeze_decoder: Literal[False] = False
 
 
 class PrototypeEpisodes(AdaptationObjective):
