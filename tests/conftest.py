@@ -12,6 +12,7 @@ import hypothesis
 import numpy as np
 import pytest
 import torch
+from tiny import TINY_ENCODER
 from transformer_kit import make_tiny_transformer
 
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
@@ -21,7 +22,6 @@ from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
-from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
 from adaptner.training.optimiser import OptimiserConfig
@@ -102,10 +102,7 @@ def quick() -> FineTuneConfig:
 @pytest.fixture(scope="session")
 def base() -> Base:
     sources = source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug")]))
-    shape = EncoderConfig(
-        word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12
-    )
-    return HGDA(encoder=shape, k=3, tasks=2).fit(sources, Budget(5))
+    return HGDA(encoder=TINY_ENCODER, k=3, tasks=2).fit(sources, Budget(5))
 
 
 @pytest.fixture(scope="session")
@@ -116,8 +113,6 @@ def tagger(base: Base, quick: FineTuneConfig) -> Tagger:
 
 
 # A tiny learner on the package's own corpora: whole runs in a fraction of a second.
-
-TINY = EncoderConfig(word_width=16, char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
 
 Fit = Callable[..., Base]
 
@@ -144,7 +139,9 @@ def fit(sources: list[SourceDomain]) -> Fit:
         vectors: WordVectors | None = None,
         **overrides: object,
     ) -> Base:
-        method = HGDA(**{"encoder": TINY, "k": 3, "tasks": 2, "record_every": 2, **overrides})
+        method = HGDA(
+            **{"encoder": TINY_ENCODER, "k": 3, "tasks": 2, "record_every": 2, **overrides}
+        )
         return method.fit(sources, Budget(steps), seed=seed, run=run, vectors=vectors)
 
     return run_it

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny import TINY_ENCODER
 
 import adaptner as an
 from adaptner import errors
@@ -33,8 +34,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from adaptner.training.budget import Budget
 
     prepare_process()
-    shape = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8}
-    learner = method("maml")(k=4, tasks=2, encoder={**shape, "hidden": 12}, adaptation={"steps": 3})
+    learner = method("maml")(k=4, tasks=2, encoder=TINY_ENCODER, adaptation={"steps": 3})
     folder = tmp_path_factory.mktemp("api") / "base"
     pretrain(learner, [bundled_corpus("drug")], Budget(2), folder)
     return folder

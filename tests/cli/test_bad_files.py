@@ -71,6 +71,7 @@ def test_check_and_convert_report_a_bad_file(call: Call, tmp_path: Path, fault: 
     (error, *_) = json.loads(call("check", file, "--json").out)["errors"]
     assert error["line"] == fault.line
     refused(call("convert", file, output), 1, file, fault.says)
+    refused(call("convert", file, "-", "--to", "conll"), 1, file)
     assert listing(tmp_path) == sorted([file.name, output.name])
     assert output.read_text() == "earlier"
 

@@ -6,53 +6,39 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from cli_kit import Call, refused
 
 from adaptner import formats
-from adaptner.cli import check, convert, corpora
 from adaptner.corpora.bundled import bundled_corpus
-from adaptner.errors import EntityOffTokens, FileMissing, UnknownFormat, UsageError
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command("check")(check.check)
-app.command("convert")(convert.convert)
-app.add_typer(corpora.app, name="corpora")
 
 GOOD_LINE = '{"text": "TP53 fell", "entities": [{"start": 0, "end": 4, "label": "Gene"}]}'
 OFF_LINE = GOOD_LINE.replace('"end": 4', '"end": 3')
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    runner = CliRunner()
-
-    def call(*arguments: object, stdin: str | None = None):
-        return runner.invoke(app, [str(a) for a in arguments], input=stdin)
-
-    return call
 
 
 # --- check ----------------------------------------------------------------------------------------
 
 
-def test_check_of_a_sound_file(run) -> None:
-    result = run("check", bundled_corpus("gene").folder / "train.jsonl")
-    assert result.exit_code == 0
-    assert "130 sentence(s); entities: Gene 190" in result.stdout
-    assert "0 error(s), 0 repaired tag(s), 0 remark(s)" in result.stdout
+def test_check_of_a_sound_file(call: Call) -> None:
+    result = call("check", bundled_corpus("gene").folder / "train.jsonl")
+    assert result.code == 0
+    assert "130 sentence(s); entities: Gene 190" in result.out
+    assert "0 error(s), 0 repaired tag(s), 0 remark(s)" in result.out
 
 
-def test_check_lists_every_error(run, tmp_path: Path) -> None:
+def test_check_lists_every_error(call: Call, tmp_path: Path) -> None:
     lines = ["oops", GOOD_LINE, OFF_LINE, '{"text": 3}', '{"text": "a", "entities": [{}, {}]}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    result = run("check", "a.jsonl")
-    assert result.exit_code == 1
+    result = call("check", "a.jsonl")
+    assert result.code == 1
     for line, times in ((1, 1), (2, 0), (3, 1), (4, 1), (5, 2)):
-        assert result.stderr.count(f"error: a.jsonl:{line}:") == times
-    assert "5 error(s)" in result.stdout
-    found = json.loads(run("check", "a.jsonl", "--json").stdout)
+        assert result.err.count(f"error: a.jsonl:{line}:") == times
+    assert "5 error(s)" in result.out
+    found = json.loads(call("check", "a.jsonl", "--json").out)
     assert [(e["kind"], e["line"]) for e in found["errors"]] == [
         ("BadJson", 1),
         ("EntityOffTokens", 3),
@@ -63,12 +49,12 @@ def test_check_lists_every_error(run, tmp_path: Path) -> None:
     assert (found["documents"], found["sentences"], found["entities"]) == (2, 1, {"Gene": 1})
 
 
-def test_check_of_conll(run, tmp_path: Path) -> None:
+def test_check_of_conll(call: Call, tmp_path: Path) -> None:
     content = "p53 B-G\nfell O\n\np53 O\nrose O\n\np53 B-G\nfell O\n\nHeLa I-C\n\nbad X\n\nlone\n"
     (tmp_path / "a.conll").write_text(content)
-    result = run("check", "a.conll", "--json")
-    assert result.exit_code == 1
-    found = json.loads(result.stdout)
+    result = call("check", "a.conll", "--json")
+    assert result.code == 1
+    found = json.loads(result.out)
     assert [(e["kind"], e["line"]) for e in found["errors"]] == [
         ("UnknownTag", 12),
         ("RaggedColumns", 14),
@@ -83,17 +69,17 @@ def test_check_of_conll(run, tmp_path: Path) -> None:
         found["remarks"][2]["message"]
         == "'p53' is labelled G twice and left unlabelled once (see line 4)"
     )
-    printed = run("check", "a.conll")
-    assert "warning: a.conll:10: I-C read as B-C" in printed.stderr
-    assert "a.conll:1: uneven annotation: 'p53'" in printed.stdout
+    printed = call("check", "a.conll")
+    assert "warning: a.conll:10: I-C read as B-C" in printed.err
+    assert "a.conll:1: uneven annotation: 'p53'" in printed.out
 
 
-def test_check_states_how_many_remarks_it_leaves_out(run, tmp_path: Path) -> None:
+def test_check_states_how_many_remarks_it_leaves_out(call: Call, tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a B-X\n\n" * 31)
-    result = run("check", "a.conll")
-    assert result.exit_code == 0
-    assert result.stdout.count("duplicate:") == 20
-    assert "and 10 more of kind 'duplicate'" in result.stdout
+    result = call("check", "a.conll")
+    assert result.code == 0
+    assert result.out.count("duplicate:") == 20
+    assert "and 10 more of kind 'duplicate'" in result.out
 
 
 @pytest.mark.parametrize(
@@ -107,40 +93,40 @@ def test_check_states_how_many_remarks_it_leaves_out(run, tmp_path: Path) -> Non
     ],
 )
 def test_check_of_unreadable_files_lists_one_error(
-    run, tmp_path: Path, name: str, content: bytes | None, kind: str
+    call: Call, tmp_path: Path, name: str, content: bytes | None, kind: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    result = run("check", name, "--json")
-    assert result.exit_code == 1
-    assert [e["kind"] for e in json.loads(result.stdout)["errors"]] == [kind]
+    result = call("check", name, "--json")
+    assert result.code == 1
+    assert [e["kind"] for e in json.loads(result.out)["errors"]] == [kind]
 
 
-def test_check_remarks_on_a_file_without_entities(run) -> None:
-    result = run("check", "-", "--from", "text", "--json", stdin="Nothing here. Nor here.")
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["sentences"]) == (0, 2)
+def test_check_remarks_on_a_file_without_entities(call: Call) -> None:
+    result = call("check", "-", "--from", "text", "--json", stdin="Nothing here. Nor here.")
+    found = json.loads(result.out)
+    assert (result.code, found["sentences"]) == (0, 2)
     assert [r["kind"] for r in found["remarks"]] == ["no entities"]
 
 
-def test_check_of_an_unknown_format(run) -> None:
-    assert isinstance(run("check", "a.docx").exception, UnknownFormat)
+def test_check_of_an_unknown_format(call: Call) -> None:
+    refused(call("check", "a.docx"), 2, "a.docx: cannot determine the file format")
 
 
 # --- convert --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scheme", ["BIO", "iob1", "BIOES"])
-def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:
+def test_convert_and_back(call: Call, tmp_path: Path, scheme: str) -> None:
     source = bundled_corpus("gene").folder / "dev.jsonl"
-    result = run("convert", source, "a.conll", "--scheme", scheme)
-    assert result.exit_code == 0
-    assert "30 document(s), 37 entities -> a.conll" in result.stderr
+    result = call("convert", source, "a.conll", "--scheme", scheme)
+    assert result.code == 0
+    assert "30 document(s), 37 entities -> a.conll" in result.err
     assert ("\tS-Gene\n" in (tmp_path / "a.conll").read_text()) == (scheme == "BIOES")
-    assert run("convert", "a.conll", "plain.conll", "-q").stderr == ""
-    assert run("convert", source, "direct.conll").exit_code == 0
+    assert call("convert", "a.conll", "plain.conll", "-q").err == ""
+    assert call("convert", source, "direct.conll").code == 0
     assert (tmp_path / "plain.conll").read_bytes() == (tmp_path / "direct.conll").read_bytes()
-    assert run("convert", "plain.conll", "b.jsonl").exit_code == 0
+    assert call("convert", "plain.conll", "b.jsonl").code == 0
     mentions = [
         [e.text_in(d.text).replace(" ", "") for e in d.entities]
         for d in formats.read(tmp_path / "b.jsonl")
@@ -150,51 +136,42 @@ def test_convert_and_back(run, tmp_path: Path, scheme: str) -> None:
     ]
 
 
-def test_convert_through_pipes(run) -> None:
-    result = run("convert", "-", "-", "--from", "jsonl", "--to", "conll", stdin=GOOD_LINE)
-    assert result.exit_code == 0
-    assert result.stdout == "TP53\tB-Gene\nfell\tO\n\n"
+def test_convert_through_pipes(call: Call) -> None:
+    result = call("convert", "-", "-", "--from", "jsonl", "--to", "conll", stdin=GOOD_LINE)
+    assert result.code == 0
+    assert result.out == "TP53\tB-Gene\nfell\tO\n\n"
 
 
-def test_convert_warns_of_repairs_and_losses(run, tmp_path: Path) -> None:
+def test_convert_warns_of_repairs_and_losses(call: Call, tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a B-X\n\nb I-X\n")
-    assert "a.conll:3: I-X read as B-X" in run("convert", "a.conll", "b.jsonl").stderr
+    assert "a.conll:3: I-X read as B-X" in call("convert", "a.conll", "b.jsonl").err
     scored = GOOD_LINE.replace('"Gene"', '"Gene", "score": 0.5').replace("{", '{"id": "d1", ', 1)
     (tmp_path / "a.jsonl").write_text(scored + '\n{"text": " "}\n')
-    told = run("convert", "a.jsonl", "b.conll").stderr
+    told = call("convert", "a.jsonl", "b.conll").err
     for loss in ("1 id(s) not written", "1 score(s)", "1 document(s) without a word"):
         assert loss in told
 
 
-def test_failed_convert_writes_nothing(run, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(GOOD_LINE + "\n" + OFF_LINE)
-    error = run("convert", "a.jsonl", "b.conll").exception
-    assert isinstance(error, EntityOffTokens)
-    assert str(error).startswith("a.jsonl:2: ")
-    assert [p.name for p in tmp_path.iterdir()] == ["a.jsonl"]
-    assert run("convert", "a.jsonl", "-", "--to", "conll").stdout == ""
-
-
-def test_convert_refuses_wrong_calls(run, tmp_path: Path) -> None:
+def test_convert_refuses_wrong_calls(call: Call, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(GOOD_LINE)
-    assert isinstance(run("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO").exception, UsageError)
-    assert isinstance(run("convert", "nowhere.jsonl", "b.conll").exception, FileMissing)
-    assert isinstance(run("convert", "a.jsonl", "-").exception, UnknownFormat)
-    assert run("convert", "a.jsonl", "b.conll", "--scheme", "XYZ").exit_code == 2
+    refused(call("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO"), 2, "--scheme")
+    refused(call("convert", "nowhere.jsonl", "b.conll"), 1, "nowhere.jsonl")
+    refused(call("convert", "a.jsonl", "-"), 2, "file format of standard input or output")
+    assert call("convert", "a.jsonl", "b.conll", "--scheme", "XYZ").code == 2
 
 
 # --- corpora stats --------------------------------------------------------------------------------
 
 
-def test_corpora_stats(run) -> None:
+def test_corpora_stats(call: Call) -> None:
     folders = [bundled_corpus(name).folder for name in ("gene", "cellline")]
-    result = run("corpora", "stats", *folders, "--json")
-    assert result.exit_code == 0
-    gene, _ = json.loads(result.stdout)
+    result = call("corpora", "stats", *folders, "--json")
+    assert result.code == 0
+    gene, _ = json.loads(result.out)
     assert (gene["corpus"], gene["domain"]) == ("gene", "Gene")
     assert gene["sentences"] == {"train": 130, "dev": 30, "test": 70}
     assert gene["mentions_per_type"] == {"Gene": 330}
     assert gene["sha256"] == bundled_corpus("gene").sha256
-    table = run("corpora", "stats", *folders).stdout
+    table = call("corpora", "stats", *folders).out
     assert table.splitlines()[1].split() == ["gene", "Gene", "train", "130", "190", "2,177"]
     assert "labels of cellline: CellLine 283" in table

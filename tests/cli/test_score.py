@@ -1,24 +1,13 @@
+"""``adaptner score``."""
+
 from __future__ import annotations
 
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
-
-from adaptner.cli.score import score
-from adaptner.errors import WordCountMismatch
+from cli_kit import Call, refused
 
 GOLD = "BRCA1\tB-Gene\nand\tO\naspirin\tB-Drug\n\nno\tO\nentity\tO\n\n"
-
-
-@pytest.fixture
-def run():
-    app = typer.Typer(rich_markup_mode="rich")
-    app.command()(score)
-    return lambda *arguments: CliRunner().invoke(
-        app, [str(a) for a in arguments], env={"COLUMNS": "120"}
-    )
 
 
 @pytest.fixture
@@ -49,10 +38,9 @@ def write_jsonl(file, documents):
     return file
 
 
-def test_formats_may_differ(run, gold, predicted):
-    result = run(gold, predicted, "--json")
-    assert result.exception is None
-    scores = json.loads(result.stdout)
+def test_formats_may_differ(call: Call, gold, predicted):
+    result = call("score", gold, predicted, "--json")
+    scores = json.loads(result.out)
     assert scores["documents"] == 2
     assert scores["overall"] == {
         "precision": 0.5,
@@ -73,65 +61,54 @@ def test_formats_may_differ(run, gold, predicted):
     }
 
 
-def test_the_table_has_a_row_per_type_and_one_overall(run, gold, predicted):
-    result = run(gold, predicted)
-    assert result.exit_code == 0
-    lines = {line.split("│")[1].strip(): line for line in result.stdout.splitlines() if "│" in line}
+def test_the_table_has_a_row_per_type_and_one_overall(call: Call, gold, predicted):
+    result = call("score", gold, predicted)
+    assert result.code == 0
+    lines = {line.split("│")[1].strip(): line for line in result.out.splitlines() if "│" in line}
     assert list(lines) == ["Drug", "Gene", "overall"]
     assert [c.strip() for c in lines["Gene"].split("│")[2:6]] == ["0.5000", "1.0000", "0.6667", "1"]
     assert [c.strip() for c in lines["overall"].split("│")[2:6]] == ["0.5000"] * 3 + ["2"]
 
 
-def test_file_against_itself_is_perfect(run, gold):
-    assert json.loads(run(gold, gold, "--json").stdout)["overall"]["f1"] == 1
-
-
-def test_format_can_be_given(run, tmp_path):
+def test_format_can_be_given(call: Call, tmp_path):
     file = tmp_path / "gold.data"
     file.write_text(GOLD, encoding="utf-8")
-    assert json.loads(run(file, file, "--from", "conll", "--json").stdout)["documents"] == 2
+    assert json.loads(call("score", file, file, "--from", "conll", "--json").out)["documents"] == 2
 
 
-def test_different_texts_are_refused_with_their_position(run, gold, tmp_path):
+def test_different_texts_are_refused_with_their_position(call: Call, gold, tmp_path):
     documents = [{"text": "BRCA1 and aspirin"}, {"text": "no such entity"}]
-    result = run(gold, write_jsonl(tmp_path / "other.jsonl", documents))
-    assert isinstance(result.exception, WordCountMismatch)
-    assert "document 2" in str(result.exception)
-    assert "'no such entity' in predicted (character 3)" in str(result.exception)
+    result = call("score", gold, write_jsonl(tmp_path / "other.jsonl", documents))
+    refused(result, 1, "document 2", "'no such entity' in predicted (character 3)")
 
 
 @pytest.mark.parametrize("longer", ["gold", "predicted"])
-def test_missing_document_is_refused(run, tmp_path, longer):
+def test_missing_document_is_refused(call: Call, tmp_path, longer):
     one = write_jsonl(tmp_path / "one.jsonl", [{"text": "a b"}])
     two = write_jsonl(tmp_path / "two.jsonl", [{"text": "a b"}, {"text": "c"}])
     files = (two, one) if longer == "gold" else (one, two)
-    result = run(*files)
-    assert isinstance(result.exception, WordCountMismatch)
+    result = call("score", *files)
     shorter = "predicted" if longer == "gold" else "gold"
-    assert f"document 2: the {shorter} file has only 1" in str(result.exception)
+    refused(result, 1, f"document 2: the {shorter} file has only 1")
 
 
-def test_labels_with_brackets_are_printed_unchanged(run, tmp_path):
+def test_labels_with_brackets_are_printed_unchanged(call: Call, tmp_path):
     entity = {"start": 0, "end": 1, "label": "[red]"}
     file = write_jsonl(tmp_path / "a.jsonl", [{"text": "a b", "entities": [entity]}])
-    assert "[red]" in run(file, file).stdout
+    assert "[red]" in call("score", file, file).out
 
 
-def test_help_shows_an_example(run):
-    assert "adaptner score gold.conll predicted.jsonl" in run("--help").stdout
-
-
-def test_ill_formed_tags_are_read_as_by_conlleval_with_a_warning(run, gold, tmp_path):
+def test_ill_formed_tags_are_read_as_by_conlleval_with_a_warning(call: Call, gold, tmp_path):
     loose = tmp_path / "loose.conll"
     loose.write_text("BRCA1\tB-Gene\nand\tO\naspirin\tI-Drug\n\nno\tO\nentity\tO\n\n")
-    result = run(gold, loose, "--json")
-    assert json.loads(result.stdout)["overall"]["f1"] == 1
-    assert "loose.conll: 1 ill-formed tag(s)" in result.stderr
-    assert "gold.conll" not in result.stderr
+    result = call("score", gold, loose, "--json")
+    assert json.loads(result.out)["overall"]["f1"] == 1
+    assert "loose.conll: 1 ill-formed tag(s)" in result.err
+    assert "gold.conll" not in result.err
 
 
-def test_a_real_corpus_against_itself(run, shared_data):
+def test_a_real_corpus_against_itself(call: Call, shared_data):
     file = shared_data / "bio8" / "ncbi-disease" / "test.conll"
-    scores = json.loads(run(file, file, "--json").stdout)
+    scores = json.loads(call("score", file, file, "--json").out)
     assert scores["documents"] == 940
     assert (scores["overall"]["f1"], scores["overall"]["support"]) == (1, 960)

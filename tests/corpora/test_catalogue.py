@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from web_kit import SPLITS, entry, mirrored
+from cli_kit import Call
+from web_kit import SPLITS, entry, write_mirror
 
 from adaptner.corpora import catalogue as module
 from adaptner.corpora.catalogue import (
@@ -30,19 +29,11 @@ from adaptner.reproduce.tables.published import papers
 ROOT = Path(__file__).resolve().parents[2]
 
 # The corpora that each paper uses
-EIGHT = [
-    "ncbi-disease",
-    "bc5cdr-disease",
-    "bc5cdr-chem",
-    "bc4chemd",
-    "bc2gm",
-    "jnlpba",
-    "linnaeus",
-    "s800",
-]
+BIO8 = ("ncbi-disease", "bc5cdr-disease", "bc5cdr-chem", "bc4chemd", "bc2gm", "jnlpba")
+EIGHT = {f"bio8/{name}" for name in (*BIO8, "linnaeus", "s800")}
 USED = {
-    "HGDA": {f"bio8/{name}" for name in EIGHT},
-    "MetaBioNER": {f"bio8/{name}" for name in EIGHT},
+    "HGDA": EIGHT,
+    "MetaBioNER": EIGHT,
     "MetaNER": {
         *(f"general/ace2005-{domain}" for domain in ("bc", "bn", "cts", "nw", "un", "wl")),
         *(f"general/{name}" for name in ("ontonotes5", "wikigold", "wikigold-silver", "wnut17")),
@@ -172,11 +163,7 @@ def test_sources_and_licences_agree_with_the_readme_of_the_data(shared_data: Pat
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    for path, content in mirrored().items():
-        target = tmp_path / "data" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    return tmp_path / "data"
+    return write_mirror(tmp_path / "data")
 
 
 def test_describe_state(data: Path) -> None:
@@ -209,47 +196,31 @@ def test_entries_are_found_by_name_and_group() -> None:
 # --- corpora list ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        from adaptner.cli.main import main
-
-        monkeypatch.setattr(sys, "argv", ["adaptner", "corpora", "list", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        output = capsys.readouterr()
-        return int(end.value.code or 0), output.out, output.err
-
-    return run
-
-
-def test_list_shows_every_corpus(call) -> None:
-    code, stdout, stderr = call()
-    assert (code, stderr) == (0, "")
+def test_list_shows_every_corpus(call: Call) -> None:
+    answer = call("corpora", "list")
+    assert (answer.code, answer.err) == (0, "")
     for known in catalogue():
-        (line,) = [x for x in stdout.splitlines() if x.startswith(f"  {known.short_name} ")]
+        (line,) = [x for x in answer.out.splitlines() if x.startswith(f"  {known.short_name} ")]
         assert ACCESS[known.access] in line
         assert known.domain in line
-    assert "then: adaptner corpora convert ontonotes FOLDER -o DATA" in stdout
-    assert "then: adaptner corpora convert ace2005 FOLDER -o DATA" in stdout
-    assert stdout.count("LDC2006T06") == 1
+    assert "then: adaptner corpora convert ontonotes FOLDER -o DATA" in answer.out
+    assert "then: adaptner corpora convert ace2005 FOLDER -o DATA" in answer.out
+    assert answer.out.count("LDC2006T06") == 1
 
 
 def test_list_shows_the_state_of_a_data_folder(
-    call, data: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = (entry(), entry("tiny/other"), entry("tiny/silver", access="unavailable", obtain="no"))
     monkeypatch.setattr(module, "catalogue", lambda: known)
     (data / "tiny/gene/dev.conll").write_bytes(b"changed")
-    code, stdout, _ = call("--data", data)
-    assert code == 0
-    assert re.search(r"^  gene +changed: dev ", stdout, re.MULTILINE)
-    assert re.search(r"^  other +by copy ", stdout, re.MULTILINE)
-    assert re.search(r"^  silver +not available ", stdout, re.MULTILINE)
-    code, stdout, _ = call("--data", data, "--json")
-    (row, *_) = json.loads(stdout)
+    answer = call("corpora", "list", "--data", data)
+    assert answer.code == 0
+    assert re.search(r"^  gene +changed: dev ", answer.out, re.MULTILINE)
+    assert re.search(r"^  other +by copy ", answer.out, re.MULTILINE)
+    assert re.search(r"^  silver +not available ", answer.out, re.MULTILINE)
+    answer = call("corpora", "list", "--data", data, "--json")
+    (row, *_) = json.loads(answer.out)
     assert (row["name"], row["state"], row["sha256"]) == (
         "tiny/gene",
         "changed: dev",
@@ -257,23 +228,23 @@ def test_list_shows_the_state_of_a_data_folder(
     )
 
 
-def test_list_shows_the_facts_about_one_corpus(call) -> None:
-    code, stdout, _ = call("scitech", "general/ontonotes5")
-    assert code == 0
+def test_list_shows_the_facts_about_one_corpus(call: Call) -> None:
+    answer = call("corpora", "list", "scitech", "general/ontonotes5")
+    assert answer.code == 0
     for part in (
         "2,824 entities",
         "jiachenwestlake/Cross-Domain_NER",
         find_entry("scitech").sha256["test"],
     ):
-        assert part in stdout
-    assert "LDC2013T19" in stdout
-    assert "adaptner corpora convert ontonotes FOLDER -o DATA" in stdout
+        assert part in answer.out
+    assert "LDC2013T19" in answer.out
+    assert "adaptner corpora convert ontonotes FOLDER -o DATA" in answer.out
 
 
-def test_unknown_name_or_folder_exits_with_an_error(call, tmp_path: Path) -> None:
-    code, stdout, stderr = call("scitec")
-    assert (code, stdout) == (2, "")
-    assert "did you mean 'scitech'" in stderr
-    code, _, stderr = call("--data", tmp_path / "none")
-    assert code == 1
-    assert "GROUP/NAME/SPLIT.conll" in stderr
+def test_unknown_name_or_folder_exits_with_an_error(call: Call, tmp_path: Path) -> None:
+    answer = call("corpora", "list", "scitec")
+    assert (answer.code, answer.out) == (2, "")
+    assert "did you mean 'scitech'" in answer.err
+    answer = call("corpora", "list", "--data", tmp_path / "none")
+    assert answer.code == 1
+    assert "GROUP/NAME/SPLIT.conll" in answer.err

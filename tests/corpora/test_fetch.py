@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from web_kit import SPLITS, Server, entry, mirrored, plain, serving
+from web_kit import SPLITS, Server, entry, mirrored, plain, serving, write_mirror
 
 from adaptner.corpora import catalogue
 from adaptner.corpora.catalogue import CatalogueEntry
@@ -298,11 +298,7 @@ def test_raw_files_that_cannot_be_converted_are_kept(server, fetcher, published,
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for path, content in mirrored().items():
-        target = tmp_path / "copy" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    return tmp_path / "copy"
+    return write_mirror(tmp_path / "copy")
 
 
 def test_folder_is_copied(fetcher, folder, data):

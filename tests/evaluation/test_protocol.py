@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tiny import TINY_ENCODER
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
@@ -22,7 +23,6 @@ from adaptner.training.budget import Budget
 
 TARGET = bundled_corpus("cellline")
 TRAIN, TEST = TARGET.split("train"), TARGET.split("test")
-TINY = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
 QUICK = {"adaptation": {"steps": 2, "epochs": 0}}
 
 
@@ -156,7 +156,7 @@ def sources() -> list[SourceDomain]:
 
 @pytest.fixture(scope="module")
 def base(sources: list[SourceDomain]) -> Base:
-    return method("finetuning")(encoder=TINY, k=3, tasks=2).fit(sources, Budget(1))
+    return method("finetuning")(encoder=TINY_ENCODER, k=3, tasks=2).fit(sources, Budget(1))
 
 
 @pytest.mark.parametrize(

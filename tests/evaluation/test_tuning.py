@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny import TINY_ENCODER
 
 from adaptner import api
 from adaptner.corpora.bundled import bundled_corpus
@@ -40,17 +41,7 @@ from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
-TINY = {
-    "k": 3,
-    "tasks": 2,
-    "encoder": {
-        "word_width": 16,
-        "char_embedding": 8,
-        "char_cnn_filters": 8,
-        "char_lstm": 8,
-        "hidden": 12,
-    },
-}
+TINY = {"k": 3, "tasks": 2, "encoder": TINY_ENCODER}
 
 
 # --- a world in which every score is known ------------------------------------------------------------

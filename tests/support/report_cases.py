@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from store_kit import result as stored_result
+
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.request import ReportRequest
 
@@ -29,35 +31,10 @@ TARGETS5 = {
 def result(
     method="hgda", target="ncbi-disease", size=5, seed=0, f1=0.3, **facts: Any
 ) -> StoredResult:
-    defaults: dict[str, Any] = {
-        "key": f"{method}/{target}/{size}/{seed}/{sorted(facts.items())}",
-        "method": method,
-        "variant": "",
-        "target": target,
-        "size": size,
-        "share": None,
-        "seed": seed,
-        "f1": f1,
-        "precision": f1,
-        "recall": f1,
-        "steps": 20,
-        "seconds": 1.5,
-        "iterations": 600,
-        "base_key": "b" * 8,
-        "base_seconds": 240.0,
-        "peak_mb": 800.0,
-        "sentences": 940,
-        "limited": False,
-        "entities": 7,
-        "unlabelled": 0,
-        "protocol": "few-shot/strict-micro-f1",
-        "profile": "quick",
-        "data": {target: "ab" * 32},
-        "settings": {"k": 10},
-        "code": "0.1.0+abc",
-        "finished": "2026-11-17T12:00:00Z",
-    }
-    return StoredResult(**{**defaults, **facts})
+    key = f"{method}/{target}/{size}/{seed}/{sorted(facts.items())}"
+    scores = {"f1": f1, "precision": f1, "recall": f1, "data": {target: "ab" * 32}}
+    facts = {"key": key, "seed": seed, **scores, "settings": {"k": 10}, **facts}
+    return stored_result(method=method, target=target, size=size, **facts)
 
 
 def draws(values, method="hgda", target="ncbi-disease", size=5, **facts: Any) -> list[StoredResult]:

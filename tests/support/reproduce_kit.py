@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tiny import TINY_ENCODER
+
 import adaptner.corpora
 from adaptner.compute import prepare_process
 from adaptner.reproduce.jobs.plan import JobPlan
@@ -23,13 +25,7 @@ SMALL: dict[str, Any] = {
     "k": 4,
     "tasks": 2,
     "record_every": 2,
-    "encoder": {
-        "word_width": 16,
-        "char_embedding": 8,
-        "char_cnn_filters": 8,
-        "char_lstm": 8,
-        "hidden": 12,
-    },
+    "encoder": TINY_ENCODER,
     "adaptation": {"steps": 10, "epochs": 0, "optimiser": {"rate": 5e-3}},
 }
 TINY = Protocol(

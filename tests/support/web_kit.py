@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from adaptner.corpora.catalogue import CatalogueEntry
 
@@ -145,3 +146,12 @@ def entry(name: str = "tiny/gene", **facts: object) -> CatalogueEntry:
 
 def mirrored(name: str = "tiny/gene") -> dict[str, bytes]:
     return {f"{name}/{split}.conll": content for split, content in SPLITS.items()}
+
+
+def write_mirror(folder: Path) -> Path:
+    """Writes the files of the mirror below ``folder`` and returns it."""
+    for path, content in mirrored().items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return folder
