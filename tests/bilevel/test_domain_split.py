@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from bilevel_cases import random as noise
 from bilevel_cases import toy
+from builders import random_tensor as noise
 from naive_metaner import Found, Task, chain
 from naive_tagger import (
     Lexicon,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from builders import equal_parameters
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import Corpus, group_by_domain
@@ -58,7 +59,7 @@ def adapted(base: Base, sentences: list[Sentence]) -> Tagger:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped base with a second encoder that was fine-tuned on genes."""
     torch.set_num_threads(1)
-    found = tmp_path_factory.mktemp("taught") / "base"
+    found = tmp_path_factory.mktemp("fine-tuned") / "base"
     start = base_folder("biomedical")
     chosen = method("finetuning")(**QUICK)
     pretrain(chosen, corpora("gene"), Budget(40), found, start=start, second_encoder=True)
@@ -91,14 +92,9 @@ def test_second_encoder_loads_as_saved(base: Base, tmp_path: Path) -> None:
     again = Base.load(tmp_path / "again")
     assert base.fine_tuned_encoder is not None
     assert again.fine_tuned_encoder is not None
-    mine, theirs = base.fine_tuned_encoder.state_dict(), again.fine_tuned_encoder.state_dict()
-    assert mine.keys() == theirs.keys()
-    assert all(torch.equal(p, theirs[n]) for n, p in mine.items())
-    made = [adapted(b, support("gene")) for b in (base, again)]
-    assert all(
-        torch.equal(p, q)
-        for p, q in zip(made[0].decoder.parameters(), made[1].decoder.parameters(), strict=True)
-    )
+    assert equal_parameters(base.fine_tuned_encoder, again.fine_tuned_encoder)
+    taggers = [adapted(b, support("gene")) for b in (base, again)]
+    assert equal_parameters(taggers[0].decoder, taggers[1].decoder)
 
 
 def test_known_label_is_adapted_with_the_fine_tuned_encoder(base: Base) -> None:
@@ -109,21 +105,18 @@ def test_known_label_is_adapted_with_the_fine_tuned_encoder(base: Base) -> None:
     cells = adapted(base, support("cellline"))
     assert cells.encoder is base.model.encoder
     without = adapted(replace(base, fine_tuned_encoder=None), support("cellline"))
-    assert all(
-        torch.equal(p, q)
-        for p, q in zip(cells.decoder.parameters(), without.decoder.parameters(), strict=True)
-    )
+    assert equal_parameters(cells.decoder, without.decoder)
 
 
 def test_fine_tuned_encoder_is_chosen_if_it_covers_two_thirds_of_the_mentions(base: Base) -> None:
-    def of(*given: tuple[str, int], labels: tuple[str, ...] = ("Gene", "CellLine")) -> bool:
-        drawn = [s for name, count in given for s in one_mention(name)[:count]]
-        return encode_target(base, drawn, CONFIG, LabelSet(labels)).base is not base
+    def is_chosen(genes: int, cell_lines: int, *labels: str) -> bool:
+        sentences = [*one_mention("gene")[:genes], *one_mention("cellline")[:cell_lines]]
+        return encode_target(base, sentences, CONFIG, LabelSet(labels)).base is not base
 
-    assert of(("gene", 6), labels=("Gene",))
-    assert of(("gene", 8), ("cellline", 4))
-    assert not of(("gene", 7), ("cellline", 4))
-    assert not of(("cellline", 4), labels=("CellLine",))
+    assert is_chosen(6, 0, "Gene")
+    assert is_chosen(8, 4, "Gene", "CellLine")
+    assert not is_chosen(7, 4, "Gene", "CellLine")
+    assert not is_chosen(0, 4, "CellLine")
 
 
 def test_labels_decide_if_there_is_no_mention(base: Base) -> None:
@@ -133,8 +126,8 @@ def test_labels_decide_if_there_is_no_mention(base: Base) -> None:
 
 
 def test_first_encoder_is_kept_if_source_labels_are_switched_off(base: Base) -> None:
-    untold = CONFIG.model_copy(update={"use_source_labels": False})
-    assert encode_target(base, support("gene"), untold, LabelSet(("Gene",))).base is base
+    without_sources = CONFIG.model_copy(update={"use_source_labels": False})
+    assert encode_target(base, support("gene"), without_sources, LabelSet(("Gene",))).base is base
 
 
 def test_second_encoder_is_dropped_with_one_of_its_domains(base: Base) -> None:
@@ -162,7 +155,7 @@ def test_unsuitable_methods_cannot_train_a_second_encoder(name: str, tmp_path: P
 
 
 def test_replaced_second_encoder_is_reported(folder: Path, tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     chosen = method("finetuning")(**QUICK)
     found = pretrain(
         chosen,
@@ -171,9 +164,9 @@ def test_replaced_second_encoder_is_reported(folder: Path, tmp_path: Path) -> No
         tmp_path,
         start=folder,
         second_encoder=True,
-        tell=told.append,
+        tell=messages.append,
     )
-    assert told[0] == f"replacing the second encoder of {folder} (domains: Gene)"
+    assert messages[0] == f"replacing the second encoder of {folder} (domains: Gene)"
     assert found.fine_tuned_encoder is not None
     assert found.fine_tuned_encoder.domains == ("Drug",)
 

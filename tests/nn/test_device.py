@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from bilevel_cases import SUPPORT as TASKS
 from pretend_device import MisplacedTensor, PretendTensor, pretend_device
 from torch import Generator, Tensor
 
@@ -24,21 +25,11 @@ from adaptner.nn.losses.distillation import distillation_loss
 from adaptner.nn.losses.mmd import label_aware_mmd, maximum_mean_discrepancy
 from adaptner.nn.losses.perturbation import virtual_adversary, word_layer, worst_offset
 from adaptner.nn.model import ModelShape, TaggingModel, tag_scores
-from adaptner.types import LabelSet, Sentence
+from adaptner.types import LabelSet
 from adaptner.vectors.four_bit import FourBitTable
 from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors
 
-TASKS = [
-    [
-        Sentence.from_tokens(["the", "p53", "gene"], ["O", "B-G", "I-G"]),
-        Sentence.from_tokens(["none"], ["O"]),
-    ],
-    [
-        Sentence.from_tokens(["aspirin", "5", "mg", "daily"], ["B-D", "B-E", "I-E", "O"]),
-        Sentence.from_tokens(["take", "aspirin"], ["O", "B-D"]),
-    ],
-]
 LABELS = [LabelSet(("G",)), LabelSet(("D", "E"))]
 DOMAINS = {"gene": LABELS[0], "drug": LABELS[1]}
 CPU = torch.device("cpu")
@@ -243,7 +234,7 @@ def test_active_vocabulary_restores_its_rows_on_the_device(device: torch.device)
     assert torch.equal(model.encoder.words.table.cpu(), expected)
 
 
-def test_a_batch_that_was_not_moved_raises(device: torch.device) -> None:
+def test_batch_on_another_device_raises(device: torch.device) -> None:
     model, batcher = recurrent_model(config(), ModelShape())
     model.to(device)
     with pytest.raises(MisplacedTensor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from builders import sentence
 
 from adaptner.nn.batching.word_batch import WordBatch, WordBatcher
 from adaptner.nn.encoders.config import EncoderConfig
@@ -15,14 +16,8 @@ from adaptner.vectors.word_vectors import WordVectors
 
 VECTORS = WordVectors(("a", "b"), np.array([[1, -1], [0.5, 2]], dtype=np.float32))
 DOMAINS = {"gene": LabelSet(("G",)), "drug": LabelSet(("D", "E")), "other": LabelSet(("O1",))}
-GENE = [
-    Sentence.from_tokens(["a", "b", "c"], ["O", "B-G", "I-G"]),
-    Sentence.from_tokens(["b"], ["O"]),
-]
-DRUG = [
-    Sentence.from_tokens(["c", "a"], ["B-E", "I-E"]),
-    Sentence.from_tokens(["b", "b", "a", "d"], ["B-D", "O", "B-E", "O"]),
-]
+GENE = [sentence("a b c", "O B-G I-G"), sentence("b", "O")]
+DRUG = [sentence("c a", "B-E I-E"), sentence("b b a d", "B-D O B-E O")]
 
 
 def made(head: str = "mean") -> tuple[TaggingModel, WordBatcher]:

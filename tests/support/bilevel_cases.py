@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from builders import random_tensor, sentence
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -20,17 +21,19 @@ from adaptner.vectors.word_vectors import WordVectors
 Case = tuple[LossFunction, LossFunction, Parameters]  # support, query, start
 
 
-def random(*shape: int, seed: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) -> Case:
     """Labelling depends on encoder and decoder, classification on encoder and head, both through softplus;
     each task has its own data. ``curvature`` adds a quadratic term that makes the losses strongly convex."""
 
     def objective(seed: int) -> LossFunction:
-        by_theta, by_phi = random(tasks, 6, 3, seed=seed), random(tasks, 6, 2, seed=seed + 1)
-        by_omega, centre = random(tasks, 6, 2, seed=seed + 2), random(tasks, 3, seed=seed + 3)
+        by_theta, by_phi = (
+            random_tensor(tasks, 6, 3, seed=seed),
+            random_tensor(tasks, 6, 2, seed=seed + 1),
+        )
+        by_omega, centre = (
+            random_tensor(tasks, 6, 2, seed=seed + 2),
+            random_tensor(tasks, 3, seed=seed + 3),
+        )
 
         def losses(p: Parameters) -> Losses:
             theta, phi = p["encoder.a"], p["decoder.b"].flatten(1)
@@ -46,31 +49,22 @@ def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) 
 
         return losses
 
-    start = {"encoder.a": random(tasks, 3, seed=1), "decoder.b": random(tasks, 1, 2, seed=2)}
+    start = {
+        "encoder.a": random_tensor(tasks, 3, seed=1),
+        "decoder.b": random_tensor(tasks, 1, 2, seed=2),
+    }
     if aux_weight is not None:
-        start["head.c"] = random(tasks, 2, seed=3)
+        start["head.c"] = random_tensor(tasks, 2, seed=3)
     return objective(10), objective(20), start
 
 
 SUPPORT = [
-    [
-        Sentence.from_tokens(["the", "p53", "gene"], ["O", "B-G", "I-G"]),
-        Sentence.from_tokens(["none"], ["O"]),
-    ],
-    [
-        Sentence.from_tokens(["aspirin", "5", "mg", "daily"], ["B-D", "B-E", "I-E", "O"]),
-        Sentence.from_tokens(["take", "aspirin"], ["O", "B-D"]),
-    ],
+    [sentence("the p53 gene", "O B-G I-G"), sentence("none", "O")],
+    [sentence("aspirin 5 mg daily", "B-D B-E I-E O"), sentence("take aspirin", "O B-D")],
 ]
 QUERY = [
-    [
-        Sentence.from_tokens(["a", "gene"], ["O", "B-G"]),
-        Sentence.from_tokens(["p53", "is", "p53"], ["B-G", "O", "B-G"]),
-    ],
-    [
-        Sentence.from_tokens(["5", "mg"], ["B-E", "I-E"]),
-        Sentence.from_tokens(["aspirin", "or", "the", "gene"], ["B-D", "O", "O", "O"]),
-    ],
+    [sentence("a gene", "O B-G"), sentence("p53 is p53", "B-G O B-G")],
+    [sentence("5 mg", "B-E I-E"), sentence("aspirin or the gene", "B-D O O O")],
 ]
 
 
@@ -145,7 +139,7 @@ def assert_is_gradient(
     largest = 0.0
     for number, (name, value) in enumerate(at.items()):
         for i in range(directions):
-            towards = random(*value.shape, seed=1000 * number + i)
+            towards = random_tensor(*value.shape, seed=1000 * number + i)
             expected = slopes(function, at, name, towards)
             found = (gradients[name] * towards).flatten(1).sum(1)
             torch.testing.assert_close(found, expected, atol=tolerance, rtol=1e-5, msg=name)

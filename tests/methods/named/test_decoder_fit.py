@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from builders import equal_parameters, sentence
 from torch import Tensor
 
 from adaptner.corpora.bundled import bundled_corpus
@@ -67,8 +68,7 @@ def fitted(
     labels: LabelSet | None = None,
     seed: int = 0,
 ) -> Tagger:
-    given = EncodedTarget.of(base, sentences, config, labels)
-    return fit_linear_decoder(given, config, seed=seed)
+    return fit_linear_decoder(EncodedTarget.of(base, sentences, config, labels), config, seed=seed)
 
 
 def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearFitConfig) -> Tensor:
@@ -102,9 +102,9 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
 def test_fit_finds_the_minimum_of_the_objective(base: Base) -> None:
     """Against L-BFGS on the sum over all paths."""
     short = [
-        Sentence.from_tokens(["HeLa", "cells", "grew"], ["B-CellLine", "O", "O"]),
-        Sentence.from_tokens(["no", "cells", "grew", "."]),
-        Sentence.from_tokens(["grown", "HEK293", "cells"], ["O", "B-CellLine", "O"]),
+        sentence("HeLa cells grew", "B-CellLine O O"),
+        sentence("no cells grew ."),
+        sentence("grown HEK293 cells", "O B-CellLine O"),
     ]
     config = LinearFitConfig(linear_steps=300)
     found = fitted(base, short, config, LABELS).decoder
@@ -178,7 +178,7 @@ def test_prior_combines_word_direction_and_label_probes(base: Base) -> None:
 
 def test_name_alone_finds_mentions_without_an_annotated_entity(base: Base) -> None:
     """Five sentences without any entity."""
-    empty = [Sentence.from_tokens(["no", "cells", "grew", "."])] * 5
+    empty = [sentence("no cells grew .")] * 5
     tagger = fitted(base, empty, LinearFitConfig(), LABELS)
     assert tagger.predict(["no HeLa cells"])[0][0].start == 3
     nameless = fitted(base, empty, LinearFitConfig(name_weight=0), LABELS)
@@ -193,8 +193,7 @@ def test_fit_depends_on_no_seed_and_leaves_the_base_unchanged(
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
     one = fitted(base, support, LinearFitConfig(), seed=1)
     other = fitted(base, support, LinearFitConfig(), seed=2)
-    for mine, theirs in zip(one.parameters(), other.parameters(), strict=True):
-        assert torch.equal(mine, theirs)
+    assert equal_parameters(one, other)
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 import torch
+from builders import sentence
 
 from adaptner.adaptation.confidence.calibration import (
     TRUST,
@@ -48,10 +49,10 @@ def test_each_fold_equals_a_fit_without_its_sentences(base: Base, monkeypatch) -
     for number in set(fold):
         rest = [s for s, own in zip(SUPPORT, fold, strict=True) if own != number]
         alone = fit_linear_decoder(EncodedTarget.of(base, rest, config, LABELS), config)
-        for place, sentence in enumerate(SUPPORT):
+        for place, held_out in enumerate(SUPPORT):
             if fold[place] != number:
                 continue
-            (found,) = alone.mentions([sentence])
+            (found,) = alone.mentions([held_out])
             assert [m[:3] for m in together[place].found] == [m[:3] for m in found]
             for mine, theirs in zip(together[place].found, found, strict=True):
                 assert mine.log_odds == pytest.approx(theirs.log_odds, abs=0.1)
@@ -65,8 +66,8 @@ def test_folds_spread_mentions_evenly_and_keep_duplicates_together() -> None:
     assert fold[5] == fold[13]
     assert sorted(set(fold)) == list(range(module.FOLDS))
     mentions = Counter[int]()
-    for number, sentence in zip(assign_folds(SUPPORT, random.Random(2)), SUPPORT, strict=True):
-        mentions[number] += len(sentence.entities)
+    for number, s in zip(assign_folds(SUPPORT, random.Random(2)), SUPPORT, strict=True):
+        mentions[number] += len(s.entities)
     assert max(mentions.values()) - min(mentions.values()) <= 2
     assert sorted(assign_folds(SUPPORT[:3], random.Random(0))) == [0, 1, 2]
     many = SUPPORT * 5
@@ -100,11 +101,11 @@ def test_interval_narrows_with_mentions_and_is_missing_without() -> None:
     surprising = trust.interval(Score(80, 80, 80), 80)
     assert surprising[2] >= 1.0  # what cross-validation found is not ruled out
     labels = LabelSet(("X", "Y"))
-    told = assess([left_out([(1.0, True), (0.0, False)], 3)], labels, trust)
-    assert list(told.by_label) == ["X"]
-    assert told.unknown == ("Y",)
-    assert told.overall == told.by_label["X"]
-    assert told.overall.mentions == 3
+    assessment = assess([left_out([(1.0, True), (0.0, False)], 3)], labels, trust)
+    assert list(assessment.by_label) == ["X"]
+    assert assessment.unknown == ("Y",)
+    assert assessment.overall == assessment.by_label["X"]
+    assert assessment.overall.mentions == 3
     nothing = assess([left_out([], 0)], labels, trust)
     assert nothing.overall is None
     assert nothing.unknown == ("X", "Y")
@@ -124,7 +125,7 @@ def test_there_are_no_held_out_predictions_for_one_or_too_many_sentences(base: B
     assert len(method.held_out(base, SUPPORT) or ()) == len(SUPPORT)
     assert method.held_out(base, SUPPORT[:1]) is None
     assert method.held_out(base, [SUPPORT[0]] * 3) is None  # nothing is left to learn from
-    short = Sentence.from_tokens(["HeLa"], ["B-CellLine"])
+    short = sentence("HeLa", "B-CellLine")
     many = [Sentence.from_tokens([f"w{i}"]) for i in range(300)]
     assert method.held_out(base, [short, *many]) is None
 
@@ -154,15 +155,13 @@ def test_cross_validation_leaves_the_base_unchanged(base: Base) -> None:
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 
-def test_fifty_types(base: Base) -> None:
-    """Each seen once, so that no fold has learnt the one it is asked for."""
+def test_fifty_labels_are_assessed(base: Base) -> None:
+    """Each occurs once, so that it is never in the training folds of its own sentence."""
     labels = LabelSet(tuple(f"T{i:02}" for i in range(50)))
-    sentences = [
-        Sentence.from_tokens(["a", f"w{i}", "b"], ["O", f"B-T{i:02}", "O"]) for i in range(50)
-    ]
+    sentences = [sentence(f"a w{i} b", f"O B-T{i:02} O") for i in range(50)]
     config = LinearFitConfig(linear_steps=2)
     left = cross_validate(EncodedTarget.of(base, sentences, config, labels), config)
-    told = assess(left, labels, CalibrationConstants())
-    assert len(told.by_label) == 50
-    assert told.overall is not None
-    assert told.overall.mentions == 50
+    assessment = assess(left, labels, CalibrationConstants())
+    assert len(assessment.by_label) == 50
+    assert assessment.overall is not None
+    assert assessment.overall.mentions == 50

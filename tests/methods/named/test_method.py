@@ -1,4 +1,4 @@
-"""Sources on top of a base from raw text: θ stays, φ is learnt, what was known stays known."""
+"""Training `named` on sources: the encoder and the decoders of the base are kept, a decoder is added."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from builders import equal_parameters
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
@@ -37,24 +38,16 @@ def sources(*names: str) -> list:
 
 
 def test_encoder_of_the_start_is_unchanged(start: Base, learnt: Base) -> None:
-    before = start.model.encoder.state_dict()
-    for name, p in learnt.model.encoder.state_dict().items():
-        assert torch.equal(p, before[name]), name
+    assert equal_parameters(learnt.model.encoder, start.model.encoder)
     assert learnt.label_probes is start.label_probes
 
 
 def test_decoders_of_the_start_are_kept(start: Base, learnt: Base) -> None:
     assert learnt.model.domains == ("Disease", "CellLine")
-    for mine, theirs in zip(
-        learnt.model.decoder_of(0).parameters(),
-        start.model.decoder_of(0).parameters(),
-        strict=True,
-    ):
-        assert torch.equal(mine, theirs)
+    assert equal_parameters(learnt.model.decoder_of(0), start.model.decoder_of(0))
 
 
 def test_decoder_of_a_new_source_is_trained(learnt: Base) -> None:
-    """With no sentence of the target at all it finds what the source has marked."""
     decoder = learnt.model.decoder_of(1)
     assert isinstance(decoder, CRF)
     test = bundled_corpus("cellline").split("test")
@@ -69,7 +62,7 @@ def test_decoder_of_a_new_source_is_trained(learnt: Base) -> None:
 
 
 def test_gradient_is_that_of_the_label_losses(start: Base) -> None:
-    """One step of plain descent against autograd on φ itself."""
+    """One step of plain descent against autograd on the decoder."""
     options = {"name": "sgd", "rate": 0.01, "momentum": 0.0, "weight_decay": 0.0, "clip": 1e9}
     settings = {**SETTINGS, "tasks": 1, "optimiser": {**options, "schedule": "constant"}}
     chosen = method("named")(**settings, decoder_scale=3.0)
@@ -93,13 +86,7 @@ def test_gradient_is_that_of_the_label_losses(start: Base) -> None:
 def test_encoder_is_trained_without_a_start() -> None:
     base = method("named")(**SETTINGS).fit(sources("cellline"), Budget(1))
     untouched = method("named")(**SETTINGS).fit(sources("cellline"), Budget(0))
-    moved = [
-        not torch.equal(p, q)
-        for p, q in zip(
-            base.model.encoder.parameters(), untouched.model.encoder.parameters(), strict=True
-        )
-    ]
-    assert any(moved)
+    assert not equal_parameters(base.model.encoder, untouched.model.encoder)
 
 
 def test_domains_can_be_removed_and_restored(start: Base, learnt: Base, tmp_path) -> None:
@@ -110,8 +97,7 @@ def test_domains_can_be_removed_and_restored(start: Base, learnt: Base, tmp_path
     again = Base.load(tmp_path / "base")
     assert again.model.domains == learnt.model.domains
     assert isinstance(again.label_probes, LabelProbes)
-    for mine, theirs in zip(again.model.parameters(), learnt.model.parameters(), strict=True):
-        assert torch.equal(mine, theirs)
+    assert equal_parameters(again.model, learnt.model)
 
 
 def test_decoders_of_another_shape_are_not_kept(start: Base) -> None:

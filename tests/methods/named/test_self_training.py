@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise, product
 
 import pytest
 import torch
+from builders import equal_parameters, sentence
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import TooFewSentences, UsageError
@@ -51,23 +51,14 @@ def decoder_of(base: Base, support: list[Sentence]) -> CRF:
     return decoder
 
 
-def same(mine: torch.nn.Module, theirs: torch.nn.Module) -> bool:
-    both = zip(mine.parameters(), theirs.parameters(), strict=True)
-    return all(torch.equal(p, q) for p, q in both)
-
-
 def test_pseudo_label_is_the_best_path_weighted_by_its_least_certain_tag(
     base: Base, support: list[Sentence]
 ) -> None:
     """Compared with all paths of a sentence of six words."""
     decoder = decoder_of(base, support)
-    words = ["We", "grew", "HeLa", "cells", "and", "K562"]
-    spans, at = [], 0
-    for word in words:
-        spans.append((at, at + len(word)))
-        at += len(word) + 1
-    (part,) = encode_in_batches(base, [Sentence(" ".join(words), tuple(spans))], decoder.labels)
-    told = pseudo_label(decoder, part, CONFIG)
+    text = "We grew HeLa cells and K562"
+    (part,) = encode_in_batches(base, [sentence(text)], decoder.labels)
+    labelled = pseudo_label(decoder, part, CONFIG)
     scores = decoder.tag_scores(part.states)[0, 0].detach().double()
     moves, start, end = (
         m[0].detach().double() for m in decoder._moves(scores[None], decoder.constraints)
@@ -77,28 +68,27 @@ def test_pseudo_label_is_the_best_path_weighted_by_its_least_certain_tag(
         total = start[tags[0]] + end[tags[-1]] + scores[range(len(tags)), list(tags)].sum()
         return total + sum(moves[a, b] for a, b in pairwise(tags))
 
-    paths = list(product(range(3), repeat=len(words)))
+    paths = list(product(range(3), repeat=6))
     values = torch.stack([path(tags) for tags in paths])
     best = paths[int(values.argmax())]
-    assert told.tags[0, 0].tolist() == list(best)
+    assert labelled.tags[0, 0].tolist() == list(best)
     chances = values.softmax(0)
     sure = [
         float(sum(p for p, tags in zip(chances, paths, strict=True) if tags[t] == best[t]))
-        for t in range(len(words))
+        for t in range(6)
     ]
     assert any(best)
-    assert float(told.weights[0, 0]) == pytest.approx(
+    assert float(labelled.weights[0, 0]) == pytest.approx(
         CONFIG.unlabelled_weight * min(sure), rel=1e-4
     )
 
 
 def test_sentence_without_a_prediction_has_no_weight(base: Base, support: list[Sentence]) -> None:
     decoder = decoder_of(base, support)
-    nothing = Sentence("We thank them", ((0, 2), (3, 8), (9, 13)))
-    (part,) = encode_in_batches(base, [nothing], decoder.labels)
-    told = pseudo_label(decoder, part, CONFIG)
-    assert not told.tags.any()
-    assert float(told.weights) == 0
+    (part,) = encode_in_batches(base, [sentence("We thank them")], decoder.labels)
+    labelled = pseudo_label(decoder, part, CONFIG)
+    assert not labelled.tags.any()
+    assert float(labelled.weights) == 0
 
 
 def test_text_with_zero_weight_changes_nothing(
@@ -122,8 +112,8 @@ def test_labels_of_the_text_are_not_read(
         EncodedTarget.of(base, support, CONFIG), [s.without_entities() for s in text], CONFIG
     )
     assert any(s.entities for s in text)
-    assert same(labelled.decoder, bare.decoder)
-    assert not same(labelled.decoder, decoder_of(base, support))
+    assert equal_parameters(labelled.decoder, bare.decoder)
+    assert not equal_parameters(labelled.decoder, decoder_of(base, support))
     assert labelled.facts["unlabelled"] == len([s for s in text if len(s) > 1])
 
 
@@ -137,18 +127,16 @@ def test_self_training_makes_the_pseudo_labels_more_likely(
     for part in encode_in_batches(
         base, [s.without_entities() for s in text if len(s) > 1], before.labels
     ):
-        told = pseudo_label(before, part, CONFIG)
+        labelled = pseudo_label(before, part, CONFIG)
         for place, decoder in enumerate((before, after)):
             with torch.no_grad():
-                losses = decoder(told.states, told.tags, told.mask)
-            costs[place] += float((told.weights * losses).sum())
+                losses = decoder(labelled.states, labelled.tags, labelled.mask)
+            costs[place] += float((labelled.weights * losses).sum())
     assert costs[1] < costs[0]
 
 
 def test_long_text_is_sampled_without_overlong_sentences(text: list[Sentence]) -> None:
-    endless = replace(
-        text[0], text="a " * 90, token_spans=tuple((2 * i, 2 * i + 1) for i in range(90))
-    )
+    endless = sentence("a " * 90)
     found = sample_sentences([endless, *text * 50], 40, random.Random(3))
     assert len(found) == 40
     assert endless.text not in {s.text for s in found}
@@ -159,7 +147,7 @@ def test_long_text_is_sampled_without_overlong_sentences(text: list[Sentence]) -
 def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sentence]) -> None:
     with pytest.raises(TooFewSentences, match="2 to 80 words"):
         fit_with_unlabelled(
-            EncodedTarget.of(base, support, CONFIG), [Sentence("Introduction", ((0, 12),))], CONFIG
+            EncodedTarget.of(base, support, CONFIG), [sentence("Introduction")], CONFIG
         )
 
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from bilevel_cases import random as random_tensor
+from builders import random_tensor, sentence
 from naive_tagger import Lexicon, Values, gold_tags, gradient, leaves, states_of, values_of
 from torch import Tensor
 
@@ -45,10 +45,6 @@ ENCODER = EncoderConfig(
     dropout=0.0,
     tune_words=True,
 )
-
-
-def sentence(text: str, tags: str) -> Sentence:
-    return Sentence.from_tokens(text.split(), tags.split())
 
 
 EPISODES = [  # support and query
@@ -103,9 +99,9 @@ def episode(model: TaggingModel, batcher: WordBatcher, numbers: list[int], p: Va
 
 def naive_means(values: Values, lexicon: Lexicon, support: list[Sentence], labels: LabelSet):
     members: dict[str, list[Tensor]] = {}
-    for sentence in support:
-        tags = gold_tags(sentence, labels.scheme == "bioes")
-        for state, tag in zip(states_of(values, lexicon, sentence.tokens), tags, strict=True):
+    for s in support:
+        tags = gold_tags(s, labels.scheme == "bioes")
+        for state, tag in zip(states_of(values, lexicon, s.tokens), tags, strict=True):
             members.setdefault(tag, []).append(state)
     members.pop("O", None)
     return {tag: sum(states) / len(states) for tag, states in members.items()}
@@ -122,9 +118,9 @@ def naive_episode(
     """The loss of Fritzler et al. as a loop over tokens."""
     means = naive_means(values, lexicon, support, labels)
     total = torch.zeros((), dtype=torch.float64)
-    for sentence in query:
-        tags = gold_tags(sentence, labels.scheme == "bioes")
-        for state, tag in zip(states_of(values, lexicon, sentence.tokens), tags, strict=True):
+    for s in query:
+        tags = gold_tags(s, labels.scheme == "bioes")
+        for state, tag in zip(states_of(values, lexicon, s.tokens), tags, strict=True):
             scores = {"O": outside}
             for known, mean in means.items():
                 scores[known] = -((state - mean) ** 2).sum()
@@ -286,12 +282,12 @@ def test_target_step_is_an_episode_of_two_halves() -> None:
 
 def test_single_sentence_gives_means_without_a_step() -> None:
     model, batcher = make_model()
-    sentence = EPISODES[0][0][0]
-    tagger = run(PrototypeEpisodes(base_of(model, batcher), AdaptRequest([sentence]), TUNE))
+    request = AdaptRequest(EPISODES[0][0][:1])
+    tagger = run(PrototypeEpisodes(base_of(model, batcher), request, TUNE))
     assert tagger.facts["steps"] == 0
     assert tagger.decoder.outside.item() == model.decoder_of(0).outside.item()
     lexicon = lexicon_of(batcher)
-    expected = naive_means(values_of(model), lexicon, [sentence], tagger.labels)
+    expected = naive_means(values_of(model), lexicon, EPISODES[0][0][:1], tagger.labels)
     assert set(expected) == {"B-X", "I-X"}
     for tag, mean in expected.items():
         row = tagger.labels.index[tag]

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from builders import sentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,10 +22,6 @@ from adaptner.vectors.word_vectors import WordVectors
 
 VECTORS = WordVectors(("a", "bb", "ccc"), np.eye(3, dtype=np.float32))
 X, XY = LabelSet(("X",)), LabelSet(("X", "Y"))
-
-
-def sentence(text: str, tags: str = "") -> Sentence:
-    return Sentence.from_tokens(text.split(), tags.split() or None)
 
 
 def batcher() -> WordBatcher:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from builders import sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,24 +34,12 @@ VECTORS = WordVectors(WORDS, np.random.default_rng(3).normal(size=(8, 3)).astype
 UNKNOWN = len(WORDS)
 DOMAINS = {"gene": LabelSet(("G",)), "drug": LabelSet(("D", "E"))}
 TASKS = [
-    [
-        Sentence.from_tokens(["The", "Gene", "p53"], ["O", "B-G", "I-G"]),
-        Sentence.from_tokens(["of"], ["O"]),
-    ],
-    [
-        Sentence.from_tokens(["dose", "Dose"], ["B-E", "I-E"]),
-        Sentence.from_tokens(["the", "of", "dose", "aspirin"], ["O", "O", "O", "B-D"]),
-    ],
+    [sentence("The Gene p53", "O B-G I-G"), sentence("of", "O")],
+    [sentence("dose Dose", "B-E I-E"), sentence("the of dose aspirin", "O O O B-D")],
 ]
 MORE = [
-    [
-        Sentence.from_tokens(["GENE", "of"], ["B-G", "O"]),
-        Sentence.from_tokens(["last"], ["B-G"]),
-    ],
-    [
-        Sentence.from_tokens(["dose"], ["B-D"]),
-        Sentence.from_tokens(["of", "the"], ["O", "O"]),
-    ],
+    [sentence("GENE of", "B-G O"), sentence("last", "B-G")],
+    [sentence("dose", "B-D"), sentence("of the", "O O")],
 ]
 ENCODER = EncoderConfig(
     char_embedding=2, char_cnn_filters=2, char_lstm=0, hidden=2, dropout=0.0, tune_words=True
@@ -261,9 +250,9 @@ def test_run_without_known_words_restores_the_table() -> None:
     """Only the row of unknown words is trained."""
     model, batcher = made()
     start = model.encoder.words.table.detach().clone()
-    table = ActiveVocabulary(model.encoder, batcher, [Sentence.from_tokens(["p53", "Ras"])])
+    table = ActiveVocabulary(model.encoder, batcher, [sentence("p53 Ras")])
     assert model.encoder.words.table.shape == (1, 1, 3)
-    batch = table.batcher([[Sentence.from_tokens(["Ras"])]])
+    batch = table.batcher([[sentence("Ras")]])
     assert batch.rows.tolist() == [[0]]
     with torch.no_grad():
         model.encoder.words.table.add_(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from builders import random_tensor
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -23,14 +24,10 @@ LENGTHS = torch.tensor([[5, 3, 1], [2, 1, 1]])
 PACKING = Packing.of(LENGTHS, 5)
 
 
-def random(*shape: int, seed: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def varied(module: nn.Module, tasks: int) -> dict[str, Tensor]:
     """Different parameters for each task."""
     return {
-        n: random(tasks, *p.shape[1:], seed=20 + i).requires_grad_()
+        n: random_tensor(tasks, *p.shape[1:], seed=20 + i).requires_grad_()
         for i, (n, p) in enumerate(module.named_parameters())
     }
 
@@ -40,7 +37,7 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
     cnn = CharCNN(EMBEDDED, widths, FILTERS, torch.Generator().manual_seed(0))
     assert cnn.width == FILTERS * len(widths)
     parameters = varied(cnn, 2)
-    alphabet = random(2, LETTERS, EMBEDDED, seed=1).requires_grad_()
+    alphabet = random_tensor(2, LETTERS, EMBEDDED, seed=1).requires_grad_()
     found = torch.func.functional_call(cnn, parameters, (alphabet, CHARS, PACKING))
     assert found.shape == (2, 3, cnn.width)
 
@@ -59,7 +56,7 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
             expected[g, w] = torch.cat(parts)
     torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)
 
-    pull = random(*found.shape, seed=2)
+    pull = random_tensor(*found.shape, seed=2)
     wanted = [alphabet, *parameters.values()]
     torch.testing.assert_close(
         torch.autograd.grad(found, wanted, pull), torch.autograd.grad(expected, wanted, pull)
@@ -68,7 +65,7 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
 
 def test_padding_does_not_influence_the_cnn() -> None:
     cnn = CharCNN(EMBEDDED, (3,), FILTERS, torch.Generator().manual_seed(0)).double()
-    alphabet = random(1, LETTERS, EMBEDDED, seed=1)
+    alphabet = random_tensor(1, LETTERS, EMBEDDED, seed=1)
     single = Packing.of(LENGTHS[:1], 5)
     found = cnn(alphabet, CHARS[:1], single)
     louder = alphabet.clone()
@@ -81,7 +78,7 @@ def test_padding_does_not_influence_the_cnn() -> None:
 def test_lstm_equals_last_states_of_torch() -> None:
     lstm = CharLSTM(EMBEDDED, 8, torch.Generator().manual_seed(0))
     parameters = varied(lstm, 2)
-    alphabet = random(2, LETTERS, EMBEDDED, seed=1).requires_grad_()
+    alphabet = random_tensor(2, LETTERS, EMBEDDED, seed=1).requires_grad_()
     found = torch.func.functional_call(lstm, parameters, (alphabet, CHARS, PACKING))
     assert found.shape == (2, 3, lstm.width) == (2, 3, 8)
     expected = torch.zeros_like(found)
@@ -98,7 +95,7 @@ def test_lstm_equals_last_states_of_torch() -> None:
             _, (last, _) = torch.func.functional_call(own, values, (word,))
             expected[g, w] = last.flatten()
     torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)
-    pull = random(*found.shape, seed=2)
+    pull = random_tensor(*found.shape, seed=2)
     wanted = [alphabet, *parameters.values()]
     torch.testing.assert_close(
         torch.autograd.grad(found, wanted, pull), torch.autograd.grad(expected, wanted, pull)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from builders import random_tensor
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -20,10 +21,6 @@ LENGTHS = torch.tensor([[5, 3, 1], [2, 2, 2], [4, 1, 1]])  # three tasks, one wi
 WIDTH = 6
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 @dataclass(frozen=True)
 class Scan:
     quick: Callable[..., Tensor]
@@ -35,7 +32,7 @@ class Scan:
         scans, rows = 2 * len(packing.lengths), self.gates * hidden
         shapes = [(scans, sum(packing.sizes), rows), (scans, rows, hidden), (scans, rows)]
         return [
-            random(*shape, seed=number + 1).requires_grad_()
+            random_tensor(*shape, seed=number + 1).requires_grad_()
             for number, shape in enumerate(shapes[: 2 + self.biased])
         ]
 
@@ -60,7 +57,7 @@ def test_scan_equals_plain_scan_in_values_and_gradients(scan: Scan, lengths: Ten
     inputs = scan.inputs(packing)
     quick, plain = scan.quick(*inputs, packing), scan.plain(*inputs, packing)
     torch.testing.assert_close(quick, plain, atol=1e-12, rtol=0)
-    pull = random(*quick.shape, seed=4)
+    pull = random_tensor(*quick.shape, seed=4)
     torch.testing.assert_close(
         torch.autograd.grad(quick, inputs, pull),
         torch.autograd.grad(plain, inputs, pull, materialize_grads=True),
@@ -81,7 +78,7 @@ def test_scan_passes_gradcheck_and_gradgradcheck(scan: Scan) -> None:
 def test_gradient_is_the_same_with_and_without_a_graph(scan: Scan) -> None:
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
-    pull = random(6, sum(packing.sizes), HIDDEN, seed=4)
+    pull = random_tensor(6, sum(packing.sizes), HIDDEN, seed=4)
     once = torch.autograd.grad(scan.quick(*inputs, packing), inputs, pull)
     again = torch.autograd.grad(scan.quick(*inputs, packing), inputs, pull, create_graph=True)
     torch.testing.assert_close(once, again, atol=1e-11, rtol=0)
@@ -96,7 +93,7 @@ def test_backward_does_not_change_inputs_or_saved_tensors(scan: Scan) -> None:
     inputs = scan.inputs(packing)
     kept = [x.detach().clone() for x in inputs]
     states = scan.quick(*inputs, packing)
-    pull = random(*states.shape, seed=4)
+    pull = random_tensor(*states.shape, seed=4)
     pull_kept = pull.clone()
     once = torch.autograd.grad(states, inputs, pull, retain_graph=True)
     again = torch.autograd.grad(states, inputs, pull)
@@ -160,7 +157,7 @@ def layer_of(kind: type[BiLSTM] | type[BiGRU], tasks: int) -> BiLSTM | BiGRU:
     """A layer with different parameters for each task."""
     layer = kind(INPUTS, HIDDEN, torch.Generator().manual_seed(0)).double()
     for number, (name, p) in enumerate(list(layer.named_parameters())):
-        setattr(layer, name, nn.Parameter(random(tasks, *p.shape[1:], seed=10 + number)))
+        setattr(layer, name, nn.Parameter(random_tensor(tasks, *p.shape[1:], seed=10 + number)))
     return layer
 
 
@@ -169,13 +166,13 @@ def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]
     """Values and all gradients, with symbols that occur several times."""
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
-    symbols = random(tasks, SYMBOLS, INPUTS, seed=1).requires_grad_()
+    symbols = random_tensor(tasks, SYMBOLS, INPUTS, seed=1).requires_grad_()
     index = torch.randint(
         SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2)
     )
     packing = Packing.of(LENGTHS, WIDTH)
     mask = torch.arange(WIDTH) < LENGTHS[..., None]
-    pull = random(tasks, batch, WIDTH, 2 * HIDDEN, seed=3) * mask[..., None]
+    pull = random_tensor(tasks, batch, WIDTH, 2 * HIDDEN, seed=3) * mask[..., None]
 
     ours = packing.unpack(layer(symbols, index, packing)) * mask[..., None]
     names = [n for n, _ in layer.named_parameters()]
@@ -209,7 +206,7 @@ def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]
 def test_tasks_at_once_equal_separate_runs(kind: type[BiLSTM] | type[BiGRU]) -> None:
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
-    symbols = random(tasks, SYMBOLS, INPUTS, seed=1)
+    symbols = random_tensor(tasks, SYMBOLS, INPUTS, seed=1)
     index = torch.randint(
         SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2)
     )
