@@ -12,7 +12,7 @@ from adaptner.corpora.corpus import Corpus, load_corpus
 from adaptner.corpora.statistics import Statistics, corpus_statistics
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.reproduce.tables.protocols.biomedical import BIO8
-from adaptner.reproduce.tables.protocols.metaner import HETEROGENEOUS
+from adaptner.reproduce.tables.protocols.metaner import FIVE_TARGETS
 from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _METANER = {
     "CoNLL03": "news/conll03",
     "WikiGold": "general/wikigold",
     "WNUT17": "general/wnut17",
-    **{t.column or "": t.corpus for t in HETEROGENEOUS.targets},
+    **{t.column or "": t.corpus for t in FIVE_TARGETS.targets},
 }
 _JIA = {
     "CoNLL": "news/conll03",

@@ -80,47 +80,45 @@ def _without_columns(group: TargetGroup, note: str) -> TargetGroup:
     return replace(group, targets=targets)
 
 
-def _supervised(
-    table: str, groups: tuple[TargetGroup, ...] = (BIOMEDICAL,), **fields: Any
-) -> Protocol:
-    return Protocol(
-        table,
-        groups,
-        VECTORS,
-        settings=JIA,
-        quick=STEPS,
-        quick_by_method=ONE_SOURCE_BATCH,
-        notes=(*NOTES, "Language models learn from the text of the train splits, as in the paper."),
-        quick_draws=3,
-        **fields,
-    )
-
-
-def _unsupervised(table: str, groups: tuple[TargetGroup, ...] = (NEWS,), **fields: Any) -> Protocol:
-    return Protocol(
-        table,
-        groups,
-        VECTORS,
-        sizes=(0,),
-        settings={**JIA, "decoders": "shared"},
-        quick=STEPS,
-        quick_by_method=ONE_SOURCE_BATCH,
-        notes=(*NOTES, f"Not comparable: {TRANSDUCTIVE}."),
-        quick_draws=3,
-        **fields,
-    )
-
-
+_SHARED: dict[str, Any] = {
+    "vectors": VECTORS,
+    "quick": STEPS,
+    "quick_by_method": ONE_SOURCE_BATCH,
+    "quick_draws": 3,
+}
+SUPERVISED: dict[str, Any] = {
+    **_SHARED,
+    "settings": JIA,
+    "notes": (*NOTES, "Language models learn from the text of the train splits, as in the paper."),
+}
+UNSUPERVISED: dict[str, Any] = {
+    **_SHARED,
+    "sizes": (0,),
+    "settings": {**JIA, "decoders": "shared"},
+    "notes": (*NOTES, f"Not comparable: {TRANSDUCTIVE}."),
+}
 PROTOCOLS = (
-    _supervised("jia2019/3", shares=(100.0,), variants={"crossdomain-lm": ABLATIONS}),
-    _supervised(
+    Protocol(
+        "jia2019/3",
+        (BIOMEDICAL,),
+        shares=(100.0,),
+        variants={"crossdomain-lm": ABLATIONS},
+        **SUPERVISED,
+    ),
+    Protocol(
         "jia2019/target-data",
         # Figure 6 prints no figures, and its text is about numbers of sentences.
-        groups=(_without_columns(BIOMEDICAL, "the paper has only a drawing"),),
+        (_without_columns(BIOMEDICAL, "the paper has only a drawing"),),
         sizes=(50, 100, 250, 500, 1000, 2000),
         extra=("in-domain",),
+        **SUPERVISED,
     ),
-    _unsupervised("jia2019/4", variants={"stm-elmo": ELMO_TEXTS}),
-    _unsupervised("jia2019/5", groups=(_without_columns(NEWS, TRANSDUCTIVE),)),
-    _unsupervised("jia2019/raw-amount", variants={"crossdomain-lm": _text_amounts()}),
+    Protocol("jia2019/4", (NEWS,), variants={"stm-elmo": ELMO_TEXTS}, **UNSUPERVISED),
+    Protocol("jia2019/5", (_without_columns(NEWS, TRANSDUCTIVE),), **UNSUPERVISED),
+    Protocol(
+        "jia2019/raw-amount",
+        (NEWS,),
+        variants={"crossdomain-lm": _text_amounts()},
+        **UNSUPERVISED,
+    ),
 )

@@ -26,11 +26,11 @@ SETTINGS: dict[str, Any] = {
     "adaptation": WHOLE_SET,
 }
 HIGHER_RATE: dict[str, Any] = {"optimiser": {"rate": 2e-3}}  # the paper's 1e-3 is for longer runs
-HOMOGENEOUS = (
+SIX_CORPORA = (
     *("news/conll03", "news/scitech", "general/wikigold"),
     *("general/sec", "general/wnut16-conll", "general/webpage"),
 )
-HETEROGENEOUS = TargetGroup(
+FIVE_TARGETS = TargetGroup(
     "heterogeneous",
     (
         TargetCorpus("bio-extra/bionlp13pc", "BioNLP13PC"),
@@ -53,63 +53,49 @@ _NOT_ACE = "ACE2005 requires a licence: other corpora replace its six domains"
 _VECTORS_NOTE = "Word vectors: GloVe 6B with 100 dimensions; the paper has 300."
 
 
-def _homogeneous(table: str, shares: tuple[float, ...], extra: tuple[str, ...] = ()) -> Protocol:
-    """Each corpus in turn is the target of all others."""
-    groups = tuple(
+_SHARED: dict[str, Any] = {"vectors": VECTORS, "quick": HIGHER_RATE, "quick_draws": 2}
+HOMOGENEOUS: dict[str, Any] = {
+    **_SHARED,
+    # Each corpus in turn is the target of all others.
+    "groups": tuple(
         TargetGroup(
             place.rpartition("/")[2],
             (TargetCorpus(place, None, _NOT_ACE),),
-            tuple(other for other in HOMOGENEOUS if other != place),
+            tuple(other for other in SIX_CORPORA if other != place),
         )
-        for place in HOMOGENEOUS
-    )
-    return Protocol(
-        table,
-        groups,
-        VECTORS,
-        shares=shares,
-        settings={**SETTINGS, "decoders": "shared"},
-        quick=HIGHER_RATE,
-        extra=extra,
-        notes=(
-            f"Not comparable: other corpora. {_NOT_ACE}.",
-            _VECTORS_NOTE,
-            "SciTech has no splits: it is a source as a whole; as a target, 70% of it (seed 13) are "
-            "the training data and the rest is scored. Webpage's gold dev sentences are its training "
-            "data, as source and as target. DANN takes its unlabelled text from them too, not from "
-            "the distantly labelled part.",
-            "D-Shift and MetaNER-Zero use no sentence of the target, so they have one draw.",
-        ),
-        quick_draws=2,
-    )
-
-
-def _heterogeneous(table: str, shares: tuple[float, ...], extra: tuple[str, ...] = ()) -> Protocol:
-    return Protocol(
-        table,
-        (HETEROGENEOUS,),
-        VECTORS,
-        shares=shares,
-        settings=SETTINGS,
-        quick=HIGHER_RATE,
-        extra=extra,
-        notes=(
-            "Sources are CoNLL03, WNUT17 and the gold part of WikiGold. OntoNotes requires a licence, "
-            "and the paper's silver Wikipedia corpus is not available.",
-            _VECTORS_NOTE,
-        ),
-        quick_draws=2,
-    )
-
-
+        for place in SIX_CORPORA
+    ),
+    "settings": {**SETTINGS, "decoders": "shared"},
+    "notes": (
+        f"Not comparable: other corpora. {_NOT_ACE}.",
+        _VECTORS_NOTE,
+        "SciTech has no splits: it is a source as a whole; as a target, 70% of it (seed 13) are "
+        "the training data and the rest is scored. Webpage's gold dev sentences are its training "
+        "data, as source and as target. DANN takes its unlabelled text from them too, not from "
+        "the distantly labelled part.",
+        "D-Shift and MetaNER-Zero use no sentence of the target, so they have one draw.",
+    ),
+}
+HETEROGENEOUS: dict[str, Any] = {
+    **_SHARED,
+    "groups": (FIVE_TARGETS,),
+    "settings": SETTINGS,
+    "notes": (
+        "Sources are CoNLL03, WNUT17 and the gold part of WikiGold. OntoNotes requires a licence, "
+        "and the paper's silver Wikipedia corpus is not available.",
+        _VECTORS_NOTE,
+    ),
+}
 PROTOCOLS = (
-    _homogeneous("metaner/2", (100.0,)),
-    _heterogeneous("metaner/3", (100.0,)),
-    _homogeneous("metaner/crossing-homogeneous", SHARES, ("in-domain",)),
-    _heterogeneous("metaner/crossing-heterogeneous", SHARES, ("in-domain",)),
+    Protocol("metaner/2", shares=(100.0,), **HOMOGENEOUS),
+    Protocol("metaner/3", shares=(100.0,), **HETEROGENEOUS),
+    Protocol("metaner/crossing-homogeneous", shares=SHARES, extra=("in-domain",), **HOMOGENEOUS),
+    Protocol(
+        "metaner/crossing-heterogeneous", shares=SHARES, extra=("in-domain",), **HETEROGENEOUS
+    ),
     replace(
-        _heterogeneous("metaner/ablation", (100.0,)),
-        groups=(replace(HETEROGENEOUS, targets=HETEROGENEOUS.targets[:1]),),
+        Protocol("metaner/ablation", shares=(100.0,), **HETEROGENEOUS),
+        groups=(replace(FIVE_TARGETS, targets=FIVE_TARGETS.targets[:1]),),
         variants={"metaner": ABLATIONS},
     ),
 )
