@@ -44,7 +44,7 @@ def state(tagger: an.Tagger) -> dict[str, list[float]]:
     return {name: t.flatten().tolist() for name, t in tagger.state_dict().items()}
 
 
-def test_the_public_names_are_these() -> None:
+def test_the_public_names_are_these():
     assert sorted(an.__all__) == [
         "Entity",
         "Sentence",
@@ -64,7 +64,7 @@ def test_the_public_names_are_these() -> None:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", ["__version__", "Entity", "Sentence"])
-def test_importing_the_package_loads_no_heavy_library(name: str) -> None:
+def test_importing_the_package_loads_no_heavy_library(name):
     code = (
         f"import sys, adaptner; adaptner.{name};"
         "sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'safetensors', 'pydantic')))"
@@ -72,13 +72,13 @@ def test_importing_the_package_loads_no_heavy_library(name: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=300).returncode == 0
 
 
-def test_the_version_is_that_of_the_package() -> None:
+def test_the_version_is_that_of_the_package():
     from importlib.metadata import version
 
     assert an.__version__ == version("adaptner")
 
 
-def test_read_gives_labelled_sentences(tmp_path: Path) -> None:
+def test_read_gives_labelled_sentences(tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text(LINE + '{"text": "One here. HeLa there.", "entities": []}\n')
     first, second, third = an.read(file)
@@ -89,7 +89,7 @@ def test_read_gives_labelled_sentences(tmp_path: Path) -> None:
     assert an.read(str(file)) == [first, second, third]
 
 
-def test_read_takes_a_format_for_an_unknown_ending(tmp_path: Path) -> None:
+def test_read_takes_a_format_for_an_unknown_ending(tmp_path):
     file = tmp_path / "mine.data"
     file.write_text("HeLa\tB-CellLine\ncells\tO\n")
     (sentence,) = an.read(file, "conll")
@@ -107,9 +107,7 @@ def test_read_takes_a_format_for_an_unknown_ending(tmp_path: Path) -> None:
         (LINE.replace('"end": 4', '"end": 3'), errors.EntityOffTokens),
     ],
 )
-def test_read_errors_name_the_file(
-    tmp_path: Path, content: str, error: type[errors.AdaptnerError]
-) -> None:
+def test_read_errors_name_the_file(tmp_path, content, error):
     file = tmp_path / "mine.jsonl"
     file.write_text(content)
     with pytest.raises(error) as raised:
@@ -119,9 +117,7 @@ def test_read_errors_name_the_file(
         an.read(tmp_path / "missing.jsonl")
 
 
-def test_a_file_sentences_and_documents_adapt_to_the_same_tagger(
-    base: Path, tmp_path: Path
-) -> None:
+def test_a_file_sentences_and_documents_adapt_to_the_same_tagger(base, tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text(LINE)
     sentences = an.read(file)
@@ -138,14 +134,14 @@ def test_a_file_sentences_and_documents_adapt_to_the_same_tagger(
     assert taggers[0].labels.labels == ("CellLine",)
 
 
-def test_adapting_leaves_the_base_unchanged(base: Path) -> None:
+def test_adapting_leaves_the_base_unchanged(base):
     start = Base.load(base)
     before = {n: t.clone() for n, t in start.model.state_dict().items()}
     an.adapt([LABELLED], start)
     assert all(before[n].equal(t) for n, t in start.model.state_dict().items())
 
 
-def test_load_returns_the_saved_tagger(base: Path, tmp_path: Path) -> None:
+def test_load_returns_the_saved_tagger(base, tmp_path):
     tagger = an.adapt([LABELLED], base)
     tagger.save(tmp_path / "model")
     again = an.load(tmp_path / "model")
@@ -165,7 +161,7 @@ def test_load_returns_the_saved_tagger(base: Path, tmp_path: Path) -> None:
         ([Document("HeLa", (Entity(0, 9, "CellLine"),))], errors.BadEntity),
     ],
 )
-def test_adapt_refuses(base: Path, given: list[Document], error: type[Exception]) -> None:
+def test_adapt_refuses(base, given, error):
     with pytest.raises(error, match="What to do"):
         an.adapt(given, base)
 
@@ -178,7 +174,7 @@ SHORT = {"steps": 2, "epochs": 0}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["agg", "multitask", "dann"])
-def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
+def test_a_joint_method_adapts_a_base_of_another(base, name):
     from adaptner.corpora.sources import source_domains
     from adaptner.methods import method
 
@@ -202,7 +198,7 @@ def test_a_joint_method_adapts_a_base_of_another(base: Path, name: str) -> None:
     assert other.facts["steps"] == 2
 
 
-def test_unlabelled_text_may_be_files_texts_and_sentences(base: Path, tmp_path: Path) -> None:
+def test_unlabelled_text_may_be_files_texts_and_sentences(base, tmp_path):
     from adaptner.methods import method
 
     first, second = "HeLa cells died.", "K562 cells grew."
@@ -261,15 +257,13 @@ def test_unlabelled_text_may_be_files_texts_and_sentences(base: Path, tmp_path: 
         ({"method": "d-shift"}, errors.HeterogeneousTarget, "a decoder for each"),
     ],
 )
-def test_useless_and_missing_arguments_are_refused(
-    base: Path, options: dict[str, Any], error: type[Exception], says: str
-) -> None:
+def test_useless_and_missing_arguments_are_refused(base, options, error, says):
     with pytest.raises(error, match=says) as raised:
         an.adapt([LABELLED], base, **options)
     assert "What to do" in str(raised.value)
 
 
-def test_source_without_training_sentences_is_refused(base: Path, tmp_path: Path) -> None:
+def test_source_without_training_sentences_is_refused(base, tmp_path):
     (tmp_path / "test.jsonl").write_text(LINE)
     with pytest.raises(errors.SourcesNeeded, match="Drug, with no train or dev sentence"):
         an.adapt([LABELLED], base, method="agg", sources=[f"Drug={tmp_path}"])
@@ -283,9 +277,7 @@ def test_source_without_training_sentences_is_refused(base: Path, tmp_path: Path
         ({"method": "metaner", "sources": [DRUG]}, errors.UsageError),
     ],
 )
-def test_wrong_arguments_are_refused_before_a_base_is_loaded(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], error: type[Exception]
-) -> None:
+def test_wrong_arguments_are_refused_before_a_base_is_loaded(monkeypatch, options, error):
     monkeypatch.setattr(
         "adaptner.api.adaptation.default_base", lambda *device: pytest.fail("a base was loaded")
     )
@@ -306,7 +298,7 @@ def made_by(name: str, **settings: Any) -> Base:
     return Base(None, None, name, config)
 
 
-def test_own_method_of_a_base_keeps_all_settings() -> None:
+def test_own_method_of_a_base_keeps_all_settings():
     base = made_by("hgda", k=7, adaptation={"steps": 3, "optimiser": {"rate": 0.5}})
     for name in (None, "hgda"):
         chosen = method_for_base(name, base)
@@ -314,7 +306,7 @@ def test_own_method_of_a_base_keeps_all_settings() -> None:
         assert chosen.config.model_dump(mode="json") == base.config
 
 
-def test_another_method_takes_over_the_common_adaptation_settings() -> None:
+def test_another_method_takes_over_the_common_adaptation_settings():
     told = {"steps": 3, "batch": 4, "decoder": "mean", "optimiser": {"rate": 0.5}}
     base = made_by("hgda", k=7, tasks=9, adaptation=told)
     chosen = method_for_base("metaner", base)
@@ -326,7 +318,7 @@ def test_another_method_takes_over_the_common_adaptation_settings() -> None:
     assert (joint.source_tasks, joint.aux_weight) == (3, 0.8)  # its own, which a base has not
 
 
-def test_settings_of_one_method_are_not_taken_over_by_another() -> None:
+def test_settings_of_one_method_are_not_taken_over_by_another():
     """DANN's λ would make a DANN of MultiTask, and MultiTask's 0 would leave DANN without one."""
     assert method_for_base("multitask", made_by("dann")).config.adaptation.aux_weight == 0
     assert method_for_base("dann", made_by("multitask")).config.adaptation.aux_weight == 0.8
@@ -336,12 +328,12 @@ def test_settings_of_one_method_are_not_taken_over_by_another() -> None:
     )
 
 
-def test_base_without_adaptation_settings_leaves_the_defaults() -> None:
+def test_base_without_adaptation_settings_leaves_the_defaults():
     assert method_for_base("agg", Base(None, None, "maml")).name == "agg"
 
 
 @pytest.mark.parametrize("name", [None, "dann"])
-def test_settings_file_overrides_base_and_method(tmp_path: Path, name: str | None) -> None:
+def test_settings_file_overrides_base_and_method(tmp_path, name):
     file = tmp_path / "settings.toml"
     file.write_text("adaptation = {steps = 9, optimiser = {rate = 0.25}}")
     base = made_by("hgda", adaptation={"steps": 3, "batch": 4, "optimiser": {"momentum": 0.5}})
@@ -361,7 +353,7 @@ def test_settings_file_overrides_base_and_method(tmp_path: Path, name: str | Non
         ("steps 3", "TOML: "),
     ],
 )
-def test_error_names_the_bad_settings_file(tmp_path: Path, text: str, says: str) -> None:
+def test_error_names_the_bad_settings_file(tmp_path, text, says):
     file = tmp_path / "settings.toml"
     file.write_text(text)
     with pytest.raises(errors.BadConfiguration) as raised:
@@ -369,7 +361,7 @@ def test_error_names_the_bad_settings_file(tmp_path: Path, text: str, says: str)
     assert str(raised.value).startswith(f"{file}: {says}")
 
 
-def test_load_and_adapt_name_a_folder_that_is_no_model(base: Path, tmp_path: Path) -> None:
+def test_load_and_adapt_name_a_folder_that_is_no_model(base, tmp_path):
     with pytest.raises(errors.FileMissing, match="adaptner adapt"):
         an.load(tmp_path / "missing")
     with pytest.raises(errors.ModelUnreadable, match=r"no manifest\.json"):

@@ -19,18 +19,18 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 @pytest.mark.parametrize(
     ("missing", "expected"), [((), "cuda:1"), (("cuda",), "mps:0"), (("cuda", "mps"), "cpu")]
 )
-def test_auto_takes_cuda_then_mps_then_cpu(monkeypatch, missing, expected) -> None:
+def test_auto_takes_cuda_then_mps_then_cpu(monkeypatch, missing, expected):
     without(monkeypatch, *missing)
     assert str(compute.find_device()) == expected
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps", "cuda:7", "tpu", ""])
-def test_missing_device_raises_with_remedy(monkeypatch, name) -> None:
+def test_missing_device_raises_with_remedy(monkeypatch, name):
     without(monkeypatch, *(() if name == "cuda:7" else ("cuda", "mps")))
     with pytest.raises(DeviceMissing, match=f"no device '{name}'(.|\n)*--device auto"):
         compute.find_device(name)
 
 
-def test_cpu_noise_continues_the_given_generator() -> None:
+def test_cpu_noise_continues_the_given_generator():
     generator = torch.Generator().manual_seed(5)
     assert compute.noise_generator(generator, compute.CPU) is generator

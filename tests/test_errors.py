@@ -11,7 +11,7 @@ ALL = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e,
 GROUPS = AdaptnerError.__subclasses__()
 
 
-def test_message_has_place_problem_and_remedy() -> None:
+def test_message_has_place_problem_and_remedy():
     error = FileMissing(file="a.conll", line=3, hint="use an absolute path")
     assert str(error) == (
         "a.conll:3: no such file or folder\n  What to do: check the path; use an absolute path"
@@ -20,23 +20,23 @@ def test_message_has_place_problem_and_remedy() -> None:
     assert str(UsageError(problem="--x is missing", remedy="")) == "--x is missing"
 
 
-def test_every_error_belongs_to_one_group_and_has_a_remedy() -> None:
+def test_every_error_belongs_to_one_group_and_has_a_remedy():
     for error in set(ALL) - {AdaptnerError}:
         assert sum(issubclass(error, group) for group in GROUPS) == 1, error
         assert bool(error.problem) == bool(error.remedy), error
         assert error.exit_code == (2 if issubclass(error, UsageError) else 1), error
 
 
-def test_docstring_names_all_groups() -> None:
+def test_docstring_names_all_groups():
     assert all(f"── {group.__name__} " in (errors.__doc__ or "") for group in GROUPS)
 
 
-def test_group_catches_its_errors() -> None:
+def test_group_catches_its_errors():
     with pytest.raises(InputError):
         raise FileMissing(file="a", hint="")
     with pytest.raises(UsageError, match="did you mean 'hgda'"):
         raise UnknownName.among(["hgda", "maml"], kind="method", name="hgd")
 
 
-def test_did_you_mean_is_empty_without_a_similar_name() -> None:
+def test_did_you_mean_is_empty_without_a_similar_name():
     assert errors.did_you_mean("xyz", ["hgda", "maml"]) == ""

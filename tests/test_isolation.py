@@ -42,7 +42,7 @@ HOSTILE = {
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_sensitive_tests_pass_in_a_hostile_environment(tmp_path: Path) -> None:
+def test_sensitive_tests_pass_in_a_hostile_environment(tmp_path):
     temporary = tmp_path / "with a space"
     temporary.mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH")}

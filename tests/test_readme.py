@@ -89,13 +89,13 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_every_example_runs(printed: dict[int, str]) -> None:
+def test_every_example_runs(printed):
     assert len(printed) >= 2  # the worked example, in the shell and in Python
 
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_what_is_shown_is_what_is_printed(printed: dict[int, str]) -> None:
+def test_what_is_shown_is_what_is_printed(printed):
     """Same keys, same text; the numbers may differ in the last place from machine to machine."""
     checked = 0
     last = ""
@@ -122,14 +122,14 @@ def shape(value: object) -> object:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_python_shows_the_entities_of_the_worked_example(printed: dict[int, str]) -> None:
+def test_python_shows_the_entities_of_the_worked_example(printed):
     (line,) = (b.line for b in blocks(README) if b.mark == "python run")
     estimate, entity = printed[line].splitlines()
     assert re.fullmatch(r"[01]\.\d\d \(90% interval [01]\.\d\d–[01]\.\d\d\)", estimate)
     assert re.fullmatch(r"CellLine \d+ \d+ [01]\.\d+", entity)
 
 
-def test_no_blank_is_left_to_fill_in() -> None:
+def test_no_blank_is_left_to_fill_in():
     text = README.read_text(encoding="utf-8")
     assert re.findall(r"\b(?:TODO|FIXME|XXX|[A-Z]{3,}_[A-Z_]{3,})\b", text) == []
 
@@ -171,19 +171,19 @@ SHELL_CALLS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", SHELL_CALLS)
-def test_every_call_in_a_shell_block_is_possible(call: str) -> None:
+def test_every_call_in_a_shell_block_is_possible(call):
     accept(call)
 
 
 @pytest.mark.parametrize("call", ["adaptner nonsense", "adaptner adapt a.jsonl -o m --nonsense"])
-def test_an_impossible_call_would_be_noticed(call: str) -> None:
+def test_an_impossible_call_would_be_noticed(call):
     with pytest.raises(Exception, match="nonsense"):
         accept(call)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_verbs_and_options_named_in_the_text_exist(page: Path) -> None:
+def test_verbs_and_options_named_in_the_text_exist(page):
     for span in re.findall(r"`adaptner ([^`]+)`", prose(page)):
         words = span.split()
         command, rest = verb_command(words)
@@ -208,14 +208,14 @@ def rows(page: Path, first_heading: str) -> list[list[str]]:
     return found
 
 
-def test_the_table_of_verbs_is_complete() -> None:
+def test_the_table_of_verbs_is_complete():
     named = {name for row in rows(README, "verb") for name in re.findall(r"`([^`]+)`", row[0])}
     for name in named:
         verb_command(name.split())
     assert {name.split()[0] for name in named} == set(typer.main.get_command(app).commands)
 
 
-def test_the_table_of_methods_says_what_works() -> None:
+def test_the_table_of_methods_says_what_works():
     from adaptner.methods import methods
 
     working = {
@@ -227,14 +227,14 @@ def test_the_table_of_methods_says_what_works() -> None:
     assert working == set(methods())
 
 
-def test_the_diagram_of_the_packages_is_the_import_contract() -> None:
+def test_the_diagram_of_the_packages_is_the_import_contract():
     (diagram,) = (b.text for b in blocks(README) if b.mark == "text layers")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = {c["name"]: c for c in project["tool"]["importlinter"]["contracts"]}
     assert diagram.splitlines() == contracts["Layers"]["layers"]
 
 
-def test_make_targets_exist() -> None:
+def test_make_targets_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
     for page in PAGES:
         in_blocks = [b.text for b in blocks(page) if b.mark.startswith("sh")]
@@ -244,7 +244,7 @@ def test_make_targets_exist() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_local_links_lead_somewhere(page: Path) -> None:
+def test_local_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
         if re.match(r"[a-z]+:", target):
             continue

@@ -40,7 +40,7 @@ class Fixed(AdaptnerComponent):
         return self._annotate(doc, self.entities)
 
 
-def test_entities_are_those_of_the_tagger(nlp, eager_model: Path) -> None:
+def test_entities_are_those_of_the_tagger(nlp, eager_model):
     tagger = adaptner.load(eager_model)
     for text in TEXTS:
         doc = nlp(text)
@@ -51,13 +51,13 @@ def test_entities_are_those_of_the_tagger(nlp, eager_model: Path) -> None:
     assert nlp.get_pipe("adaptner").labels == ("Cell",)
 
 
-def test_pipe_tags_like_single_calls(nlp) -> None:
+def test_pipe_tags_like_single_calls(nlp):
     alone = [found(nlp(text)) for text in TEXTS * 3]
     for size in (1, 4, 1000):
         assert [found(doc) for doc in nlp.pipe(iter(TEXTS * 3), batch_size=size)] == alone
 
 
-def test_component_works_with_other_components(nlp) -> None:
+def test_component_works_with_other_components(nlp):
     nlp.add_pipe("sentencizer", first=True)
     ruler = nlp.add_pipe("entity_ruler", last=True)  # adds where nothing is yet
     ruler.add_patterns([{"label": "ANIMAL", "pattern": "rats"}])
@@ -74,7 +74,7 @@ def test_component_works_with_other_components(nlp) -> None:
 @pytest.mark.parametrize(
     ("alignment", "expected"), [("expand", ["IL-2/IL-4"]), ("strict", []), ("contract", [])]
 )
-def test_a_mention_inside_a_token_of_spacys(alignment: str, expected: list[str]) -> None:
+def test_a_mention_inside_a_token_of_spacys(alignment, expected):
     """spaCy has IL-2/IL-4 in one; the surer of two mentions in it stays."""
     nlp = spacy.blank("en")
     doc = spacy.tokens.Doc(nlp.vocab, ["We", "saw", "IL-2/IL-4", "rise"])
@@ -84,7 +84,7 @@ def test_a_mention_inside_a_token_of_spacys(alignment: str, expected: list[str])
     assert [e._.adaptner_score for e in marked.ents] == [0.9] * len(expected)
 
 
-def test_existing_entities_are_replaced_or_kept() -> None:
+def test_existing_entities_are_replaced_or_kept():
     def doc():
         made = spacy.blank("en")("HeLa cells in DMEM")
         made.ents = [made.char_span(0, 10, label="OLD")]
@@ -100,7 +100,7 @@ def test_existing_entities_are_replaced_or_kept() -> None:
 # --- saved ------------------------------------------------------------------------------------------
 
 
-def test_saved_pipeline_contains_the_model(nlp, eager_model: Path, tmp_path: Path) -> None:
+def test_saved_pipeline_contains_the_model(nlp, eager_model, tmp_path):
     model = tmp_path / "model"
     shutil.copytree(eager_model, model)
     own = spacy.blank("en")
@@ -120,7 +120,7 @@ def test_saved_pipeline_contains_the_model(nlp, eager_model: Path, tmp_path: Pat
     assert [found(doc) for doc in again.pipe(TEXTS)] == expected
 
 
-def test_scores_survive_a_doc_bin(nlp) -> None:
+def test_scores_survive_a_doc_bin(nlp):
     doc = nlp(TEXT)
     packed = spacy.tokens.DocBin(docs=[doc], store_user_data=True).to_bytes()
     (same,) = spacy.tokens.DocBin().from_bytes(packed).get_docs(nlp.vocab)
@@ -133,7 +133,7 @@ def test_scores_survive_a_doc_bin(nlp) -> None:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_spacy_finds_the_component_without_loading_torch(child) -> None:
+def test_spacy_finds_the_component_without_loading_torch(child):
     result = child(
         "import sys, spacy\n"
         "nlp = spacy.blank('en')\n"
@@ -143,7 +143,7 @@ def test_spacy_finds_the_component_without_loading_torch(child) -> None:
     assert result.returncode == 0, result.stderr
 
 
-def test_missing_model_is_refused(tmp_path: Path) -> None:
+def test_missing_model_is_refused(tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("adaptner")
     with pytest.raises(UsageError, match="adaptner adapt"):

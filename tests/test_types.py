@@ -22,7 +22,7 @@ def bio_tags(draw: st.DrawFn) -> list[str]:
     return tags
 
 
-def test_tags_of_bio_and_bioes() -> None:
+def test_tags_of_bio_and_bioes():
     assert LabelSet(("Y", "X", "Y")).tags == ("O", "B-X", "I-X", "B-Y", "I-Y")
     bioes = LabelSet(("Y", "X", "Y"), "bioes")
     assert bioes.labels == ("X", "Y")
@@ -33,7 +33,7 @@ def test_tags_of_bio_and_bioes() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(bio_tags(), st.sampled_from(SCHEMES))
-def test_tag_ids_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: TagScheme) -> None:
+def test_tag_ids_are_those_of_the_tags_in_the_scheme(tags, scheme):
     sentence = Sentence.from_tokens(["x"] * len(tags), tags)
     labels = LabelSet(("A", "I-Z", "S", "X", "Y"), scheme)
     expected = from_bio(tags, Scheme(scheme.upper()))
@@ -42,18 +42,18 @@ def test_tag_ids_are_those_of_the_tags_in_the_scheme(tags: list[str], scheme: Ta
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("tags", ["B-Z", "O B-Z I-Z"])
-def test_tag_ids_of_an_unknown_label_raise(tags: str, scheme: TagScheme) -> None:
+def test_tag_ids_of_an_unknown_label_raise(tags, scheme):
     sentence = Sentence.from_tokens(["x"] * len(tags.split()), tags.split())
     with pytest.raises(KeyError):
         LabelSet(("X",), scheme).tag_ids(sentence)
 
 
-def test_label_set_of_sentences_is_bio() -> None:
+def test_label_set_of_sentences_is_bio():
     found = LabelSet.of([Sentence.from_tokens(["a", "b"], ["B-Y", "B-X"])])
     assert found == LabelSet(("X", "Y"), "bio")
 
 
-def test_with_labels_keeps_the_scheme_which_equality_compares() -> None:
+def test_with_labels_keeps_the_scheme_which_equality_compares():
     bio, bioes = (LabelSet(("X",), scheme) for scheme in SCHEMES)
     assert bio != bioes
     assert len({bio, bioes, LabelSet(("X",), "bioes")}) == 2
@@ -61,7 +61,7 @@ def test_with_labels_keeps_the_scheme_which_equality_compares() -> None:
     assert bio.with_labels([]) == LabelSet(())
 
 
-def test_includes_ignores_the_scheme() -> None:
+def test_includes_ignores_the_scheme():
     one, two = LabelSet(("X",)), LabelSet(("X", "Y"), "bioes")
     assert two.includes(one)
     assert not one.includes(two)

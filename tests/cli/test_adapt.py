@@ -14,7 +14,6 @@ from cli_kit import (
     DISEASE,
     GENE,
     GOOD,
-    Call,
     checked_entities,
     contents,
     jsonl,
@@ -36,7 +35,7 @@ def packed(folder: Path, ending: str) -> Path:
     return file
 
 
-def test_divergence_writes_no_model(call: Call, base: Path, tmp_path: Path) -> None:
+def test_divergence_writes_no_model(call, base, tmp_path):
     wild = tmp_path / "wild"
     shutil.copytree(base, wild)
     manifest = manifest_of(wild)
@@ -48,7 +47,7 @@ def test_divergence_writes_no_model(call: Call, base: Path, tmp_path: Path) -> N
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.jsonl", "wild"]
 
 
-def test_several_new_labels_are_adapted_to_at_once(call: Call, base: Path, tmp_path: Path) -> None:
+def test_several_new_labels_are_adapted_to_at_once(call, base, tmp_path):
     file = tmp_path / "mine.jsonl"
     sentences = [("HeLa met Bob.", [(0, 4, "Cell"), (9, 12, "Person")])] * 3
     file.write_bytes(jsonl(*sentences, ("Nothing here.", [])))
@@ -60,9 +59,7 @@ def test_several_new_labels_are_adapted_to_at_once(call: Call, base: Path, tmp_p
     assert not [f for f in listing(tmp_path / "model") if f.endswith((".pt", ".pkl", ".bin"))]
 
 
-def test_same_seed_gives_the_same_bytes(
-    call: Call, base: Path, model: Path, tmp_path: Path
-) -> None:
+def test_same_seed_gives_the_same_bytes(call, base, model, tmp_path):
     arguments = ("adapt", CELLS / "train.jsonl", "--base", base, "-q")
     for seed in (0, 1):
         call.ok(*arguments, "--seed", seed, "-o", tmp_path / str(seed))
@@ -70,9 +67,7 @@ def test_same_seed_gives_the_same_bytes(
     assert contents(tmp_path / "1") != contents(model)
 
 
-def test_conll_is_read_and_an_earlier_model_replaced(
-    call: Call, base: Path, model: Path, tmp_path: Path
-) -> None:
+def test_conll_is_read_and_an_earlier_model_replaced(call, base, model, tmp_path):
     file = tmp_path / "mine.data"
     file.write_text("HeLa\tB-Cell\ncells\tO\n\nBHK-21\tB-Cell\n\n")
     shutil.copytree(model, tmp_path / "model")
@@ -85,7 +80,7 @@ def test_conll_is_read_and_an_earlier_model_replaced(
 
 
 @pytest.mark.parametrize("name", ["agg", "multitask", "dann"])
-def test_joint_method_adapts_a_base(call: Call, base: Path, tmp_path: Path, name: str) -> None:
+def test_joint_method_adapts_a_base(call, base, tmp_path, name):
     """From the command line to a saved model that tags, the same as from Python."""
     (tmp_path / "c.toml").write_text("adaptation = {steps = 4}")
     model = tmp_path / "model"
@@ -113,9 +108,7 @@ def test_joint_method_adapts_a_base(call: Call, base: Path, tmp_path: Path, name
     assert contents(tmp_path / "python") == contents(model)
 
 
-def test_another_method_adapts_with_the_settings_of_the_base(
-    call: Call, base: Path, model: Path, tmp_path: Path
-) -> None:
+def test_another_method_adapts_with_the_settings_of_the_base(call, base, model, tmp_path):
     adapt = ("adapt", CELLS / "train.jsonl", "--base", base, "-q")
     call.ok(*adapt, "--method", "finetuning", "-o", tmp_path / "other")
     call.ok(*adapt, "--method", "hgda", "-o", tmp_path / "own")
@@ -126,9 +119,7 @@ def test_another_method_adapts_with_the_settings_of_the_base(
     assert (manifest["method"], manifest["facts"]["base"]) == ("finetuning", "hgda")
 
 
-def test_unlabelled_text_is_read_from_files_of_all_formats(
-    call: Call, base: Path, tmp_path: Path
-) -> None:
+def test_unlabelled_text_is_read_from_files_of_all_formats(call, base, tmp_path):
     text, lines, columns = (tmp_path / f"more{e}" for e in (".txt", ".jsonl", ".conll"))
     text.write_text("HeLa cells died. The rats ate.\n")
     lines.write_bytes(jsonl(("K562 cells grew.", [(0, 3, "Cut")])))  # labels are ignored
@@ -146,9 +137,7 @@ def test_unlabelled_text_is_read_from_files_of_all_formats(
     assert contents(tmp_path / "without") != contents(tmp_path / "m")
 
 
-def test_unchanged_base_needs_the_wanted_labels_only(
-    call: Call, tmp_path: Path, joint_config: Path
-) -> None:
+def test_unchanged_base_needs_the_wanted_labels_only(call, tmp_path, joint_config):
     run = ("pretrain", "--method", "d-shift", "--sources", *BASE_SOURCES, "--config", joint_config)
     call.ok(*run, "--iterations", 2, "-q", "-o", tmp_path / "base")
     one = tmp_path / "one.jsonl"
@@ -164,9 +153,7 @@ def test_unchanged_base_needs_the_wanted_labels_only(
 
 
 @pytest.mark.parametrize("ending", [".txt", ".gz", ".xz"])
-def test_cross_domain_learning_from_raw_text(
-    call: Call, base: Path, tmp_path: Path, ending: str
-) -> None:
+def test_cross_domain_learning_from_raw_text(call, base, tmp_path, ending):
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
     more = ("--sources", *BASE_SOURCES, "--config", tmp_path / "c.toml", "--json")
     adapt = ("adapt", CELLS / "dev.jsonl", "--base", base, "--method", "crossdomain-lm", *more)
@@ -179,7 +166,7 @@ def test_cross_domain_learning_from_raw_text(
 
 
 @pytest.mark.slow
-def test_cross_domain_learning_over_the_package_base(call: Call, tmp_path: Path) -> None:
+def test_cross_domain_learning_over_the_package_base(call, tmp_path):
     """With sources of the user's, which that base knows nothing of, or with none."""
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2, epochs = 0}")
     more = ("--config", tmp_path / "c.toml", "--unlabelled", packed(tmp_path, ".gz"))
@@ -196,9 +183,7 @@ def test_cross_domain_learning_over_the_package_base(call: Call, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["crossdomain-lm", "dann"])
-def test_zero_shot_needs_no_labelled_sentences(
-    call: Call, base: Path, tmp_path: Path, name: str
-) -> None:
+def test_zero_shot_needs_no_labelled_sentences(call, base, tmp_path, name):
     """No labelled sentence: the tagger finds the sources' labels."""
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
     more = ("--sources", *BASE_SOURCES, "--config", tmp_path / "c.toml", "--method", name)
@@ -213,7 +198,7 @@ def test_zero_shot_needs_no_labelled_sentences(
     assert contents(tmp_path / "n") == contents(tmp_path / "m")
 
 
-def test_augment_adds_copies_with_other_mentions(call: Call, base: Path, tmp_path: Path) -> None:
+def test_augment_adds_copies_with_other_mentions(call, base, tmp_path):
     few = tmp_path / "few.jsonl"
     few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
     given = ("adapt", few, "--base", base, "--augment", 2)
@@ -227,7 +212,7 @@ def test_augment_adds_copies_with_other_mentions(call: Call, base: Path, tmp_pat
     assert "no other mention" in alone.err
 
 
-def test_origin_of_synonyms_is_reported(call: Call, base: Path, tmp_path: Path) -> None:
+def test_origin_of_synonyms_is_reported(call, base, tmp_path):
     few = tmp_path / "few.jsonl"
     few.write_text("".join((DISEASE / "train.jsonl").read_text().splitlines(True)[:4]))
     steps = tmp_path / "steps.toml"
@@ -237,7 +222,7 @@ def test_origin_of_synonyms_is_reported(call: Call, base: Path, tmp_path: Path) 
     assert "synonyms: a small built-in list" in answer.err
 
 
-def test_package_base_uses_unlabelled_text(call: Call, tmp_path: Path) -> None:
+def test_package_base_uses_unlabelled_text(call, tmp_path):
     few, more = tmp_path / "few.jsonl", tmp_path / "more.txt"
     few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
     more.write_text("HeLa and K562 cells were grown. We thank Dr. Smith.\n" * 3)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from cli_kit import GOOD, OWN, Call, contents, jsonl, listing, refused
+from cli_kit import GOOD, OWN, contents, jsonl, listing, refused
 
 GOOD_CONLL = b"TP53\tB-Gene\nfell\tO\n\n"
 
@@ -59,7 +58,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[f"{f.name}{f.ending}" for f in FAULTS])
-def test_check_and_convert_report_a_bad_file(call: Call, tmp_path: Path, fault: Fault) -> None:
+def test_check_and_convert_report_a_bad_file(call, tmp_path, fault):
     file, output = tmp_path / f"mine{fault.ending}", tmp_path / "out.conll"
     file.write_bytes(fault.content)
     output.write_text("earlier")
@@ -87,9 +86,7 @@ def test_check_and_convert_report_a_bad_file(call: Call, tmp_path: Path, fault: 
     ids=lambda arguments: arguments[0],
 )
 @pytest.mark.parametrize("name", ["blank", "Latin-1", "off the tokens"])
-def test_verbs_that_read_corpora_refuse_a_bad_file(
-    call: Call, base: Path, tmp_path: Path, name: str, arguments: tuple[object, ...]
-) -> None:
+def test_verbs_that_read_corpora_refuse_a_bad_file(call, base, tmp_path, name, arguments):
     fault = next(f for f in FAULTS if f.name == name)
     corpus = tmp_path / "corpus"
     file = corpus / f"train{fault.ending}"
@@ -103,9 +100,7 @@ def test_verbs_that_read_corpora_refuse_a_bad_file(
 
 
 @pytest.mark.parametrize("content", [jsonl(("Nothing here.", [])), b"Nothing\tO\n"])
-def test_adapt_refuses_sentences_without_entities(
-    call: Call, base: Path, tmp_path: Path, content: bytes
-) -> None:
+def test_adapt_refuses_sentences_without_entities(call, base, tmp_path, content):
     file = tmp_path / ("mine.jsonl" if content.startswith(b"{") else "mine.conll")
     file.write_bytes(content)
     answer = call("adapt", file, "--base", base, "-o", tmp_path / "model")
@@ -113,22 +108,20 @@ def test_adapt_refuses_sentences_without_entities(
     assert listing(tmp_path) == [file.name]
 
 
-def test_evaluate_refuses_a_target_without_entities(call: Call, base: Path, tmp_path: Path) -> None:
+def test_evaluate_refuses_a_target_without_entities(call, base, tmp_path):
     for split in ("train", "test"):
         (tmp_path / f"{split}.jsonl").write_bytes(jsonl(("Nothing here.", [])))
     refused(call("evaluate", "--base", base, "--target", tmp_path, "--sizes", 1), 1, "entity")
 
 
-def test_one_sentence_is_adapted_to_with_a_warning(call: Call, base: Path, tmp_path: Path) -> None:
+def test_one_sentence_is_adapted_to_with_a_warning(call, base, tmp_path):
     (tmp_path / "one.jsonl").write_bytes(GOOD)
     answer = call.ok("adapt", tmp_path / "one.jsonl", "--base", base, "-o", tmp_path / "model")
     assert "warning: one sentence only" in answer.err
     call.ok("tag", tmp_path / "model", stdin="TP53 fell.")
 
 
-def test_label_with_one_mention_is_adapted_to_with_a_warning(
-    call: Call, base: Path, tmp_path: Path
-) -> None:
+def test_label_with_one_mention_is_adapted_to_with_a_warning(call, base, tmp_path):
     sentences = [
         ("TP53 fell.", [(0, 4, "Gene")]),
         ("p53 and HeLa", [(0, 3, "Gene"), (8, 12, "Cell")]),
@@ -142,9 +135,7 @@ def test_label_with_one_mention_is_adapted_to_with_a_warning(
 @pytest.mark.parametrize("ending", [".jsonl", ".conll"])
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b""], ids=["BOM", "no BOM"])
 @pytest.mark.parametrize("newline", [b"\r\n", b"\n"], ids=["CRLF", "LF"])
-def test_byte_order_marks_and_line_ends_change_nothing(
-    call: Call, tmp_path: Path, ending: str, mark: bytes, newline: bytes
-) -> None:
+def test_byte_order_marks_and_line_ends_change_nothing(call, tmp_path, ending, mark, newline):
     file = tmp_path / f"mine{ending}"
     content = GOOD if ending == ".jsonl" else GOOD_CONLL
     file.write_bytes(mark + content.replace(b"\n", newline))
@@ -154,9 +145,7 @@ def test_byte_order_marks_and_line_ends_change_nothing(
     assert [e["text"] for e in document["entities"]] == ["TP53"]
 
 
-def test_byte_order_mark_and_crlf_give_the_same_model(
-    call: Call, base: Path, tmp_path: Path
-) -> None:
+def test_byte_order_mark_and_crlf_give_the_same_model(call, base, tmp_path):
     plain, odd = tmp_path / "plain.jsonl", tmp_path / "odd.jsonl"
     plain.write_bytes(GOOD * 2)
     odd.write_bytes(b"\xef\xbb\xbf" + (GOOD * 2).replace(b"\n", b"\r\n"))
@@ -167,9 +156,7 @@ def test_byte_order_mark_and_crlf_give_the_same_model(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["text", "conll"])
-def test_a_line_of_100_000_tokens_is_tagged_whole(
-    call: Call, eager_model: Path, tmp_path: Path, way: str
-) -> None:
+def test_a_line_of_100_000_tokens_is_tagged_whole(call, eager_model, tmp_path, way):
     words = ["The", "HeLa", "line", "is", "old"] * 20_000
     text = " ".join(words)
     file = tmp_path / "long"
@@ -183,7 +170,7 @@ def test_a_line_of_100_000_tokens_is_tagged_whole(
     assert entities[-1]["end"] > len(text) - 100
 
 
-def test_unknown_ending_asks_for_the_format(call: Call, tmp_path: Path) -> None:
+def test_unknown_ending_asks_for_the_format(call, tmp_path):
     (tmp_path / "mine.docx").write_bytes(b"PK")
     refused(call("adapt", tmp_path / "mine.docx", "-o", tmp_path / "out"), 2, "mine.docx", "jsonl")
     refused(call("check", tmp_path / "mine.docx", "--from", "docx"), 2, "'docx'", "jsonl")

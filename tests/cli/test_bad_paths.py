@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from pathlib import Path
 
 import pytest
-from cli_kit import GOOD, OWN, SOURCE_OPTIONS, Call, contents, listing, refused
+from cli_kit import GOOD, OWN, SOURCE_OPTIONS, contents, listing, refused
 
 MISSING = [
     ("adapt", "NONE.jsonl", "--base", "BASE", "-o", "OUT"),
@@ -33,14 +32,8 @@ MISSING = [
         *("--sources", "NONE"),
     ),
     (
-        "evaluate",
-        "--method",
-        "maml",
-        *SOURCE_OPTIONS,
-        "--vectors",
-        "NONE.vec",
-        "--target",
-        OWN / "gene",
+        *("evaluate", "--method", "maml", *SOURCE_OPTIONS, "--vectors", "NONE.vec"),
+        *("--target", OWN / "gene"),
     ),
     ("score", "NONE.jsonl", "FILE"),
     ("score", "FILE", "NONE.jsonl"),
@@ -84,9 +77,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", [*MISSING, *WRONG_KIND], ids=named)
-def test_missing_path_or_wrong_kind_is_refused(
-    call: Call, workshop: Path, tmp_path: Path, arguments: tuple[object, ...]
-) -> None:
+def test_missing_path_or_wrong_kind_is_refused(call, workshop, tmp_path, arguments):
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     (tmp_path / "plain").write_text("just a file\n")
     (tmp_path / "folder.jsonl").mkdir()
@@ -115,9 +106,7 @@ def test_missing_path_or_wrong_kind_is_refused(
     ids=lambda arguments: arguments[0],
 )
 @pytest.mark.parametrize("kind", ["folder", "file", "below a file"])
-def test_foreign_file_is_not_overwritten(
-    call: Call, base: Path, tmp_path: Path, arguments: tuple[object, ...], kind: str
-) -> None:
+def test_foreign_file_is_not_overwritten(call, base, tmp_path, arguments, kind):
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     theirs = tmp_path / "theirs"
     if kind == "folder":
@@ -135,9 +124,7 @@ def test_foreign_file_is_not_overwritten(
 
 
 @pytest.mark.parametrize("existing", [False, True], ids=["new", "over an old one"])
-def test_adapt_on_a_full_disk(
-    call: Call, workshop: Path, tmp_path: Path, existing: bool, full_disk: None
-) -> None:
+def test_adapt_on_a_full_disk(call, workshop, tmp_path, existing, full_disk):
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     if existing:
         shutil.copytree(workshop / "model", tmp_path / "model")
@@ -150,18 +137,14 @@ def test_adapt_on_a_full_disk(
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "conll", "html"])
-def test_tag_on_a_full_disk(
-    call: Call, model: Path, tmp_path: Path, ending: str, full_disk: None
-) -> None:
+def test_tag_on_a_full_disk(call, model, tmp_path, ending, full_disk):
     output = tmp_path / f"out.{ending}"
     output.write_text("earlier")
     refused(call("tag", model, "-o", output, stdin="HeLa."), 1, output, "no space left")
     assert contents(tmp_path) == {output.name: b"earlier"}
 
 
-def test_convert_and_evaluate_on_a_full_disk(
-    call: Call, base: Path, tmp_path: Path, full_disk: None
-) -> None:
+def test_convert_and_evaluate_on_a_full_disk(call, base, tmp_path, full_disk):
     (tmp_path / "mine.jsonl").write_bytes(GOOD)
     answer = call("convert", tmp_path / "mine.jsonl", tmp_path / "mine.conll")
     refused(answer, 1, tmp_path / "mine.conll", "no space left")
@@ -171,17 +154,15 @@ def test_convert_and_evaluate_on_a_full_disk(
     assert listing(tmp_path) == ["mine.jsonl"]
 
 
-def test_pretrain_on_a_full_disk_leaves_no_base(
-    call: Call, config: Path, tmp_path: Path, full_disk: None
-) -> None:
+def test_pretrain_on_a_full_disk_leaves_no_base(call, config, tmp_path, full_disk):
     run = ("pretrain", *SOURCE_OPTIONS, "--config", config, "--iterations", 1, "-q")
     refused(call(*run, "-o", tmp_path / "base"), 1, tmp_path / "base", "no space left")
     assert [name for name in listing(tmp_path) if name != "base"] == []
 
 
 def test_pretrain_continues_from_its_checkpoint_after_a_full_disk(
-    call: Call, config: Path, tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    call, config, tmp_path, base, monkeypatch
+):
     """The base does not fit any more; what was learnt is not lost."""
 
     def no_space(*_: object, **__: object) -> bytes:

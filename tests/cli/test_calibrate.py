@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
-from cli_kit import CELLS, DISEASE, DRUG, Call
+from cli_kit import CELLS, DISEASE, DRUG
 
 from adaptner.models.installed import default_base
 
 
-def test_rows_are_kept_and_constants_stored(call: Call, tmp_path: Path) -> None:
+def test_rows_are_kept_and_constants_stored(call, tmp_path):
     base, rows = tmp_path / "base", tmp_path / "rows.jsonl"
     folder = default_base().folder
     assert folder is not None

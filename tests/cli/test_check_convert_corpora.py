@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_kit import Call, refused
+from cli_kit import refused
 
 from adaptner import formats
 from adaptner.corpora.bundled import bundled_corpus
@@ -23,14 +23,14 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 # --- check ----------------------------------------------------------------------------------------
 
 
-def test_check_of_a_sound_file(call: Call) -> None:
+def test_check_of_a_sound_file(call):
     result = call("check", bundled_corpus("gene").folder / "train.jsonl")
     assert result.code == 0
     assert "130 sentence(s); entities: Gene 190" in result.out
     assert "0 error(s), 0 repaired tag(s), 0 remark(s)" in result.out
 
 
-def test_check_lists_every_error(call: Call, tmp_path: Path) -> None:
+def test_check_lists_every_error(call, tmp_path):
     lines = ["oops", GOOD_LINE, OFF_LINE, '{"text": 3}', '{"text": "a", "entities": [{}, {}]}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
     result = call("check", "a.jsonl")
@@ -49,7 +49,7 @@ def test_check_lists_every_error(call: Call, tmp_path: Path) -> None:
     assert (found["documents"], found["sentences"], found["entities"]) == (2, 1, {"Gene": 1})
 
 
-def test_check_of_conll(call: Call, tmp_path: Path) -> None:
+def test_check_of_conll(call, tmp_path):
     content = "p53 B-G\nfell O\n\np53 O\nrose O\n\np53 B-G\nfell O\n\nHeLa I-C\n\nbad X\n\nlone\n"
     (tmp_path / "a.conll").write_text(content)
     result = call("check", "a.conll", "--json")
@@ -74,7 +74,7 @@ def test_check_of_conll(call: Call, tmp_path: Path) -> None:
     assert "a.conll:1: uneven annotation: 'p53'" in printed.out
 
 
-def test_check_states_how_many_remarks_it_leaves_out(call: Call, tmp_path: Path) -> None:
+def test_check_states_how_many_remarks_it_leaves_out(call, tmp_path):
     (tmp_path / "a.conll").write_text("a B-X\n\n" * 31)
     result = call("check", "a.conll")
     assert result.code == 0
@@ -92,9 +92,7 @@ def test_check_states_how_many_remarks_it_leaves_out(call: Call, tmp_path: Path)
         ("missing.txt", None, "FileMissing"),
     ],
 )
-def test_check_of_unreadable_files_lists_one_error(
-    call: Call, tmp_path: Path, name: str, content: bytes | None, kind: str
-) -> None:
+def test_check_of_unreadable_files_lists_one_error(call, tmp_path, name, content, kind):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     result = call("check", name, "--json")
@@ -102,14 +100,14 @@ def test_check_of_unreadable_files_lists_one_error(
     assert [e["kind"] for e in json.loads(result.out)["errors"]] == [kind]
 
 
-def test_check_remarks_on_a_file_without_entities(call: Call) -> None:
+def test_check_remarks_on_a_file_without_entities(call):
     result = call("check", "-", "--from", "text", "--json", stdin="Nothing here. Nor here.")
     found = json.loads(result.out)
     assert (result.code, found["sentences"]) == (0, 2)
     assert [r["kind"] for r in found["remarks"]] == ["no entities"]
 
 
-def test_check_of_an_unknown_format(call: Call) -> None:
+def test_check_of_an_unknown_format(call):
     refused(call("check", "a.docx"), 2, "a.docx: cannot determine the file format")
 
 
@@ -117,7 +115,7 @@ def test_check_of_an_unknown_format(call: Call) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["BIO", "iob1", "BIOES"])
-def test_convert_and_back(call: Call, tmp_path: Path, scheme: str) -> None:
+def test_convert_and_back(call, tmp_path, scheme):
     source = bundled_corpus("gene").folder / "dev.jsonl"
     result = call("convert", source, "a.conll", "--scheme", scheme)
     assert result.code == 0
@@ -136,13 +134,13 @@ def test_convert_and_back(call: Call, tmp_path: Path, scheme: str) -> None:
     ]
 
 
-def test_convert_through_pipes(call: Call) -> None:
+def test_convert_through_pipes(call):
     result = call("convert", "-", "-", "--from", "jsonl", "--to", "conll", stdin=GOOD_LINE)
     assert result.code == 0
     assert result.out == "TP53\tB-Gene\nfell\tO\n\n"
 
 
-def test_convert_warns_of_repairs_and_losses(call: Call, tmp_path: Path) -> None:
+def test_convert_warns_of_repairs_and_losses(call, tmp_path):
     (tmp_path / "a.conll").write_text("a B-X\n\nb I-X\n")
     assert "a.conll:3: I-X read as B-X" in call("convert", "a.conll", "b.jsonl").err
     scored = GOOD_LINE.replace('"Gene"', '"Gene", "score": 0.5').replace("{", '{"id": "d1", ', 1)
@@ -152,7 +150,7 @@ def test_convert_warns_of_repairs_and_losses(call: Call, tmp_path: Path) -> None
         assert loss in told
 
 
-def test_convert_refuses_wrong_calls(call: Call, tmp_path: Path) -> None:
+def test_convert_refuses_wrong_calls(call, tmp_path):
     (tmp_path / "a.jsonl").write_text(GOOD_LINE)
     refused(call("convert", "a.jsonl", "b.jsonl", "--scheme", "BIO"), 2, "--scheme")
     refused(call("convert", "nowhere.jsonl", "b.conll"), 1, "nowhere.jsonl")
@@ -163,7 +161,7 @@ def test_convert_refuses_wrong_calls(call: Call, tmp_path: Path) -> None:
 # --- corpora stats --------------------------------------------------------------------------------
 
 
-def test_corpora_stats(call: Call) -> None:
+def test_corpora_stats(call):
     folders = [bundled_corpus(name).folder for name in ("gene", "cellline")]
     result = call("corpora", "stats", *folders, "--json")
     assert result.code == 0

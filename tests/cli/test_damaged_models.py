@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_kit import GOOD, SOURCE_OPTIONS, Call, listing, refused
+from cli_kit import GOOD, SOURCE_OPTIONS, listing, refused
 
 
 def truncate(path: Path) -> None:
@@ -73,9 +73,7 @@ VECTORS = {
 
 @pytest.mark.parametrize("kind", ["base", "model"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_folder_is_refused(
-    call: Call, workshop: Path, tmp_path: Path, damage: str, kind: str
-) -> None:
+def test_damaged_folder_is_refused(call, workshop, tmp_path, damage, kind):
     folder = tmp_path / kind
     shutil.copytree(workshop / kind, folder)
     spoil, says = DAMAGES[damage]
@@ -92,9 +90,7 @@ def test_damaged_folder_is_refused(
 
 @pytest.mark.parametrize("name", ["vectors.npy", "vectors.vocab.txt"])
 @pytest.mark.parametrize("damage", [Path.unlink, truncate], ids=["missing", "cut off"])
-def test_base_without_its_vectors_is_refused(
-    call: Call, base_with_vectors: Path, tmp_path: Path, name: str, damage: Callable[[Path], None]
-) -> None:
+def test_base_without_its_vectors_is_refused(call, base_with_vectors, tmp_path, name, damage):
     shutil.copytree(base_with_vectors, tmp_path / "base")
     damage(tmp_path / "base" / name)
     (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
@@ -105,7 +101,7 @@ def test_base_without_its_vectors_is_refused(
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_bad_vectors_are_refused(call: Call, config: Path, tmp_path: Path, name: str) -> None:
+def test_bad_vectors_are_refused(call, config, tmp_path, name):
     text, line = VECTORS[name]
     file = tmp_path / "bad.vec"
     file.write_text(text)
@@ -115,7 +111,7 @@ def test_bad_vectors_are_refused(call: Call, config: Path, tmp_path: Path, name:
     assert listing(tmp_path) == ["bad.vec"]
 
 
-def test_damaged_hardness_record_is_refused(call: Call, base: Path, tmp_path: Path) -> None:
+def test_damaged_hardness_record_is_refused(call, base, tmp_path):
     shutil.copytree(base, tmp_path / "base")
     (tmp_path / "base" / "hardness.jsonl").write_text("no JSON\n")
     refused(call("hardness", tmp_path / "base"), 1, "hardness.jsonl is damaged")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from cli_kit import Call, jsonl, manifest_of
+from cli_kit import jsonl, manifest_of
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.models.tagger import Tagger
@@ -28,7 +28,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_adapt_prints_and_stores_the_estimate(call: Call, mine: Path, tmp_path: Path) -> None:
+def test_adapt_prints_and_stores_the_estimate(call, mine, tmp_path):
     answer = call.ok("adapt", mine, "-o", tmp_path / "m")
     assert "Estimated F1 on similar text: 0." in answer.err
     manifest = manifest_of(tmp_path / "m")
@@ -46,7 +46,7 @@ def test_adapt_prints_and_stores_the_estimate(call: Call, mine: Path, tmp_path: 
     assert plain["calibration"]["slope"] != 1  # scores are calibrated all the same
 
 
-def test_adapt_warns_of_likely_slips(call: Call, tmp_path: Path) -> None:
+def test_adapt_warns_of_likely_slips(call, tmp_path):
     rows = [
         ("HeLa cells grew.", [(0, 4, "CellLine")]),
         ("HeLa cells grew.", [(0, 4, "CellLine")]),
@@ -75,7 +75,7 @@ def test_adapt_warns_of_likely_slips(call: Call, tmp_path: Path) -> None:
     }
 
 
-def test_no_estimate_without_entities(call: Call, base: Path, mine: Path, tmp_path: Path) -> None:
+def test_no_estimate_without_entities(call, base, mine, tmp_path):
     empty = [("Nothing grew.", []), ("All gave consent.", []), ("It was late.", [])]
     (tmp_path / "empty.jsonl").write_bytes(jsonl(*empty))
     answer = call.ok("adapt", tmp_path / "empty.jsonl", "--label", "CellLine", "-o", tmp_path / "m")
@@ -96,9 +96,7 @@ def eager(model: Path, tmp_path: Path) -> Path:
     return tmp_path / "eager"
 
 
-def test_suggest_proposes_new_sentences_with_or_without_predictions(
-    call: Call, model: Path, tmp_path: Path
-) -> None:
+def test_suggest_proposes_new_sentences_with_or_without_predictions(call, model, tmp_path):
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join(s.text for s in SENTENCES[20:50]))
     known = written(tmp_path / "known.jsonl", SENTENCES[20:25])
@@ -120,7 +118,7 @@ def test_suggest_proposes_new_sentences_with_or_without_predictions(
     call.ok("check", tmp_path / "next.jsonl")
 
 
-def test_suggest_without_new_sentences_fails(call: Call, model: Path, tmp_path: Path) -> None:
+def test_suggest_without_new_sentences_fails(call, model, tmp_path):
     known = written(tmp_path / "known.jsonl", SENTENCES[:1])
     answer = call("suggest", model, "-", "--labelled", known, stdin=SENTENCES[0].text)
     assert answer.code == 1

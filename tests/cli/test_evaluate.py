@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
-from cli_kit import BASE_SOURCES, CELLS, DISEASE, DRUG, Call
+from cli_kit import BASE_SOURCES, CELLS, DISEASE, DRUG
 
 ROW = {"corpus", "size", "seed", "precision", "recall", "f1", "steps", "seconds"}
 
@@ -15,7 +14,7 @@ ROW = {"corpus", "size", "seed", "precision", "recall", "f1", "steps", "seconds"
 TARGET = ("--target", CELLS, "--sizes", "3", "--draws", 1, "--limit", 3)
 
 
-def test_evaluate_a_base(call: Call, base: Path, tmp_path: Path) -> None:
+def test_evaluate_a_base(call, base, tmp_path):
     arguments = ("evaluate", "--base", base, "--target", CELLS, "--sizes", "3,6", "--draws", 2)
     quick = ("--limit", 10, "--steps", 4, "--json")
     written = tmp_path / "rows.json"
@@ -40,7 +39,7 @@ def test_evaluate_a_base(call: Call, base: Path, tmp_path: Path) -> None:
     assert timeless[0] == timeless[1]
 
 
-def test_evaluate_shows_a_table(call: Call, base: Path) -> None:
+def test_evaluate_shows_a_table(call, base):
     arguments = ("evaluate", "--base", base, "--target", f"Cells={CELLS}", "--sizes", "3")
     answer = call.ok(*arguments, "--draws", 1, "--limit", 5, "--steps", 1)
     assert "cellline" in answer.out
@@ -48,7 +47,7 @@ def test_evaluate_shows_a_table(call: Call, base: Path) -> None:
     assert "5 test sentences" in answer.err
 
 
-def test_evaluate_a_method_from_its_sources(call: Call, config: Path) -> None:
+def test_evaluate_a_method_from_its_sources(call, config):
     arguments = ("--method", "hgda-nes", "--sources", DISEASE, DRUG, "--config", config)
     answer = call.ok(
         *("evaluate", *arguments, "--iterations", 2, "--target", CELLS, "--sizes", "3"),
@@ -59,13 +58,13 @@ def test_evaluate_a_method_from_its_sources(call: Call, config: Path) -> None:
     assert json.loads(answer.out)["summary"][0]["f1_sd"] is None  # of one draw
 
 
-def test_sizes_may_not_repeat(call: Call, base: Path) -> None:
+def test_sizes_may_not_repeat(call, base):
     answer = call("evaluate", "--base", base, "--target", CELLS, "--sizes", "3,3")
     assert answer.code == 2
     assert "3,3" in answer.err
 
 
-def test_evaluate_shares_of_the_train_split(call: Call, base: Path) -> None:
+def test_evaluate_shares_of_the_train_split(call, base):
     """Percent of 130 sentences; --sizes have no default beside them."""
     arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 2, "--limit", 3)
     quick = (*arguments, "--steps", 1)
@@ -81,7 +80,7 @@ def test_evaluate_shares_of_the_train_split(call: Call, base: Path) -> None:
     assert same[0] == same[1]  # 2.5 % are the draw of 3
 
 
-def test_table_has_a_column_of_shares_if_there_are_any(call: Call, base: Path) -> None:
+def test_table_has_a_column_of_shares_if_there_are_any(call, base):
     arguments = ("evaluate", "--base", base, "--target", CELLS, "--draws", 1, "--limit", 2)
     quick = (*arguments, "--steps", 1, "-q")
     shown = call.ok(*quick, "--shares", "5").out
@@ -90,13 +89,13 @@ def test_table_has_a_column_of_shares_if_there_are_any(call: Call, base: Path) -
     assert "share" not in call.ok(*quick, "--sizes", "3").out
 
 
-def test_sizes_are_the_default(call: Call, base: Path) -> None:
+def test_sizes_are_the_default(call, base):
     quick = ("--draws", 1, "--limit", 1, "--steps", 1, "--json")
     answer = call.ok("evaluate", "--base", base, "--target", CELLS, *quick)
     assert [r["size"] for r in json.loads(answer.out)["rows"]] == [5, 10, 20, 50]
 
 
-def test_evaluate_another_method_on_a_base(call: Call, base: Path) -> None:
+def test_evaluate_another_method_on_a_base(call, base):
     """It adapts as the base's own would, steps and rates, unless --config says otherwise."""
     (row,) = call.facts("evaluate", "--base", base, "--method", "finetuning", *TARGET, "--json")[
         "rows"
@@ -108,9 +107,7 @@ def test_evaluate_another_method_on_a_base(call: Call, base: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [(), ("--method", "finetuning")], ids=["own", "another"])
-def test_configuration_overrides_the_settings_of_a_base(
-    call: Call, base: Path, tmp_path: Path, method: tuple[str, ...]
-) -> None:
+def test_configuration_overrides_the_settings_of_a_base(call, base, tmp_path, method):
     (tmp_path / "c.toml").write_text("adaptation = {steps = 2}")
     more = (*method, "--config", tmp_path / "c.toml")
     (row,) = call.facts("evaluate", "--base", base, *more, *TARGET, "--json")["rows"]
@@ -121,7 +118,7 @@ def test_configuration_overrides_the_settings_of_a_base(
     assert json.loads(answer.out)["steps"] == 2
 
 
-def test_rows_of_dann_state_the_unlabelled_text(call: Call, base: Path) -> None:
+def test_rows_of_dann_state_the_unlabelled_text(call, base):
     arguments = (
         "evaluate",
         "--base",
@@ -142,18 +139,14 @@ def test_rows_of_dann_state_the_unlabelled_text(call: Call, base: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["agg", "multitask"])
-def test_evaluate_a_joint_method_from_its_sources(
-    call: Call, tmp_path: Path, name: str, joint_config: Path
-) -> None:
+def test_evaluate_a_joint_method_from_its_sources(call, tmp_path, name, joint_config):
     """They serve to pretrain and to adapt."""
     arguments = ("--method", name, "--sources", DISEASE, DRUG, "--config", joint_config)
     (row,) = call.facts("evaluate", *arguments, "--iterations", 1, *TARGET, "--json")["rows"]
     assert (row["method"], row["base"], row["steps"], row["unlabelled"]) == (name, name, 3, 0)
 
 
-def test_test_sentences_are_removed_from_sources_of_adaptation(
-    call: Call, base: Path, tmp_path: Path
-) -> None:
+def test_test_sentences_are_removed_from_sources_of_adaptation(call, base, tmp_path):
     copy = tmp_path / "copied"
     shutil.copytree(CELLS, copy)
     shutil.copy(DISEASE / "dev.jsonl", copy / "test.jsonl")  # 30 sentences that are in a source
@@ -163,7 +156,7 @@ def test_test_sentences_are_removed_from_sources_of_adaptation(
     assert "30 source sentences removed" in answer.err
 
 
-def test_evaluate_an_unchanged_base(call: Call, tmp_path: Path, joint_config: Path) -> None:
+def test_evaluate_an_unchanged_base(call, tmp_path, joint_config):
     arguments = ("--method", "d-shift", "--sources", DISEASE, DRUG, "--config", joint_config)
     target = ("--target", DISEASE, "--shares", 5, "--draws", 2, "--limit", 5, "--json")
     answer = call.ok("evaluate", *arguments, "--iterations", 2, *target)
@@ -173,9 +166,7 @@ def test_evaluate_an_unchanged_base(call: Call, tmp_path: Path, joint_config: Pa
 
 
 @pytest.mark.parametrize("option", ["--sources", "--vectors"])
-def test_options_of_pretraining_are_refused_with_a_base(
-    call: Call, base: Path, option: str
-) -> None:
+def test_options_of_pretraining_are_refused_with_a_base(call, base, option):
     answer = call("evaluate", "--base", base, "--target", CELLS, option, DISEASE)
     assert answer.code == 2
     assert option in answer.err

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from cli_kit import Call
 
 
-def test_hardness_ranks_the_tasks_of_an_iteration(call: Call, base: Path) -> None:
+def test_hardness_ranks_the_tasks_of_an_iteration(call, base):
     ranked = call.facts("hardness", base, "--iteration", 2, "--json")
     assert len(ranked) == 2
     assert all(task["iteration"] == 2 for task in ranked)
@@ -20,7 +18,7 @@ def test_hardness_ranks_the_tasks_of_an_iteration(call: Call, base: Path) -> Non
     assert any("[" in s and "]" in s for task in ranked for s in task["sentences"])
 
 
-def test_hardness_shows_the_last_recorded_iteration(call: Call, base: Path) -> None:
+def test_hardness_shows_the_last_recorded_iteration(call, base):
     shown = call.ok("hardness", base).out
     assert shown.startswith("iteration 4, 2 tasks")
     last = [json.loads(line) for line in (base / "hardness.jsonl").read_text().splitlines()][-2:]

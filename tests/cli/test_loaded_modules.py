@@ -50,7 +50,7 @@ def write_conll(corpus: Corpus, file: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_adapt_and_tag_load_only_the_packages_they_need(tmp_path: Path) -> None:
+def test_adapt_and_tag_load_only_the_packages_they_need(tmp_path):
     write_conll(bundled_corpus("cellline"), tmp_path / "my.conll")
     (tmp_path / "text.txt").write_text("HeLa cells grew.")
     model = tmp_path / "model"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import typer
-from cli_kit import OWN, Call
+from cli_kit import OWN
 
 from adaptner.cli.common import expand_list_options
 from adaptner.cli.main import VERBS as PANELS
@@ -43,13 +43,13 @@ def _command(verb: tuple[str, ...]) -> Any:
     return command
 
 
-def test_verbs_and_their_groups_are_complete() -> None:
+def test_verbs_and_their_groups_are_complete():
     assert set(_command(()).commands) == {verb for verbs in VERBS.values() for verb in verbs}
     for group, verbs in GROUPS.items():
         assert tuple(_command((group,)).commands) == verbs
 
 
-def test_help_lists_the_verbs_in_three_groups(call: Call) -> None:
+def test_help_lists_the_verbs_in_three_groups(call):
     shown = call("--help").out
     titles = [shown.index(f"\n{title}:\n") for title in VERBS]
     assert titles == sorted(titles)
@@ -58,14 +58,14 @@ def test_help_lists_the_verbs_in_three_groups(call: Call) -> None:
         assert [name for name in listed if name in verbs] == list(verbs)
 
 
-def test_summaries_are_the_first_paragraphs_of_the_help() -> None:
+def test_summaries_are_the_first_paragraphs_of_the_help():
     for verb, summary in (item for panel in PANELS.values() for item in panel.items()):
         first, *_ = inspect.cleandoc(_command((verb,)).help).split("\n\n")
         assert summary == " ".join(first.split())
 
 
 @pytest.mark.parametrize("verb", CALLS, ids=" ".join)
-def test_help_has_one_to_three_examples_of_the_verb(call: Call, verb: tuple[str, ...]) -> None:
+def test_help_has_one_to_three_examples_of_the_verb(call, verb):
     answer = call(*verb, "--help")
     assert (answer.code, answer.err) == (0, "")
     call_of_verb = ["adaptner", *verb]
@@ -74,14 +74,14 @@ def test_help_has_one_to_three_examples_of_the_verb(call: Call, verb: tuple[str,
 
 
 @pytest.mark.parametrize("verb", CALLS, ids=" ".join)
-def test_help_shows_every_word_of_the_docstring(call: Call, verb: tuple[str, ...]) -> None:
+def test_help_shows_every_word_of_the_docstring(call, verb):
     documented = _command(verb).callback.__doc__.replace("Example:", "Example")
     shown = call(*verb, "--help").out
     assert [word for word in documented.split() if word not in shown] == []
 
 
 @pytest.mark.parametrize("verb", CALLS, ids=" ".join)
-def test_every_option_is_explained_and_names_its_kind_of_value(verb: tuple[str, ...]) -> None:
+def test_every_option_is_explained_and_names_its_kind_of_value(verb):
     for parameter in _command(verb).params:
         if parameter.name != "help":
             assert parameter.help, parameter.name
@@ -89,19 +89,19 @@ def test_every_option_is_explained_and_names_its_kind_of_value(verb: tuple[str, 
 
 
 @pytest.mark.parametrize("verb", LONGEST_HELP)
-def test_help_fits_a_screen(call: Call, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+def test_help_fits_a_screen(call, monkeypatch, verb):
     monkeypatch.setenv("COLUMNS", "80")
     assert len(call(verb, "--help").out.splitlines()) <= LONGEST_HELP[verb]
 
 
-def test_without_a_verb_the_help_is_shown(call: Call) -> None:
+def test_without_a_verb_the_help_is_shown(call):
     answer = call()
     assert answer.code in (0, 2)  # click changed its mind between versions
     assert all(title in answer.out + answer.err for title in VERBS)
 
 
 @pytest.mark.processes
-def test_help_loads_no_verb_and_nothing_heavy(child) -> None:
+def test_help_loads_no_verb_and_nothing_heavy(child):
     result = child(
         "import sys\n"
         "from adaptner.cli.main import main\n"
@@ -137,9 +137,7 @@ def test_help_loads_no_verb_and_nothing_heavy(child) -> None:
     ],
     ids=" ".join,
 )
-def test_wrong_call_has_exit_code_2(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
+def test_wrong_call_has_exit_code_2(call, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     answer = call(*arguments)
     assert answer.code == 2
@@ -157,9 +155,7 @@ def _ctrl_c_is_heard() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_ctrl_c_is_heard")
-def test_ctrl_c_has_exit_code_1_and_no_traceback(
-    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_ctrl_c_has_exit_code_1_and_no_traceback(call, monkeypatch, tmp_path):
     def interrupted(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
@@ -169,9 +165,7 @@ def test_ctrl_c_has_exit_code_1_and_no_traceback(
 
 
 @pytest.mark.usefixtures("_ctrl_c_is_heard")
-def test_ctrl_c_during_pretraining_leaves_no_base(
-    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Path
-) -> None:
+def test_ctrl_c_during_pretraining_leaves_no_base(call, monkeypatch, tmp_path, config):
     monkeypatch.setattr(
         "adaptner.methods.families.meta_learner.bilevel_step",
         lambda *_: signal.raise_signal(signal.SIGINT),
@@ -188,9 +182,7 @@ def test_ctrl_c_during_pretraining_leaves_no_base(
     "verb", ["check own.jsonl", "check own.jsonl --json", "convert own.jsonl -"]
 )
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "not"])
-def test_full_disk_on_standard_output_is_an_error(
-    tmp_path: Path, verb: str, unbuffered: dict[str, str]
-) -> None:
+def test_full_disk_on_standard_output_is_an_error(tmp_path, verb, unbuffered):
     (tmp_path / "own.jsonl").write_text('{"text": "TP53 fell."}\n')
     arguments = [*verb.split(), "--to", "jsonl"] if "convert" in verb else verb.split()
     # Buffered, as users have it, and not: then the write itself fails.
@@ -211,7 +203,7 @@ def test_full_disk_on_standard_output_is_an_error(
 
 
 @pytest.mark.processes
-def test_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
+def test_closed_pipe_gives_no_traceback(tmp_path):
     line = '{"text": "TP53 fell.", "entities": []}\n'
     (tmp_path / "own.jsonl").write_text(line * 20_000)  # more than a pipe holds
     command = f"'{PROGRAM}' convert own.jsonl - --to jsonl | head -n 1"
@@ -234,5 +226,5 @@ def test_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
         ("--sources A -q --seed 3", "--sources A -q --seed 3"),
     ],
 )
-def test_values_after_a_list_option_are_expanded(given: str, read: str) -> None:
+def test_values_after_a_list_option_are_expanded(given, read):
     assert expand_list_options(given.split()) == read.split()

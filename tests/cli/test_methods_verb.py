@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from cli_kit import CELLS, DISEASE, DRUG, Call, jsonl
+from cli_kit import CELLS, DISEASE, DRUG, jsonl
 
 
-def test_methods_lists_all_methods(call: Call) -> None:
+def test_methods_lists_all_methods(call):
     rows = {row["name"]: row for row in call.facts("methods", "--json")}
     assert {"hgda", "hgda-nes", "maml"} <= rows.keys()
     fields = ["name", "title", "paper", "needs", "supports", "joint", "unlabelled", "zero_shot"]
@@ -25,9 +24,7 @@ def test_methods_lists_all_methods(call: Call) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_methods_table_fits_the_terminal(
-    call: Call, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_methods_table_fits_the_terminal(call, monkeypatch, width):
     from adaptner.cli.common import out
     from adaptner.methods import methods
 
@@ -41,7 +38,7 @@ def test_methods_table_fits_the_terminal(
     assert firsts == ["name", *methods()]  # a row begins where its name stands
 
 
-def test_quiet_prints_nothing(call: Call, base: Path, config: Path, tmp_path: Path) -> None:
+def test_quiet_prints_nothing(call, base, config, tmp_path):
     one = tmp_path / "one.jsonl"
     one.write_bytes(jsonl(("HeLa met Bob.", [(0, 4, "Cell")])))  # would be warned of
     target = ("--target", CELLS, "--sizes", "3", "--draws", 1, "--limit", 2, "--steps", 1)

@@ -6,7 +6,6 @@ import json
 import random
 import shutil
 import signal
-from pathlib import Path
 
 import pytest
 from cli_kit import (
@@ -17,7 +16,6 @@ from cli_kit import (
     OWN,
     SOURCE_OPTIONS,
     TINY,
-    Call,
     contents,
     listing,
     manifest_of,
@@ -51,9 +49,7 @@ main()
 """
 
 
-def test_divergence_stops_the_run_and_keeps_the_last_finite_state(
-    call: Call, tmp_path: Path
-) -> None:
+def test_divergence_stops_the_run_and_keeps_the_last_finite_state(call, tmp_path):
     (tmp_path / "wild.toml").write_text(TINY + "base_rate = 1e30\n")
     run = ("pretrain", *SOURCE_OPTIONS, "--config", tmp_path / "wild.toml", "-o", tmp_path / "base")
     answer = call(*run, "--iterations", 5)
@@ -66,20 +62,18 @@ def test_divergence_stops_the_run_and_keeps_the_last_finite_state(
 
 
 @pytest.mark.parametrize(("arguments", "says"), TOO_FEW, ids=["domains", "sentences"])
-def test_too_few_sources_are_refused(
-    call: Call, config: Path, tmp_path: Path, arguments: tuple[object, ...], says: str
-) -> None:
+def test_too_few_sources_are_refused(call, config, tmp_path, arguments, says):
     answer = call("pretrain", "--config", config, *arguments, "-o", tmp_path / "base")
     refused(answer, 1, says)
     assert "manifest.json" not in listing(tmp_path / "base")
 
 
-def test_too_few_sources_leave_no_folder(call: Call, config: Path, tmp_path: Path) -> None:
+def test_too_few_sources_leave_no_folder(call, config, tmp_path):
     call("pretrain", "--config", config, "--sources", OWN / "drug", "-o", tmp_path / "base")
     assert listing(tmp_path) == []
 
 
-def test_run_leaves_base_records_and_card(base: Path) -> None:
+def test_run_leaves_base_records_and_card(base):
     assert listing(base) == sorted([*RUN, "weights.safetensors", "words.txt"])
     manifest = manifest_of(base)
     assert [d["name"] for d in manifest["domains"]] == ["Disease", "Medicine"]  # DOMAIN=DIR
@@ -90,9 +84,7 @@ def test_run_leaves_base_records_and_card(base: Path) -> None:
     assert "HGDA" in (base / "card.md").read_text()
 
 
-def test_sources_may_follow_one_option_or_many_and_the_bytes_are_the_same(
-    call: Call, tmp_path: Path, config: Path
-) -> None:
+def test_sources_may_follow_one_option_or_many_and_the_bytes_are_the_same(call, tmp_path, config):
     first = ("--sources", DISEASE, DRUG, GENE)
     second = ("--sources", DISEASE, "--sources", DRUG, "--sources", GENE)
     for name, sources in (("one", first), ("many", second)):
@@ -109,9 +101,7 @@ def test_sources_may_follow_one_option_or_many_and_the_bytes_are_the_same(
     assert json.loads(one["config.json"])["config"]["k"] == 3  # the command line over the file
 
 
-def test_another_seed_gives_another_base(
-    call: Call, tmp_path: Path, config: Path, base: Path
-) -> None:
+def test_another_seed_gives_another_base(call, tmp_path, config, base):
     sources = ("--sources", DISEASE, f"Medicine={DRUG}")
     common = ("--config", config, "--iterations", 5, "-q")
     for seed in (0, 1):
@@ -122,9 +112,7 @@ def test_another_seed_gives_another_base(
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_killed_run_resumes_to_the_same_bytes(
-    call: Call, child, tmp_path: Path, config: Path, base: Path
-) -> None:
+def test_killed_run_resumes_to_the_same_bytes(call, child, tmp_path, config, base):
     run = ["pretrain", "--sources", DISEASE, f"Medicine={DRUG}", "--config", config, "-q"]
     run += ["--iterations", 5, "-o", tmp_path / "base"]
     killed = child(KILLED.format(arguments=["adaptner", *map(str, run)]))
@@ -148,7 +136,7 @@ def test_killed_run_resumes_to_the_same_bytes(
     assert contents(tmp_path / "base") == contents(base)
 
 
-def test_vectors_are_stored_in_base_and_model(call: Call, tmp_path: Path, config: Path) -> None:
+def test_vectors_are_stored_in_base_and_model(call, tmp_path, config):
     vectors = tmp_path / "tiny.vec"
     rng = random.Random(3)
     words = ["the", "of", "cells", "mutation", "patients", "β-catenin"]
@@ -167,9 +155,7 @@ def test_vectors_are_stored_in_base_and_model(call: Call, tmp_path: Path, config
     assert tagged.records()[0]["text"] == "The cells of patients."
 
 
-def test_held_out_test_sentences_are_removed_from_the_sources(
-    call: Call, tmp_path: Path, config: Path
-) -> None:
+def test_held_out_test_sentences_are_removed_from_the_sources(call, tmp_path, config):
     copy = tmp_path / "copied"
     shutil.copytree(DISEASE, copy)
     shutil.copy(DISEASE / "dev.jsonl", copy / "test.jsonl")  # 30 sentences that are in a source
@@ -182,7 +168,7 @@ def test_held_out_test_sentences_are_removed_from_the_sources(
 
 
 @pytest.mark.slow
-def test_own_domain_is_added_to_the_package_base(call: Call, tmp_path: Path) -> None:
+def test_own_domain_is_added_to_the_package_base(call, tmp_path):
     """By its name; what it knew stays, and what it has learnt is where a tagger starts."""
     learn = ("pretrain", "--method", "named", "--sources", OWN / "cellline", "--iterations", 40)
     call.ok(*learn, "--start", "biomedical", "-o", tmp_path / "base")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_kit import OWN, Call, listing
+from cli_kit import OWN, listing
 
 # The package's own corpora in place of HGDA's.
 PLACES = {
@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_list_has_every_table_and_the_reasons_for_missing_rows(call: Call) -> None:
+def test_list_has_every_table_and_the_reasons_for_missing_rows(call):
     answer = call.ok("reproduce", "--list", "--json")
     tables = {row["table"]: row for row in json.loads(answer.out)}
     assert {"hgda/1", "hgda/3", "metabioner/5", "metaner/2", "pdaln/1", "jia2019/3"} <= set(tables)
@@ -54,7 +54,7 @@ def test_list_has_every_table_and_the_reasons_for_missing_rows(call: Call) -> No
 
 
 @pytest.mark.slow
-def test_dry_run_prints_the_plan_and_writes_nothing(call: Call, data: Path, tmp_path: Path) -> None:
+def test_dry_run_prints_the_plan_and_writes_nothing(call, data, tmp_path):
     output = ("-o", tmp_path / "out")
     dry = ("reproduce", "HGDA 3", "--data", data, "--profile", "paper", "--dry-run", *output)
     facts = json.loads(call(*dry, "--json").out)
@@ -77,23 +77,21 @@ def test_dry_run_prints_the_plan_and_writes_nothing(call: Call, data: Path, tmp_
         ((), "for example hgda/3"),
     ],
 )
-def test_unknown_names_exit_with_2_and_a_suggestion(
-    call: Call, data: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_unknown_names_exit_with_2_and_a_suggestion(call, data, tmp_path, arguments, message):
     answer = call("reproduce", *arguments, "--data", data, "-o", tmp_path / "out")
     assert answer.code == 2
     assert message in answer.err
     assert listing(tmp_path) == []
 
 
-def test_missing_data_exit_with_1_and_a_remedy(call: Call, tmp_path: Path) -> None:
+def test_missing_data_exit_with_1_and_a_remedy(call, tmp_path):
     answer = call("reproduce", "hgda/3", "--data", tmp_path / "none", "-o", tmp_path / "out")
     assert answer.code == 1
     assert "corpora list" in answer.err
     assert listing(tmp_path) == []
 
 
-def test_a_table_without_rows_to_fill_gives_the_reasons(call: Call, tmp_path: Path) -> None:
+def test_a_table_without_rows_to_fill_gives_the_reasons(call, tmp_path):
     facts = call.facts("reproduce", "metaner/lambda", "-o", tmp_path / "out", "--json")
     assert facts["jobs"] == 0
     assert "derived by the paper" in " ".join(facts["rows_not_run"].values())
@@ -101,9 +99,7 @@ def test_a_table_without_rows_to_fill_gives_the_reasons(call: Call, tmp_path: Pa
 
 @pytest.mark.processes
 @pytest.mark.slow
-def test_a_run_is_stored_reported_listed_and_exported(
-    call: Call, data: Path, tmp_path: Path
-) -> None:
+def test_a_run_is_stored_reported_listed_and_exported(call, data, tmp_path):
     output = tmp_path / "out"
     arguments = ("reproduce", "hgda/3", "--data", data, "--methods", "maml", *SMALL, "-o", output)
     facts = call.facts(*arguments, "--json")
@@ -144,7 +140,7 @@ def test_a_run_is_stored_reported_listed_and_exported(
 
 @pytest.mark.processes
 @pytest.mark.slow
-def test_profile_paper_uses_the_recipe(call: Call, data: Path, tmp_path: Path) -> None:
+def test_profile_paper_uses_the_recipe(call, data, tmp_path):
     """K = T', the recipe's settings and the whole test split, but fewer iterations."""
     cell = ("--targets", "S800", "--methods", "hgda", "--sizes", 4, "--draws", 1)
     arguments = ("reproduce", "hgda/3", "--data", data, "--profile", "paper", *cell)
@@ -158,9 +154,7 @@ def test_profile_paper_uses_the_recipe(call: Call, data: Path, tmp_path: Path) -
 
 @pytest.mark.processes
 @pytest.mark.slow
-def test_a_failed_job_exits_with_1_and_names_its_log(
-    call: Call, data: Path, tmp_path: Path
-) -> None:
+def test_a_failed_job_exits_with_1_and_names_its_log(call, data, tmp_path):
     output = tmp_path / "out"
     arguments = ("--methods", "maml", *SMALL[:2], "--sizes", "99999", *SMALL[4:], "--draws", 1)
     answer = call("reproduce", "hgda/3", "--data", data, *arguments, "-o", output)
@@ -174,9 +168,7 @@ def test_a_failed_job_exits_with_1_and_names_its_log(
     assert "size 99999" in call("results", output, "--failures").out
 
 
-def test_parquet_without_pyarrow_exits_with_the_extra_to_install(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_without_pyarrow_exits_with_the_extra_to_install(call, tmp_path, monkeypatch):
     import sys
 
     from adaptner.reproduce.run.store import STORE, Store
@@ -188,9 +180,7 @@ def test_parquet_without_pyarrow_exits_with_the_extra_to_install(
     assert "adaptner[parquet]" in answer.err
 
 
-def test_ray_without_ray_exits_with_the_extra_to_install(
-    call: Call, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ray_without_ray_exits_with_the_extra_to_install(call, data, tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "ray", None)
@@ -211,9 +201,7 @@ def test_ray_without_ray_exits_with_the_extra_to_install(
 
 
 @pytest.mark.parametrize("content", [None, b"not a database at all, by any means" * 30])
-def test_a_file_that_is_no_store_exits_with_1_and_its_name(
-    call: Call, tmp_path: Path, content: bytes | None
-) -> None:
+def test_a_file_that_is_no_store_exits_with_1_and_its_name(call, tmp_path, content):
     path = tmp_path / "results.sqlite"
     if content is not None:
         path.write_bytes(content)

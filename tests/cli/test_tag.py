@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from cli_kit import CELL_TEXT, CELLS, Call, checked_entities
+from cli_kit import CELL_TEXT, CELLS, checked_entities
 
 
 @pytest.mark.parametrize("files", [(), ("-",)])
-def test_tag_standard_input(call: Call, eager_model: Path, files: tuple[str, ...]) -> None:
+def test_tag_standard_input(call, eager_model, files):
     (document,) = call.ok("tag", eager_model, *files, stdin=CELL_TEXT).records()
     assert document["text"] == CELL_TEXT
     assert "HeLa" in [e["text"] for e in checked_entities(document)]
 
 
-def test_tag_files_and_folders(call: Call, eager_model: Path, tmp_path: Path) -> None:
+def test_tag_files_and_folders(call, eager_model, tmp_path):
     folder = tmp_path / "abstracts" / "deep"
     folder.mkdir(parents=True)
     (folder / "b.txt").write_text("The HeLa line is old.\n")
@@ -35,9 +34,7 @@ def test_tag_files_and_folders(call: Call, eager_model: Path, tmp_path: Path) ->
         checked_entities(document)
 
 
-def test_tag_keeps_the_tokens_of_a_conll_file(
-    call: Call, eager_model: Path, tmp_path: Path
-) -> None:
+def test_tag_keeps_the_tokens_of_a_conll_file(call, eager_model, tmp_path):
     lines = ["The", "HeLa(S3)/x", "line.", "", "HeLa", "."]
     file = tmp_path / "tokens.conll"
     file.write_text("".join(f"{t}\tO\n" if t else "\n" for t in lines))
@@ -51,7 +48,7 @@ def test_tag_keeps_the_tokens_of_a_conll_file(
         assert [document["text"][a:b] for a, b in document["token_spans"]] in (lines[:3], lines[4:])
 
 
-def test_html_page_marks_the_entities(call: Call, eager_model: Path, tmp_path: Path) -> None:
+def test_html_page_marks_the_entities(call, eager_model, tmp_path):
     text = "The HeLa line is <old> & frail."
     output = tmp_path / "page.html"
     call.ok("tag", eager_model, "-o", output, stdin=text)
@@ -64,15 +61,13 @@ def test_html_page_marks_the_entities(call: Call, eager_model: Path, tmp_path: P
     assert call.ok("tag", eager_model, "--to", "html", stdin=text).out == page
 
 
-def test_terminal_output_marks_the_entities(call: Call, eager_model: Path) -> None:
+def test_terminal_output_marks_the_entities(call, eager_model):
     shown = call.ok("tag", eager_model, "--to", "terminal", stdin="The HeLa [line] is old.").out
     assert "HeLa|Cell" in shown
     assert "[line] is old." in shown
 
 
-def test_tagging_continues_after_an_unreadable_file(
-    call: Call, eager_model: Path, tmp_path: Path
-) -> None:
+def test_tagging_continues_after_an_unreadable_file(call, eager_model, tmp_path):
     bad, good = tmp_path / "bad.jsonl", tmp_path / "good.txt"
     bad.write_text('{"text": "HeLa one."}\n{"text": 3}\n{"text": "HeLa three."}\n')
     good.write_text("HeLa four.")
@@ -86,7 +81,7 @@ def test_tagging_continues_after_an_unreadable_file(
     assert [d["id"] for d in documents] == [f"{bad}:1", f"{bad}:3", str(good)]
 
 
-def test_nothing_to_tag_keeps_an_earlier_output(call: Call, model: Path, tmp_path: Path) -> None:
+def test_nothing_to_tag_keeps_an_earlier_output(call, model, tmp_path):
     output = tmp_path / "out.jsonl"
     output.write_text("earlier")
     (tmp_path / "none").mkdir()
@@ -97,13 +92,13 @@ def test_nothing_to_tag_keeps_an_earlier_output(call: Call, model: Path, tmp_pat
 
 
 @pytest.mark.parametrize("option", ["--from", "--to"])
-def test_unknown_format_is_refused_before_loading(call: Call, model: Path, option: str) -> None:
+def test_unknown_format_is_refused_before_loading(call, model, option):
     answer = call("tag", model, option, "word", stdin="HeLa.")
     assert (answer.code, answer.out) == (2, "")
     assert "'word'" in answer.err
 
 
-def test_tagged_gold_can_be_scored(call: Call, model: Path, tmp_path: Path) -> None:
+def test_tagged_gold_can_be_scored(call, model, tmp_path):
     gold, tagged = CELLS / "test.jsonl", tmp_path / "tagged.jsonl"
     call.ok("tag", model, gold, "-o", tagged, "-q")
     scores = call.facts("score", gold, tagged, "--json")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from cli_kit import OWN, Call, manifest_of
+from cli_kit import OWN, SOURCE_OPTIONS, manifest_of
 
 import adaptner
 
-SOURCES = ("--sources", OWN / "disease", OWN / "drug")
 QUICK = "[adaptation]\nsteps = 2\nepochs = 0\n"
 
 
-def test_pretrain_adapt_and_tag(call: Call, tmp_path: Path, tiny_transformer: Path) -> None:
+def test_pretrain_adapt_and_tag(call, tmp_path, tiny_transformer):
     config = tmp_path / "config.toml"
     config.write_text(f'k = 2\ntasks = 2\n{QUICK}[encoder]\nsubwords = "mean"\n')
     base, model = tmp_path / "base", tmp_path / "model"
     answer = call.ok(
-        *("pretrain", "--method", "hgda-nes", *SOURCES, "--encoder", tiny_transformer),
+        *("pretrain", "--method", "hgda-nes", *SOURCE_OPTIONS, "--encoder", tiny_transformer),
         *("--config", config, "--iterations", 2, "-o", base),
     )
     told = manifest_of(base)
@@ -35,9 +33,7 @@ def test_pretrain_adapt_and_tag(call: Call, tmp_path: Path, tiny_transformer: Pa
     assert json.loads(answer.out)["text"] == "HeLa cells were grown.\n"
 
 
-def test_adapt_a_transformer_without_a_base(
-    call: Call, tmp_path: Path, tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_adapt_a_transformer_without_a_base(call, tmp_path, tiny_transformer, monkeypatch):
     config = tmp_path / "config.toml"
     config.write_text(QUICK)
     train = OWN / "cellline" / "train.jsonl"
@@ -58,19 +54,31 @@ def test_adapt_a_transformer_without_a_base(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("pretrain", *SOURCES, "--encoder", "nobody/nothing", "-o", "x"), "--download"),
+        (("pretrain", *SOURCE_OPTIONS, "--encoder", "nobody/nothing", "-o", "x"), "--download"),
         (("adapt", OWN / "cellline/train.jsonl", "--encoder", "nobody/nothing", "-o", "x"), "here"),
-        (("pretrain", *SOURCES, "--download", "-o", "x"), "no transformer is named"),
+        (("pretrain", *SOURCE_OPTIONS, "--download", "-o", "x"), "no transformer is named"),
         (("adapt", "a.jsonl", "--download", "-o", "x"), "no transformer is named"),
         (("reproduce", "hgda/3", "--download"), "no transformer is named"),
         (("reproduce", "metaner/3", "--encoder", "minilm", "--data", OWN), "metaner/3 has no row"),
-        (("pretrain", *SOURCES, "--method", "named", "--encoder", "minilm", "-o", "x"), "named"),
         (
-            ("pretrain", *SOURCES, "--method", "multi-cell", "--encoder", "minilm", "-o", "x"),
+            ("pretrain", *SOURCE_OPTIONS, "--method", "named", "--encoder", "minilm", "-o", "x"),
+            "named",
+        ),
+        (
+            (
+                "pretrain",
+                *SOURCE_OPTIONS,
+                "--method",
+                "multi-cell",
+                "--encoder",
+                "minilm",
+                "-o",
+                "x",
+            ),
             "multi-cell needs a recurrent encoder",
         ),
         (
-            ("pretrain", *SOURCES, "--encoder", "minilm", "--vectors", "v.npy", "-o", "x"),
+            ("pretrain", *SOURCE_OPTIONS, "--encoder", "minilm", "--vectors", "v.npy", "-o", "x"),
             "--vectors cannot be used with a transformer",
         ),
         (
@@ -83,13 +91,7 @@ def test_adapt_a_transformer_without_a_base(
         ),
     ],
 )
-def test_wrong_calls_are_refused_before_any_work(
-    call: Call,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[object, ...],
-    said: str,
-) -> None:
+def test_wrong_calls_are_refused_before_any_work(call, tmp_path, monkeypatch, arguments, said):
     pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
     monkeypatch.chdir(tmp_path)
     answer = call(*arguments)
@@ -99,9 +101,7 @@ def test_wrong_calls_are_refused_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_with_a_transformer_have_their_own_plan(
-    call: Call, tiny_transformer: Path, shared_data: Path
-) -> None:
+def test_rows_with_a_transformer_have_their_own_plan(call, tiny_transformer, shared_data):
     asked = ("reproduce", "hgda/3", "--data", shared_data, "--dry-run", "--json")
     plain = json.loads(call(*asked).out)
     starred = json.loads(call(*asked, "--encoder", tiny_transformer).out)

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import OWN, Call, contents, listing, manifest_of
+from cli_kit import CELLS, DISEASE, DRUG, GENE, contents, listing, manifest_of
 
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 
 pytestmark = pytest.mark.slow
 
-DISEASE, DRUG, GENE, CELLS = (OWN / name for name in ("disease", "drug", "gene", "cellline"))
 QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
 # With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
 GRID = ("--rates", "0.05,0.1", "--epochs", "2,4", "--steps", 4)
@@ -33,9 +32,7 @@ def run(config: Path) -> tuple[object, ...]:
     return ("tune", "--method", "hgda", *sources, "--config", config, *QUICK, *GRID)
 
 
-def test_file_holds_command_choice_and_table(
-    call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
-) -> None:
+def test_file_holds_command_choice_and_table(call, run, config, tmp_path):
     output = tmp_path / "tuned.toml"
     result = call.facts(*run, "-o", output, "--json")
     assert listing(tmp_path) == ["tuned.rows.jsonl", "tuned.toml"]
@@ -65,9 +62,7 @@ def test_file_holds_command_choice_and_table(
         assert setting["mean_f1"] == pytest.approx(sum(own) / len(own))
 
 
-def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(
-    call: Call, run: tuple[object, ...], base: Path, tmp_path: Path
-) -> None:
+def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(call, run, base, tmp_path):
     output = tmp_path / "tuned.toml"
     only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--validate-on", "Disease")
     call.ok(*run[:-6], *only, "-o", output, "-q")
@@ -84,7 +79,7 @@ def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(
     assert call.facts(*adapted, "-o", tmp_path / "model")["steps"] == 9
 
 
-def test_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
+def test_table_marks_the_choice(call, run):
     answer = call.ok(*run, "--validate-on", "Disease")  # without -o nothing is written
     marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
     assert len(marked) == 1
@@ -95,9 +90,7 @@ def test_table_marks_the_choice(call: Call, run: tuple[object, ...]) -> None:
     assert quiet.out == answer.out
 
 
-def test_choice_is_stored_in_the_base_and_used_by_adapt(
-    call: Call, base: Path, tmp_path: Path
-) -> None:
+def test_choice_is_stored_in_the_base_and_used_by_adapt(call, base, tmp_path):
     """Its own settings are tuned: no --config."""
     copy = tmp_path / "base"
     shutil.copytree(base, copy)
@@ -120,9 +113,7 @@ def test_choice_is_stored_in_the_base_and_used_by_adapt(
     assert [row["steps"] for row in rows] == [5]
 
 
-def test_content_of_test_splits_makes_no_difference(
-    call: Call, run: tuple[object, ...], config: Path, tmp_path: Path
-) -> None:
+def test_content_of_test_splits_makes_no_difference(call, run, config, tmp_path):
     """Another type, other words, other letters: not one number changes."""
     sources = []
     for name, folder in (("Disease", DISEASE), ("Medicine", DRUG), ("Gene", GENE)):
@@ -161,9 +152,7 @@ main()
 
 
 @pytest.mark.processes
-def test_killed_run_continues_to_the_same_file(
-    call: Call, child, run: tuple[object, ...], tmp_path: Path
-) -> None:
+def test_killed_run_continues_to_the_same_file(call, child, run, tmp_path):
     output, rows = tmp_path / "tuned.toml", tmp_path / "tuned.rows.jsonl"
     call.ok(*run, "-o", output, "-q")
     whole = output.read_bytes(), [json.loads(line) for line in rows.read_text().splitlines()]
@@ -214,13 +203,8 @@ def test_killed_run_continues_to_the_same_file(
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_wrong_calls_are_refused_before_any_work(
-    call: Call,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    code: int,
-    said: str,
-) -> None:
+    call, tmp_path, monkeypatch, arguments, code, said
+):
     def worked(*_: object, **__: object) -> None:
         raise AssertionError("it has begun to learn")
 
@@ -237,7 +221,7 @@ def test_wrong_calls_are_refused_before_any_work(
     assert (tmp_path / "mine.toml").read_text() == "k = 5\n"
 
 
-def test_base_of_another_method_is_refused(call: Call, base: Path, tmp_path: Path) -> None:
+def test_base_of_another_method_is_refused(call, base, tmp_path):
     before = contents(base)
     answer = call("tune", "--method", "maml", "--base", base, "--sources", DISEASE, GENE, *QUICK)
     assert answer.code == 2

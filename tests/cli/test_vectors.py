@@ -40,9 +40,7 @@ def vectors(call: Call, text: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_context_is_adapted_and_started_from(
-    call: Call, vectors: Path, text: Path, config: Path, tmp_path: Path
-) -> None:
+def test_context_is_adapted_and_started_from(call, vectors, text, config, tmp_path):
     options = ("--vectors", vectors, "--steps", 3, "--hidden", 8, "--json", "-q")
     answer = call("vectors", "context", text, *options, "-o", tmp_path / "context")
     assert (answer.code, answer.err) == (0, "")
@@ -61,9 +59,7 @@ def test_context_is_adapted_and_started_from(
 
 
 @pytest.mark.processes
-def test_train_near_and_a_base_over_them(
-    call: Call, vectors: Path, config: Path, tmp_path: Path
-) -> None:
+def test_train_near_and_a_base_over_them(call, vectors, config, tmp_path):
     answer = call("vectors", "near", vectors, "gene", "unheardly", "-n", 3)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.splitlines()[0] == "gene"
@@ -80,7 +76,7 @@ def test_train_near_and_a_base_over_them(
     assert tagged.records()[0]["text"] == "The unheardly HeLa cells.\n"
 
 
-def test_count_makes_vectors_of_an_even_width(call: Call, text: Path, tmp_path: Path) -> None:
+def test_count_makes_vectors_of_an_even_width(call, text, tmp_path):
     pytest.importorskip("scipy")
     options = ("--width", 16, "--min-count", 2, "--buckets", 300, "-o", tmp_path / "c.safetensors")
     answer = call.ok("vectors", "count", text, *options)
@@ -92,7 +88,7 @@ def test_count_makes_vectors_of_an_even_width(call: Call, text: Path, tmp_path: 
 
 
 @pytest.mark.processes
-def test_json_reports_file_and_neighbours(call: Call, text: Path, tmp_path: Path) -> None:
+def test_json_reports_file_and_neighbours(call, text, tmp_path):
     output = tmp_path / "v.safetensors"
     answer = call("vectors", "train", text, "-o", output, "--json", *TINY)
     assert (answer.code, answer.err) == (0, "")
@@ -110,7 +106,7 @@ def test_json_reports_file_and_neighbours(call: Call, text: Path, tmp_path: Path
 
 
 @pytest.mark.processes
-def test_word_without_a_vector_fails(call: Call, vectors: Path) -> None:
+def test_word_without_a_vector_fails(call, vectors):
     answer = call("vectors", "near", vectors, "§", "gene")
     assert answer.code == 1
     assert "§ has no vector" in answer.err
@@ -118,7 +114,7 @@ def test_word_without_a_vector_fails(call: Call, vectors: Path) -> None:
 
 
 @pytest.mark.processes
-def test_tokenise_splits_running_text(call: Call, text: Path, tmp_path: Path) -> None:
+def test_tokenise_splits_running_text(call, text, tmp_path):
     (tmp_path / "t.txt").write_text("BRCA1-mutant (10 cells).\n" * 9)
     output = tmp_path / "v.safetensors"
     options = ("-o", output, "-q", "--tokenise", "--keep-case", *TINY)
@@ -147,9 +143,7 @@ WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
 
 @pytest.mark.processes
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_calls_and_bad_text(
-    call: Call, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
-) -> None:
+def test_wrong_calls_and_bad_text(call, text, tmp_path, monkeypatch, case):
     monkeypatch.chdir(tmp_path)
     Path("empty.txt").touch()
     Path("t.pdf").touch()
@@ -165,7 +159,7 @@ def test_wrong_calls_and_bad_text(
     assert listing(tmp_path) == before
 
 
-def test_near_refuses_files_without_vectors(call: Call, tmp_path: Path) -> None:
+def test_near_refuses_files_without_vectors(call, tmp_path):
     (tmp_path / "v.safetensors").write_bytes(b"\0" * 100)
     answer = call("vectors", "near", tmp_path / "v.safetensors", "gene")
     assert answer.code == 1
@@ -173,9 +167,7 @@ def test_near_refuses_files_without_vectors(call: Call, tmp_path: Path) -> None:
     assert call("vectors", "near", tmp_path / "none.vec", "gene").code == 1
 
 
-def test_missing_floret_names_the_extra(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_floret_names_the_extra(call, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "floret", None)
     answer = call("vectors", "train", tmp_path, "-o", tmp_path / "v.safetensors")
     assert answer.code == 1
@@ -210,9 +202,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
-def test_interrupt_while_floret_trains_leaves_the_output_unchanged(
-    text: Path, tmp_path: Path, sent: signal.Signals
-) -> None:
+def test_interrupt_while_floret_trains_leaves_the_output_unchanged(text, tmp_path, sent):
     """Its loop does not hear signals: it must end with us all the same."""
     (tmp_path / "v.safetensors").write_bytes(b"what was there")
     run = subprocess.Popen(

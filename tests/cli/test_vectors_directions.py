@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from typer.testing import CliRunner
 
@@ -13,7 +11,7 @@ from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.word_vectors import WordVectors, read_vectors, write_vectors
 
 
-def test_directions_are_stored_and_other_formats_refused(tmp_path: Path) -> None:
+def test_directions_are_stored_and_other_formats_refused(tmp_path):
     rng = np.random.default_rng(0)
     words = ("disease", *(f"illness{c}" for c in "abcdefghijklmnopqrstuvwxyz"))
     grams = NgramVectors(FourBitTable.of(rng.normal(size=(4, 8))), 3, 4, lower=True)

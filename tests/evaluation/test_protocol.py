@@ -54,7 +54,7 @@ def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[
     return list(evaluate_few_shot(recorder, BASE, TARGET, sizes, seeds, **options))
 
 
-def test_corpus_of_a_single_set_is_scored_without_the_draw() -> None:
+def test_corpus_of_a_single_set_is_scored_without_the_draw():
     """Ruling PDALN, SciTech: labelled sentences are drawn from the one set there is."""
     whole = replace(TARGET, sentences={"train": TRAIN, "test": TRAIN})
     seen: list[Any] = []
@@ -71,7 +71,7 @@ def test_corpus_of_a_single_set_is_scored_without_the_draw() -> None:
     assert not [s for s in drawn if s in seen[0]]
 
 
-def test_sizes_come_before_shares_each_with_all_seeds() -> None:
+def test_sizes_come_before_shares_each_with_all_seeds():
     recorder = Recorder()
     rows = rows_of(recorder, [3, 5], [0, 1], shares=[5, 2.5])
     drawn = [(r.size, r.share, r.seed) for r in rows]
@@ -84,14 +84,14 @@ def test_sizes_come_before_shares_each_with_all_seeds() -> None:
     assert [r.entities for r in rows] == [sum(len(s.entities) for s in own) for own in support]
 
 
-def test_share_of_100_percent_is_the_whole_train_split() -> None:
+def test_share_of_100_percent_is_the_whole_train_split():
     recorder = Recorder()
     (row,) = rows_of(recorder, [], [3], shares=[100])
     assert (row.size, row.share) == (len(TRAIN), 100)
     assert set(recorder.calls[0]["support"]) == set(TRAIN)
 
 
-def test_row_records_draw_scores_and_costs() -> None:
+def test_row_records_draw_scores_and_costs():
     (row,) = rows_of(Recorder(), [4], [2], limit=10)
     facts = row.as_dict()
     assert facts.pop("seconds") >= 0
@@ -119,14 +119,14 @@ def test_row_records_draw_scores_and_costs() -> None:
     assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
 
 
-def test_method_with_optional_text_gets_none() -> None:
+def test_method_with_optional_text_gets_none():
     recorder = Recorder(unlabelled=True)
     recorder.capabilities = Capabilities(text="streamed", text_in_protocol=False)
     rows_of(recorder, [5], [0])
     assert list(recorder.calls[0]["unlabelled"]) == []
 
 
-def test_unlabelled_text_is_the_train_split_without_labels() -> None:
+def test_unlabelled_text_is_the_train_split_without_labels():
     user, other = Recorder(unlabelled=True), Recorder()
     for recorder in (user, other):
         rows_of(recorder, [3], [0])
@@ -136,7 +136,7 @@ def test_unlabelled_text_is_the_train_split_without_labels() -> None:
     assert list(other.calls[0]["unlabelled"]) == []
 
 
-def test_sources_labels_and_budget_reach_the_method() -> None:
+def test_sources_labels_and_budget_reach_the_method():
     recorder, sources, budget = Recorder(), [object()], Budget(3)
     rows_of(recorder, [3], [0], sources=sources, budget=budget)
     (call,) = recorder.calls
@@ -162,9 +162,7 @@ def base(sources: list[SourceDomain]) -> Base:
 @pytest.mark.parametrize(
     ("name", "text"), [("dann", 130), ("agg", 0), ("multitask", 0), ("maml", 0), ("in-domain", 0)]
 )
-def test_rows_record_the_unlabelled_sentences_used(
-    base: Base, sources: list[SourceDomain], name: str, text: int
-) -> None:
+def test_rows_record_the_unlabelled_sentences_used(base, sources, name, text):
     chosen = method(name)(**QUICK)
     rows = list(
         evaluate_few_shot(chosen, base, TARGET, [3], [0], shares=[5], sources=sources, limit=3)
@@ -175,14 +173,14 @@ def test_rows_record_the_unlabelled_sentences_used(
     assert [s.get("unlabelled", 0) for s in summary] == [text, text]
 
 
-def test_dann_without_its_adversary_uses_no_text(base: Base, sources: list[SourceDomain]) -> None:
+def test_dann_without_its_adversary_uses_no_text(base, sources):
     chosen = method("dann")(adaptation={"steps": 1, "epochs": 0, "aux_weight": 0})
     (row,) = evaluate_few_shot(chosen, base, TARGET, [3], [0], sources=sources, limit=3)
     assert row.unlabelled == 0
 
 
 @pytest.mark.parametrize("name", ["dann", "crossdomain-lm"])
-def test_size_zero_is_zero_shot(base: Base, sources: list[SourceDomain], name: str) -> None:
+def test_size_zero_is_zero_shot(base, sources, name):
     """No sentence is drawn; the text of the train split is all there is of the target."""
     chosen = without_labels(method(name)(**QUICK))
     (row,) = evaluate_few_shot(

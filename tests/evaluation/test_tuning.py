@@ -137,7 +137,7 @@ SMALL = SearchGrid(rates=(0.03, 0.1), epochs=(5, 20))
 # --- the choice -----------------------------------------------------------------------------------------
 
 
-def test_best_mean_is_chosen() -> None:
+def test_best_mean_is_chosen():
     def find(label: str, rate: float, steps: int) -> int:
         return (
             {"Drug": 10, "Gene": 30, "Disease": 50}[label]
@@ -165,7 +165,7 @@ def test_best_mean_is_chosen() -> None:
     assert choice.adaptation["batch"] == method.config.adaptation.batch  # not in the grid
 
 
-def test_setting_must_be_good_on_all_validation_domains() -> None:
+def test_setting_must_be_good_on_all_validation_domains():
     def find(label: str, rate: float, steps: int) -> int:
         if rate == 0.1:
             return 90 if label == "Drug" else 10
@@ -200,18 +200,18 @@ def result(mean: float, steps: int, rate: float = 0.1) -> SettingScore:
         ),  # near the best, not near another
     ],
 )
-def test_ties_go_to_fewer_steps(results: list[SettingScore], chosen: int) -> None:
+def test_ties_go_to_fewer_steps(results, chosen):
     assert choose(results) is results[chosen]
 
 
-def test_ties_of_a_whole_run_go_to_fewer_steps() -> None:
+def test_ties_of_a_whole_run_go_to_fewer_steps():
     plan = TuningPlan(fake(lambda label, rate, steps: 50), WORLD, SMALL, sizes=(50,), draws=1)
     assert tune(plan).chosen.setting == Setting(0.03, 0.1, 5, 20)
     better = fake(lambda label, rate, steps: 50 + (steps >= 100))  # two thirds of a point
     assert tune(replace(plan, method=better)).chosen.setting.epochs == 20
 
 
-def test_diverged_setting_scores_zero() -> None:
+def test_diverged_setting_scores_zero():
     def find(label: str, rate: float, steps: int) -> int:
         if rate == 0.1:
             raise TrainingDiverged(loss="nan", iteration=3, rates=rate, kept="nothing")
@@ -226,7 +226,7 @@ def test_diverged_setting_scores_zero() -> None:
 # --- what is read -----------------------------------------------------------------------------------------
 
 
-def test_draws_come_from_train_scores_from_dev_and_the_test_split_is_never_read() -> None:
+def test_draws_come_from_train_scores_from_dev_and_the_test_split_is_never_read():
     """``NoTest`` fails at any look into the test split, and its label must not be known either."""
     method = fake(lambda label, rate, steps: 10)
     grid = SearchGrid(rates=(0.1,), epochs=(5,))
@@ -248,7 +248,7 @@ def test_draws_come_from_train_scores_from_dev_and_the_test_split_is_never_read(
         assert (base.budget.steps, base.seed) == (9, 7)
 
 
-def test_without_a_dev_split_the_rest_of_train_is_scored() -> None:
+def test_without_a_dev_split_the_rest_of_train_is_scored():
     repeated = sentences("Cell", 30, "Cell")
     method = fake(lambda label, rate, steps: 5)
     cells = corpus("Cell", {"train": (*repeated, repeated[0])})
@@ -259,7 +259,7 @@ def test_without_a_dev_split_the_rest_of_train_is_scored() -> None:
         assert not set(scored) & set(support)
 
 
-def test_base_is_not_pretrained_on_its_validation_domain() -> None:
+def test_base_is_not_pretrained_on_its_validation_domain():
     taken = WORLD[0].split("dev")[:7]  # seven sentences of Drug's dev split stand in Disease too
     disease = WORLD[2].split("train")
     twins = corpus("Disease", {"train": (*disease, *taken), "dev": WORLD[2].split("dev")})
@@ -272,7 +272,7 @@ def test_base_is_not_pretrained_on_its_validation_domain() -> None:
     ]
 
 
-def test_first_corpus_of_a_domain_validates_and_none_is_a_source() -> None:
+def test_first_corpus_of_a_domain_validates_and_none_is_a_source():
     second = replace(corpus("Drug", {"train": sentences("other", 20, "Drug")}), name="second")
     method = fake(lambda label, rate, steps: 1)
     choice = tune(
@@ -282,7 +282,7 @@ def test_first_corpus_of_a_domain_validates_and_none_is_a_source() -> None:
     assert {r["corpus"] for r in choice.rows} == {"drug"}
 
 
-def test_settings_with_equal_steps_run_once() -> None:
+def test_settings_with_equal_steps_run_once():
     method = fake(lambda label, rate, steps: steps)
     choice = tune(TuningPlan(method, WORLD, SearchGrid(), ["Drug"], sizes=(5, 20), draws=1))
     # at 5 sentences 20 steps whatever the epochs, at 20 sentences 20, 20 and 40; two rates
@@ -303,7 +303,7 @@ EACH = 2 * (2 + 4)  # adaptations a played target: 2 draws, 2 settings that diff
 
 
 @pytest.mark.parametrize("after", [0, 1, EACH - 1, EACH, EACH + 3, 3 * EACH - 1])
-def test_interrupted_run_continues_to_the_same_numbers(tmp_path: Path, after: int) -> None:
+def test_interrupted_run_continues_to_the_same_numbers(tmp_path, after):
     whole = tune(PLAN, tmp_path / "whole.jsonl")
     file = tmp_path / "rows.jsonl"
     cut = fake(known, stop_after=after)
@@ -327,7 +327,7 @@ def test_interrupted_run_continues_to_the_same_numbers(tmp_path: Path, after: in
     assert any("again" in line for line in told) == (kept % (len(lines) // 3) > 0)
 
 
-def test_finished_run_repeats_no_trial(tmp_path: Path) -> None:
+def test_finished_run_repeats_no_trial(tmp_path):
     file = tmp_path / "rows.jsonl"
     whole = tune(PLAN, file)
     before = file.read_bytes()
@@ -339,7 +339,7 @@ def test_finished_run_repeats_no_trial(tmp_path: Path) -> None:
     assert len(rest.fits) == 3
 
 
-def test_run_continues_if_only_settings_of_the_grid_differ(tmp_path: Path) -> None:
+def test_run_continues_if_only_settings_of_the_grid_differ(tmp_path):
     """A base tuned with --base has other steps afterwards; its run is still the same run."""
     file = tmp_path / "rows.jsonl"
     interrupted(file)
@@ -369,9 +369,7 @@ def interrupted(file: Path) -> None:
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_run_with_other_settings_or_data_is_not_continued(
-    tmp_path: Path, changed: dict[str, Any]
-) -> None:
+def test_run_with_other_settings_or_data_is_not_continued(tmp_path, changed):
     file = tmp_path / "rows.jsonl"
     interrupted(file)
     before = file.read_bytes()
@@ -380,7 +378,7 @@ def test_run_with_other_settings_or_data_is_not_continued(
     assert file.read_bytes() == before
 
 
-def test_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
+def test_unfinished_run_is_not_overwritten(tmp_path):
     file = tmp_path / "rows.jsonl"
     interrupted(file)
     before = file.read_bytes()
@@ -391,7 +389,7 @@ def test_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("content", [b"my notes\n", b'{"text": "HeLa"}\n', b"[]\n", b"\xff\n"])
-def test_foreign_file_is_not_overwritten(tmp_path: Path, content: bytes, resume: bool) -> None:
+def test_foreign_file_is_not_overwritten(tmp_path, content, resume):
     file = tmp_path / "rows.jsonl"
     file.write_bytes(content)
     with pytest.raises(OutputExists):
@@ -399,7 +397,7 @@ def test_foreign_file_is_not_overwritten(tmp_path: Path, content: bytes, resume:
     assert file.read_bytes() == content
 
 
-def test_missing_records_are_refused(tmp_path: Path) -> None:
+def test_missing_records_are_refused(tmp_path):
     file = tmp_path / "rows.jsonl"
     interrupted(file)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -422,9 +420,7 @@ def poisoned(given: Corpus) -> Corpus:
 @pytest.mark.parametrize(
     "name", ["hgda", "metaner", "wpz", "in-domain", "agg", "multitask", "dann", "crossdomain-lm"]
 )
-def test_every_method_that_adapts_is_tuned_by_the_same_procedure(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_method_that_adapts_is_tuned_by_the_same_procedure(name, monkeypatch):
     kind = find_method(name)
     seen: list[dict[str, Any]] = []
     adapt = kind.adapt
@@ -454,11 +450,11 @@ def refused(error: type[AdaptnerError], match: str, *arguments: Any, **options: 
 
 
 @pytest.mark.parametrize("name", ["d-shift", "metaner-zero"])
-def test_method_without_steps_is_refused(name: str) -> None:
+def test_method_without_steps_is_refused(name):
     refused(UsageError, f"{name} takes no step", find_method(name)(), OWN)
 
 
-def test_impossible_plans_are_refused_before_any_work() -> None:
+def test_impossible_plans_are_refused_before_any_work():
     method = fake(known)
     refused(UsageError, "retrain = false", find_method("wpz")(retrain=False), OWN)
     refused(TooFewDomains, "1 source domain.*fake needs at least 2", method, OWN[:1])
@@ -508,9 +504,7 @@ def copied(saved: Path, folder: Path) -> dict[str, bytes]:
     return contents(folder)
 
 
-def test_base_adapts_with_the_stored_choice(
-    saved: Path, choice: tuning.Choice, tmp_path: Path
-) -> None:
+def test_base_adapts_with_the_stored_choice(saved, choice, tmp_path):
     before = copied(saved, tmp_path / "base")
     store(choice, tmp_path / "base")
     after = contents(tmp_path / "base")
@@ -529,9 +523,7 @@ def test_base_adapts_with_the_stored_choice(
     assert api.adapt(support, saved).facts["steps"] == 20
 
 
-def test_choice_is_stored_completely_or_not_at_all(
-    saved: Path, choice: tuning.Choice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_choice_is_stored_completely_or_not_at_all(saved, choice, tmp_path, monkeypatch):
     before = copied(saved, tmp_path / "base")
 
     def full(*_: object, **__: object) -> None:
@@ -544,7 +536,7 @@ def test_choice_is_stored_completely_or_not_at_all(
     assert contents(tmp_path / "base") == before
 
 
-def test_base_of_another_method_is_refused(saved: Path) -> None:
+def test_base_of_another_method_is_refused(saved):
     with pytest.raises(UsageError, match="a base of hgda, not of maml"):
         refuse_other_method(Base.load(saved), "maml")
     refuse_other_method(Base.load(saved), "hgda")

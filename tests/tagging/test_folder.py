@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 
 import pytest
-from cli_kit import Call, contents, listing, refused
+from cli_kit import contents, listing, refused
 
 from adaptner.tagging import folder as folder_module
 
@@ -18,9 +17,7 @@ DEEP = ["deep", "deep/0.txt.jsonl", "deep/b.jsonl"]
 
 @pytest.mark.processes
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_folder_output_has_one_result_per_file(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, jobs: int
-) -> None:
+def test_folder_output_has_one_result_per_file(call, eager_model, abstracts, tmp_path, jobs):
     output = tmp_path / "out"
     answer = call.ok("tag", eager_model, abstracts, "-o", f"{output}/", "--jobs", jobs)
     assert "9 document(s) tagged" in answer.err
@@ -33,8 +30,8 @@ def test_folder_output_has_one_result_per_file(
 
 
 def test_repeated_run_tags_missing_changed_and_new_files_only(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
-) -> None:
+    call, eager_model, abstracts, tmp_path
+):
     """What is done is left alone; what is missing, changed or new is done."""
     output = tmp_path / "out"
     run = ("tag", eager_model, abstracts, "-o", f"{output}/")
@@ -57,9 +54,7 @@ def test_repeated_run_tags_missing_changed_and_new_files_only(
     assert "9 file(s) were tagged by an earlier run" in call.ok(*run).err
 
 
-def test_crash_leaves_complete_results_only(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_crash_leaves_complete_results_only(call, eager_model, abstracts, tmp_path, monkeypatch):
     output = tmp_path / "out"
     run = ("tag", eager_model, abstracts, "-o", f"{output}/")
     call.ok(*run)
@@ -87,9 +82,7 @@ def test_crash_leaves_complete_results_only(
     assert contents(output) == whole
 
 
-def test_results_of_two_models_are_not_mixed(
-    call: Call, eager_model: Path, workshop: Path, abstracts: Path, tmp_path: Path
-) -> None:
+def test_results_of_two_models_are_not_mixed(call, eager_model, workshop, abstracts, tmp_path):
     output = tmp_path / "out"
     call.ok("tag", eager_model, abstracts, "-o", f"{output}/")
     before = contents(output)
@@ -100,9 +93,7 @@ def test_results_of_two_models_are_not_mixed(
     assert contents(output) == before
 
 
-def test_foreign_file_in_the_output_folder_is_refused(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
-) -> None:
+def test_foreign_file_in_the_output_folder_is_refused(call, eager_model, abstracts, tmp_path):
     output = tmp_path / "out"
     output.mkdir()
     (output / "3.txt.jsonl").write_text("years of work")
@@ -111,9 +102,7 @@ def test_foreign_file_in_the_output_folder_is_refused(
     assert listing(output) == ["3.txt.jsonl"]
 
 
-def test_results_inside_the_input_folder_are_not_tagged(
-    call: Call, eager_model: Path, abstracts: Path
-) -> None:
+def test_results_inside_the_input_folder_are_not_tagged(call, eager_model, abstracts):
     """They are not tagged in turn."""
     run = ("tag", eager_model, abstracts, "-o", f"{abstracts}/out/")
     call.ok(*run)
@@ -122,17 +111,13 @@ def test_results_inside_the_input_folder_are_not_tagged(
     assert listing(abstracts) == first
 
 
-def test_links_to_parent_folders_are_not_followed(
-    call: Call, eager_model: Path, abstracts: Path
-) -> None:
+def test_links_to_parent_folders_are_not_followed(call, eager_model, abstracts):
     (abstracts / "deep" / "up").symlink_to(abstracts, target_is_directory=True)
     (abstracts / "link.txt").symlink_to(abstracts / "0.txt")
     assert len(call.ok("tag", eager_model, abstracts).records()) == 10
 
 
-def test_faulty_file_has_no_result_until_it_is_repaired(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
-) -> None:
+def test_faulty_file_has_no_result_until_it_is_repaired(call, eager_model, abstracts, tmp_path):
     bad = abstracts / "deep" / "b.jsonl"
     good = bad.read_bytes()
     bad.write_bytes(good + b"{no JSON}\n")
@@ -148,17 +133,13 @@ def test_faulty_file_has_no_result_until_it_is_repaired(
 
 
 @pytest.mark.parametrize("to", ["conll", "html"])
-def test_folder_output_in_other_formats(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path, to: str
-) -> None:
+def test_folder_output_in_other_formats(call, eager_model, abstracts, tmp_path, to):
     call.ok("tag", eager_model, abstracts, "-o", f"{tmp_path}/out/", "--to", to)
     assert f"0.txt.{to}" in listing(tmp_path / "out")
     assert "HeLa" in (tmp_path / "out" / f"0.txt.{to}").read_text()
 
 
-def test_wrong_calls_write_nothing(
-    call: Call, eager_model: Path, abstracts: Path, tmp_path: Path
-) -> None:
+def test_wrong_calls_write_nothing(call, eager_model, abstracts, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "0.txt").write_text("HeLa.")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_kit import Call, contents, refused
+from cli_kit import contents, refused
 
 pytestmark = pytest.mark.slow
 
@@ -47,9 +47,7 @@ def ray_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.processes
-def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
-    call: Call, eager_model: Path, tmp_path: Path, ray_runs: None
-) -> None:
+def test_a_folder_on_a_cluster_goes_on_where_it_stopped(call, eager_model, tmp_path, ray_runs):
     folder = tmp_path / "abstracts"
     folder.mkdir()
     for number in range(8):
@@ -69,7 +67,7 @@ def test_a_folder_on_a_cluster_goes_on_where_it_stopped(
 
 
 @pytest.mark.processes
-def test_nobody_at_the_address(call: Call, eager_model: Path, tmp_path: Path) -> None:
+def test_nobody_at_the_address(call, eager_model, tmp_path):
     (tmp_path / "a.txt").write_text("HeLa.")
     with socket.socket() as free:  # bound and not listening: nobody can answer there
         free.bind(("127.0.0.1", 0))

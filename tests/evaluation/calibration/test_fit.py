@@ -61,7 +61,7 @@ def generated_draw(domain: str, seed: int, size: int = 50) -> Observation:
 ROWS = [generated_draw(domain, seed) for domain in "abcd" for seed in range(6)]
 
 
-def test_fit_recovers_the_generating_rule() -> None:
+def test_fit_recovers_the_generating_rule():
     found = fit_calibration(ROWS)
     constant, slope, by_size, by_shift = found.scores
     assert slope == pytest.approx(0.5, abs=0.02)
@@ -74,13 +74,13 @@ def test_fit_recovers_the_generating_rule() -> None:
     assert sum(check_draw(row, found).covered for row in ROWS) >= 0.9 * len(ROWS)
 
 
-def test_draws_without_a_mention_are_ignored() -> None:
+def test_draws_without_a_mention_are_ignored():
     nothing = ROWS[0].model_copy(update={"mentions": 0, "left_out": [(0, [])]})
     assert fit_calibration([*ROWS, nothing]) == fit_calibration(ROWS)
     assert check_draw(nothing, CalibrationConstants()).interval is None
 
 
-def test_calibration_error_of_known_bins() -> None:
+def test_calibration_error_of_known_bins():
     assert calibration_error([]) == 0
     # 10 mentions of 0.8 of which 5 are right, 30 of 0.1 of which 3 are: (3 + 0) / 40
     assert calibration_error([Bin(10, 8.0, 5), Bin(30, 3.0, 3)]) == pytest.approx(3 / 40)
@@ -90,7 +90,7 @@ def test_calibration_error_of_known_bins() -> None:
     )
 
 
-def test_constants_come_from_the_other_domains() -> None:
+def test_constants_come_from_the_other_domains():
     strange = ROWS[0].model_copy(update={"domain": "z", "bins": {0: (10, 10)}})
     draws = check_calibration([*ROWS, strange])
     own = draws[-1]
@@ -101,7 +101,7 @@ def test_constants_come_from_the_other_domains() -> None:
     assert "0.50 times as long as the fit" in text
 
 
-def test_observation_counts_mentions_of_support_and_test() -> None:
+def test_observation_counts_mentions_of_support_and_test():
     target = bundled_corpus("cellline")
     generator = torch.Generator().manual_seed(0)
     tiny = EncoderConfig(word_width=8, char_embedding=4, char_cnn_filters=4, char_lstm=0, hidden=4)
@@ -124,6 +124,6 @@ def test_observation_counts_mentions_of_support_and_test() -> None:
     )
 
 
-def test_token_spans_count_tokens() -> None:
+def test_token_spans_count_tokens():
     one = Sentence.from_tokens(["a", "b", "c"], ["O", "B-X", "I-X"])
     assert token_spans(one) == {(1, 3, "X")}
