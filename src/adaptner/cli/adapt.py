@@ -53,15 +53,7 @@ def adapt(
             "--estimate/--no-estimate", "Estimate F1 by cross-validation on the labelled sentences."
         ),
     ] = True,
-    seed: Annotated[
-        int,
-        options.machine(
-            "--seed N",
-            "Random seed for decoder initialisation and dropout.",
-            min=0,
-            max=options.SEEDS,
-        ),
-    ] = 0,
+    seed: Annotated[int, options.seed("Random seed for decoder initialisation and dropout.")] = 0,
     device: options.DeviceName = "auto",
     download: options.Download = False,
     method: options.MethodName = None,

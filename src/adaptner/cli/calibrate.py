@@ -90,7 +90,7 @@ def calibrate(
             file.flush()
             progress(number, len(pending))
     rows = [row for row in rows if row.size in counts and row.seed < draws]
-    out.print(report(check_calibration(rows)), markup=False)
+    out.print(report(check_calibration(rows)))
     if store:
         assert start.folder is not None
         fit_calibration(rows).save(start.folder, known=known)

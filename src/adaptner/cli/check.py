@@ -101,15 +101,14 @@ def _print(result: dict[str, Any]) -> None:
         kind, line, message = remark["kind"], remark["line"], remark["message"]
         counts[kind] += 1
         if counts[kind] <= _MAX_SHOWN:
-            out.print(f"{file}:{line}: {kind}: {message}", markup=False)
+            out.print(f"{file}:{line}: {kind}: {message}")
     for kind, count in counts.items():
         if count > _MAX_SHOWN:
             out.print(f"... and {count - _MAX_SHOWN} more of kind {kind!r} (--json lists all)")
     labels = (f"{label} {count:,}" for label, count in result["entities"].items())
     out.print(
         f"{file}: {result['format']}, {result['documents']:,} document(s), "
-        f"{result['sentences']:,} sentence(s); entities: {', '.join(labels) or 'none'}",
-        markup=False,
+        f"{result['sentences']:,} sentence(s); entities: {', '.join(labels) or 'none'}"
     )
     out.print(
         f"{len(result['errors'])} error(s), {len(result['repairs'])} repaired tag(s), "

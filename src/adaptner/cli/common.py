@@ -16,8 +16,9 @@ from rich.console import Console
 if TYPE_CHECKING:
     from adaptner.errors import AdaptnerError
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# Texts and names may contain what rich would read as markup or as the name of an emoji
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 # Options that take several values: --sources A B C
 LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets", "--validate-on")
@@ -43,7 +44,7 @@ def expand_list_options(arguments: Sequence[str]) -> list[str]:
 
 def print_error(problem: str | AdaptnerError) -> None:
     err.print("error: ", style="bold red", end="")
-    err.print(str(problem), markup=False)
+    err.print(str(problem))
 
 
 def system_error(error: OSError) -> str:
@@ -59,13 +60,13 @@ def system_error(error: OSError) -> str:
 
 def info(message: str, quiet: bool = False) -> None:
     if not quiet:
-        err.print(message, markup=False, style="dim")
+        err.print(message, style="dim")
 
 
 def warn(message: str, quiet: bool = False) -> None:
     if not quiet:
         err.print("warning: ", style="yellow", end="")
-        err.print(message, markup=False)
+        err.print(message)
 
 
 def emit_json(value: Any) -> None:

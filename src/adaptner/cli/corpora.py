@@ -194,7 +194,7 @@ def stats(
 def _report(result: FetchResult, json: bool, quiet: bool) -> None:
     if not json:
         splits = ", ".join(result.sha256)
-        out.print(f"{result.name}: {result.did} ({splits})", markup=False)
+        out.print(f"{result.name}: {result.did} ({splits})")
     if not result.verified:
         sums = ", ".join(f"{split} {sha256}" for split, sha256 in result.sha256.items())
         warn(f"{result.name}: not compared with a known checksum: {sums}", quiet)

@@ -59,11 +59,11 @@ def print_catalogue(entries: Sequence[CatalogueEntry], states: Mapping[str, str]
         if entry.obtain:
             by_hand.setdefault(entry.obtain, []).append(entry)
     for obtain, members in by_hand.items():
-        out.print(f"\n{', '.join(e.name for e in members)}", markup=False)
-        out.print(f"  how to obtain: {obtain}", markup=False)
+        out.print(f"\n{', '.join(e.name for e in members)}")
+        out.print(f"  how to obtain: {obtain}")
         if call := _convert_call(members[0]):
-            out.print(f"  then: {call}", markup=False)
-    out.print("\n`adaptner corpora list NAME` shows all details of a corpus", markup=False)
+            out.print(f"  then: {call}")
+    out.print("\n`adaptner corpora list NAME` shows all details of a corpus")
 
 
 def _print_aligned(rows: Sequence[Sequence[str]], right: int) -> None:
@@ -71,7 +71,7 @@ def _print_aligned(rows: Sequence[Sequence[str]], right: int) -> None:
     width = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(rows[0]))]
     for row in rows:
         cells = [c.rjust(width[i]) if i == right else c.ljust(width[i]) for i, c in enumerate(row)]
-        out.print("  ".join(cells).rstrip(), markup=False)
+        out.print("  ".join(cells).rstrip())
 
 
 def print_card(entry: CatalogueEntry, state: str) -> None:
@@ -89,15 +89,15 @@ def print_card(entry: CatalogueEntry, state: str) -> None:
         "convert with": _convert_call(entry),
         "note": entry.note,
     }
-    out.print(entry.name, style="bold", markup=False)
+    out.print(entry.name, style="bold")
     for heading, text in lines.items():
         if text:
-            out.print(f"  {heading + ':':14}{text}", markup=False)
+            out.print(f"  {heading + ':':14}{text}")
     for part in entry.raw:
         where = entry.url(part) if entry.repository else entry.raw[part]
-        out.print(f"  {'raw ' + part + ':':14}{where}", markup=False)
+        out.print(f"  {'raw ' + part + ':':14}{where}")
     for split, sha256 in entry.sha256.items():
-        out.print(f"  {split}.conll: {sha256}", markup=False)
+        out.print(f"  {split}.conll: {sha256}")
 
 
 def _convert_call(entry: CatalogueEntry) -> str:
@@ -161,5 +161,5 @@ def print_statistics(rows: Sequence[Statistics]) -> None:
     out.print(table)
     for row in rows:
         labels = ", ".join(f"{label} {n:,}" for label, n in row.mentions_per_type.items())
-        out.print(f"labels of {row.corpus}: {labels or 'none'}", markup=False)
+        out.print(f"labels of {row.corpus}: {labels or 'none'}")
     out.print("unique: different tokens; % with: percentage of sentences with an entity")

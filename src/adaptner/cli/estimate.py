@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from adaptner.cli.common import err, warn
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
     from adaptner.types import Sentence
 
-_print = partial(err.print, markup=False)
 _MAX_SHOWN = 3  # issues of each kind; `adaptner check` lists all
 
 
@@ -37,15 +35,15 @@ def print_estimate(tagger: Tagger) -> None:
     assessment = tagger.assessment
     if assessment is None:
         if "held_out" not in tagger.facts:
-            _print(
+            err.print(
                 "no estimate of F1: only the method `named` has one, for up to 300 sentences. Keep "
                 "some sentences back and use `adaptner score`"
             )
     elif assessment.overall is None:
-        _print("no estimate of F1, because no entity is annotated")
+        err.print("no estimate of F1, because no entity is annotated")
     else:
-        _print(f"Estimated F1 on similar text: {assessment.overall}")
+        err.print(f"Estimated F1 on similar text: {assessment.overall}")
         if len(assessment.by_label) > 1:
             width = max(map(len, assessment.by_label))
             for label, estimate in assessment.by_label.items():
-                _print(f"  {label:{width}}  {estimate}  from {estimate.mentions} mention(s)")
+                err.print(f"  {label:{width}}  {estimate}  from {estimate.mentions} mention(s)")

@@ -52,7 +52,7 @@ class GroupHelp(TyperGroup):
             for panel, verbs in self.summaries(ctx).items()
         }
         _print_groups(groups)
-        out.print(f"\nOptions of a command: {ctx.command_path} COMMAND --help", markup=False)
+        out.print(f"\nOptions of a command: {ctx.command_path} COMMAND --help")
 
     def summaries(self, ctx: Any) -> dict[str, dict[str, str]]:
         """The first paragraph of each command's help, by panel."""

@@ -12,8 +12,6 @@ import typer
 
 Number = TypeVar("Number", int, float)
 
-SEEDS = 2**32 - 1  # the largest seed that all generators accept
-
 
 def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
@@ -42,7 +40,9 @@ FormatFrom = Annotated[
 ]
 ModelFolder = Annotated[Path, argument("MODEL", "Folder of a tagger, made by `adaptner adapt`.")]
 
-Seed = Annotated[int, machine("--seed N", "Seed of the random numbers.", min=0, max=SEEDS)]
+# The maximum is the largest seed that all generators accept
+seed = partial(machine, "--seed N", min=0, max=2**32 - 1)
+Seed = Annotated[int, seed("Seed of the random numbers.")]
 Jobs = Annotated[int, machine("--jobs N", "Number of worker processes (one thread each).", min=1)]
 RayAddress = Annotated[
     str | None, machine("--ray ADDRESS", "Work on a Ray cluster instead: HOST:PORT, auto or local.")

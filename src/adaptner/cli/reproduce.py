@@ -6,7 +6,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, info, out
@@ -98,14 +98,7 @@ def reproduce(
         bool, options.research("--download", "Download the transformer if it is missing.")
     ] = False,
     seed: Annotated[
-        int | None,
-        options.machine(
-            "--seed N",
-            "Seed of the bases and of the first draw.",
-            min=0,
-            max=options.SEEDS,
-            show_default="0",
-        ),
+        int | None, options.seed("Seed of the bases and of the first draw.", show_default="0")
     ] = None,
     jobs: options.Jobs = 1,
     device: options.DeviceName = "auto",
@@ -120,6 +113,7 @@ def reproduce(
     Example: adaptner reproduce hgda/3 --profile paper --dry-run
     """
     from adaptner.compute import find_device
+    from adaptner.nn.encoders.transformer.pretrained import download_pretrained
     from adaptner.reproduce.report.from_plan import require_report_packages
     from adaptner.reproduce.run.request import RunRequest
     from adaptner.reproduce.run.runner import raise_failures, run, stored_summary
@@ -139,7 +133,10 @@ def reproduce(
         _count_corpora(protocol.table, published, data, as_json, quiet)
         return
     if download:
-        _download(encoder)
+        if encoder is None:
+            problem, remedy = "--download: no transformer is named", "name it with --encoder"
+            raise UsageError(problem=problem, remedy=remedy)
+        download_pretrained(encoder)
     request = RunRequest(
         data=data,
         vectors=vectors,
@@ -172,16 +169,6 @@ def reproduce(
     raise_failures(summary)
 
 
-def _download(encoder: str | None) -> None:
-    from adaptner.nn.encoders.transformer.pretrained import download_pretrained
-
-    if encoder is None:
-        raise UsageError(
-            problem="--download: no transformer is named", remedy="name it with --encoder"
-        )
-    download_pretrained(encoder)
-
-
 def _count_corpora(
     name: str, table: PublishedTable, data: Path, as_json: bool, quiet: bool
 ) -> None:
@@ -200,37 +187,32 @@ def _count_corpora(
 
 
 def _report(summary: RunSummary, request: RunRequest, as_json: bool, quiet: bool) -> None:
-    from adaptner.reproduce.report.from_plan import write_plan_report
+    from adaptner.reproduce.report.from_plan import rows_not_run, write_plan_report
     from adaptner.reproduce.run.store import STORE
 
-    pages = write_plan_report(summary.plan, request)
+    plan, done, computed = summary.plan, summary.done, summary.computed
+    pages = write_plan_report(plan, request)
     if as_json:
-        emit_json(_facts(summary, pages))
+        emit_json(
+            {
+                "table": plan.protocol.table,
+                "profile": plan.profile.name,
+                "jobs": len(plan.jobs),
+                "done": done,
+                "computed": computed,
+                "failed": [
+                    {"key": f.key, "error": f.error, "log": f.log} for f in summary.failures
+                ],
+                "skipped": plan.skipped,
+                "rows_not_run": rows_not_run(plan),
+                "report": [str(page) for page in pages],
+            }
+        )
         return
-    info(
-        f"{summary.done} of {len(summary.plan.jobs)} jobs done, {summary.computed} of them now; "
-        f"results in {request.output / STORE}",
-        quiet,
-    )
+    place = request.output / STORE
+    info(f"{done} of {len(plan.jobs)} jobs done, {computed} of them now; results in {place}", quiet)
     for page in pages:
-        out.print(str(page), markup=False)
-
-
-def _facts(summary: RunSummary, pages: list[Path]) -> dict[str, Any]:
-    from adaptner.reproduce.report.from_plan import rows_not_run
-
-    plan = summary.plan
-    return {
-        "table": plan.protocol.table,
-        "profile": plan.profile.name,
-        "jobs": len(plan.jobs),
-        "done": summary.done,
-        "computed": summary.computed,
-        "failed": [{"key": f.key, "error": f.error, "log": f.log} for f in summary.failures],
-        "skipped": plan.skipped,
-        "rows_not_run": rows_not_run(plan),
-        "report": [str(page) for page in pages],
-    }
+        out.print(str(page))
 
 
 def _show_plan(
@@ -250,7 +232,7 @@ def _show_plan(
         f"{facts['hours']:.1f} hours with {facts['jobs']} process(es)"
     )
     for name, reason in facts["skipped"].items():
-        out.print(f"not run: {name}: {reason}", markup=False)
+        out.print(f"not run: {name}: {reason}")
     out.print(facts["basis"], style="dim")
 
 
@@ -263,6 +245,6 @@ def _list_tables(as_json: bool) -> None:
         return
     for row in rows:
         name, *details = format_table_entry(row)
-        out.print(name, markup=False, style="bold")
+        out.print(name, style="bold")
         for line in details:
-            out.print(line, markup=False)
+            out.print(line)

@@ -88,8 +88,8 @@ def _show_failures(failures: list[Failure], as_json: bool) -> None:
         emit_json(rows)
         return
     for row in rows:
-        out.print(f"{row['kind']} {_job_name(row)}: {row['error']}", markup=False)
-        out.print(f"  {row['log']}", markup=False)
+        out.print(f"{row['kind']} {_job_name(row)}: {row['error']}")
+        out.print(f"  {row['log']}")
     info(f"{len(rows)} failed")
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
-from rich.text import Text
 
 from adaptner.cli import options
 from adaptner.cli.common import emit_json, out, warn
@@ -99,8 +98,7 @@ def _as_table(scores: Scores, documents: int) -> Table:
     for name in ("precision", "recall", "F1", "support"):
         table.add_column(name, justify="right")
     for label, of_label in scores.by_label.items():
-        # Text, because rich would read square brackets in a label as markup
-        table.add_row(Text(label), *_cells(of_label))
+        table.add_row(label, *_cells(of_label))
     table.add_section()
     table.add_row("overall", *_cells(scores.overall), style="bold")
     return table

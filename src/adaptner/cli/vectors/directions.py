@@ -51,5 +51,5 @@ def directions(
     if as_json:
         emit_json({"file": str(output), "names": len(found.names), "seconds": round(seconds, 1)})
     else:
-        out.print(f"{output}: directions of {len(found.names):,} names", markup=False)
+        out.print(f"{output}: directions of {len(found.names):,} names")
         info(f"read in {seconds:.0f} s", quiet)

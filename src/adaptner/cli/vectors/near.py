@@ -43,8 +43,8 @@ def near(
         if near is None:
             print_error(f"{word} has no vector in {file}\n  What to do: give a word that has one")
         elif not json:
-            out.print(f"{word}{'' if has_row else ' (composed of its n-grams)'}", markup=False)
+            out.print(f"{word}{'' if has_row else ' (composed of its n-grams)'}")
             for neighbour, cosine in near:
-                out.print(f"  {cosine:.3f}  {neighbour}", markup=False)
+                out.print(f"  {cosine:.3f}  {neighbour}")
     if None in neighbours:
         raise typer.Exit(1)

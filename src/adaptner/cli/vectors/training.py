@@ -140,8 +140,7 @@ def _run(
         return
     out.print(
         f"{output}: {facts['words']:,} words of {facts['width']} numbers, {facts['buckets']:,} rows "
-        f"of n-grams, {facts['bytes'] / 1e6:.1f} MB",
-        markup=False,
+        f"of n-grams, {facts['bytes'] / 1e6:.1f} MB"
     )
     info(f"trained on {facts['tokens']:,} words of text in {seconds:.0f} s", quiet)
 
