@@ -77,9 +77,8 @@ class AdaptnerComponent:
     def _annotate(self, doc: Doc, entities: list[Entity]) -> Doc:
         spans: list[Span] = [] if self._overwrite else list(doc.ents)
         taken = {token for span in spans for token in range(span.start, span.end)}
-        for entity in sorted(
-            entities, key=lambda e: -(e.score or 0.0)
-        ):  # the more certain one wins
+        # Of overlapping entities, the most certain one wins.
+        for entity in sorted(entities, key=lambda e: -(e.score or 0.0)):
             span = doc.char_span(
                 entity.start, entity.end, label=entity.label, alignment_mode=self._alignment
             )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adaptner.bilevel.inner import LossFunction
+from adaptner.bilevel.inner import LossFunction, leaves
 from adaptner.nn.model import Losses, Parameters
 
 
@@ -55,7 +55,7 @@ class DomainSplit:
         outer = {n: torch.zeros_like(p) for n, p in encoder.items()}
         for task in training:
             # Eqs 17 and 18; both gradients are taken at θ(i-1), the θ(new) of the previous step.
-            start = _leaves(new)
+            start = leaves(new)
             losses = task.objective({**start, **task.fixed})
             label = _gradient(losses.label, start, retain=losses.aux is not None)
             old = {n: p.detach() - self.rate * label[n] for n, p in start.items()}
@@ -73,17 +73,17 @@ class DomainSplit:
     ) -> DomainSplitStep:
         """Eq. 19 and its first-order gradients: the decoder's from the labelling loss, the head's from the
         discriminator's."""
-        fixed = _leaves(task.fixed)
+        fixed = leaves(task.fixed)
         decoder = {n: p for n, p in fixed.items() if n.startswith("decoder.")}
         head = {n: p for n, p in fixed.items() if n.startswith("head.")}
-        at = _leaves(for_label)
+        at = leaves(for_label)
         losses = task.objective({**at, **fixed})
         points = {**decoder, **at} if self.maml else decoder
         computed = _gradient(losses.label, points, retain=for_aux is for_label)
         label, aux = losses.label.detach(), None
         if losses.aux is not None:
             if for_aux is not for_label:
-                at = _leaves(for_aux)
+                at = leaves(for_aux)
                 losses = task.objective({**at, **fixed})
             assert losses.aux is not None
             dis = _gradient(losses.aux, {**head, **at} if self.maml else head)
@@ -105,7 +105,3 @@ def _gradient(losses: Tensor, parameters: Parameters, retain: bool = False) -> P
         allow_unused=True,
     )
     return dict(zip(parameters, gradients, strict=True))
-
-
-def _leaves(parameters: Parameters) -> Parameters:
-    return {n: p.detach().requires_grad_() for n, p in parameters.items()}

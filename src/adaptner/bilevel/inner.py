@@ -13,6 +13,11 @@ from adaptner.nn.model import Losses, ParameterGroup, Parameters, group_of
 LossFunction = Callable[[Parameters], Losses]
 
 
+def leaves(parameters: Parameters) -> Parameters:
+    """The parameters without their graph, as the start of a new one."""
+    return {n: p.detach().requires_grad_() for n, p in parameters.items()}
+
+
 def group_gradients(
     losses: Losses, parameters: Parameters, *, apart: bool = False, keep_graph: bool = False
 ) -> Parameters:
@@ -74,7 +79,7 @@ class InnerLoop:
         current = start
         for _ in range(self.steps):
             if not through:
-                current = {n: p.detach().requires_grad_() for n, p in current.items()}
+                current = leaves(current)
             gradients = group_gradients(support(current), current, keep_graph=through)
             if proximal:
                 gradients = {

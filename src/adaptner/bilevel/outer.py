@@ -14,7 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from adaptner.bilevel.inner import InnerLoop, LossFunction, group_gradients
+from adaptner.bilevel.inner import InnerLoop, LossFunction, group_gradients, leaves
 from adaptner.nn.model import Losses, Parameters, group_of
 
 
@@ -31,7 +31,7 @@ class FirstOrder:
     def __call__(
         self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
-        adapted = _leaves(inner.adapt(support, start))
+        adapted = leaves(inner.adapt(support, start))
         losses = query(adapted)
         return losses.detached(), group_gradients(losses, adapted)
 
@@ -41,7 +41,7 @@ class SecondOrder:
     def __call__(
         self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
-        start = _leaves(start)
+        start = leaves(start)
         losses = query(inner.adapt(support, start, through=True))
         return losses.detached(), group_gradients(losses, start, apart=True)
 
@@ -61,7 +61,7 @@ class Implicit:
     def __call__(
         self, inner: InnerLoop, support: LossFunction, query: LossFunction, start: Parameters
     ) -> tuple[Losses, Parameters]:
-        adapted = _leaves(inner.adapt(support, start, proximal=self.strength))
+        adapted = leaves(inner.adapt(support, start, proximal=self.strength))
         names, points = list(adapted), list(adapted.values())
         losses = query(adapted)
         descent = torch.autograd.grad(support(adapted).total.sum(), points, create_graph=True)
@@ -124,10 +124,6 @@ def _dot(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
 def _times(factor: Tensor, values: Tensor) -> Tensor:
     return factor.view(-1, *[1] * (values.dim() - 1)) * values
-
-
-def _leaves(parameters: Parameters) -> Parameters:
-    return {n: p.detach().requires_grad_() for n, p in parameters.items()}
 
 
 OUTER_GRADIENTS: dict[str, type[FirstOrder] | type[SecondOrder] | type[Implicit]] = {

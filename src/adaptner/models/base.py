@@ -32,9 +32,7 @@ class Base:
     facts: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where it was loaded from, so that its vectors can be linked
     label_probes: LabelProbes | None = None  # directions of label names among the states
-    fine_tuned_encoder: TaggingModel | None = (
-        None  # a second one, trained on sources, with decoders
-    )
+    fine_tuned_encoder: TaggingModel | None = None  # trained on sources, with decoders
     provenance: Provenance = field(default_factory=Provenance)
 
     @property
@@ -87,9 +85,8 @@ class Base:
             encoder=model.encoder.config,
             alphabet=getattr(self.batcher, "alphabet", ""),
             domains=[
-                DomainEntry(name=name, labels=labels.labels, scheme=labels.scheme)
+                DomainEntry.of(name, model.labels_of(number))
                 for number, name in enumerate(model.domains)
-                for labels in (model.labels_of(number),)
             ],
             shape=model.shape,
             config=self.config,

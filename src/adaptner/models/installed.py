@@ -63,9 +63,7 @@ def default_domains() -> tuple[str, ...]:
 
 def base_folder(base: str | Path) -> Path:
     path = Path(base)
-    if (
-        path.exists() or len(path.parts) > 1
-    ):  # a name has no slash, so this is a folder, perhaps a missing one
+    if path.exists() or len(path.parts) > 1:  # names have no slash: a folder, perhaps missing
         return path
     known = {each.name: each.folder for each in installed_bases()}
     if str(base) in known:

@@ -41,6 +41,10 @@ class DomainEntry(BaseModel):
     labels: tuple[str, ...]
     scheme: TagScheme = "bio"  # of manifests without one
 
+    @classmethod
+    def of(cls, name: str, labels: LabelSet) -> DomainEntry:
+        return cls(name=name, labels=labels.labels, scheme=labels.scheme)
+
     def label_set(self) -> LabelSet:
         return LabelSet(self.labels, self.scheme)
 
@@ -83,12 +87,8 @@ def write_model(
     for name, content in (extra_files or {}).items():
         with atomic_file(folder / name, "wb") as file:
             file.write(content)
-    names = [
-        WEIGHTS,
-        *(extra_files or {}),
-        *write_vocabulary(folder, manifest.encoder, batcher, vectors_from),
-    ]
-    files = {n: digest(folder / n) for n in names}
+    vocabulary = write_vocabulary(folder, manifest.encoder, batcher, vectors_from)
+    files = {n: digest(folder / n) for n in (WEIGHTS, *(extra_files or {}), *vocabulary)}
     complete = manifest.model_copy(update={"format": FORMAT, "files": files})
     with atomic_file(folder / MANIFEST) as file:
         json.dump(complete.model_dump(mode="json"), file, ensure_ascii=False, indent=1)
@@ -98,31 +98,26 @@ def read_manifest(folder: Path, kind: FolderKind) -> Manifest:
     if not folder.exists():
         raise FileMissing(file=folder, hint=f"make a {kind} with `{COMMAND[kind]}`")
     path = folder / MANIFEST
-
-    def unreadable(reason: str) -> ModelUnreadable:
-        return ModelUnreadable(file=folder, kind=kind, reason=reason, command=COMMAND[kind])
-
     if not path.is_file():
-        unfinished = (folder / "checkpoint.safetensors").exists()
-        raise unreadable(
-            "its training was interrupted (continue it with --resume)"
-            if unfinished
-            else f"no {MANIFEST} in it"
-        )
+        reason = f"no {MANIFEST} in it"
+        if (folder / "checkpoint.safetensors").exists():
+            reason = "its training was interrupted (continue it with --resume)"
+        raise _unreadable(folder, kind, reason)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         found = content.get("format") if isinstance(content, dict) else None
         if isinstance(found, int) and found > FORMAT:
             raise ModelTooNew(file=folder, found=found, known=FORMAT)
         if isinstance(found, int) and found < OLDEST_FORMAT:
-            raise unreadable(f"written by an older version (format {found})")
+            raise _unreadable(folder, kind, f"written by an older version (format {found})")
         manifest = Manifest.model_validate(
             current_manifest(content) if isinstance(content, dict) else content
         )
     except (ValueError, ValidationError, OSError) as error:
-        raise unreadable(f"damaged {MANIFEST} ({str(error).splitlines()[0]})") from error
+        reason = f"damaged {MANIFEST} ({str(error).splitlines()[0]})"
+        raise _unreadable(folder, kind, reason) from error
     if manifest.kind != kind:
-        raise unreadable(f"it is a {manifest.kind}, not a {kind}")
+        raise _unreadable(folder, kind, f"it is a {manifest.kind}, not a {kind}")
     return manifest
 
 
@@ -137,25 +132,16 @@ def read_model(folder: Path, kind: FolderKind) -> tuple[Manifest, dict[str, Tens
     manifest = read_manifest(folder, kind)
     for name, known in manifest.files.items():
         path = folder / name
-        reason = (
-            "missing"
-            if not path.is_file()
-            else "changed or cut off"
-            if digest(path) != known
-            else ""
-        )
-        if reason and name in VECTOR_FILES:
-            raise VectorsMissing(file=folder, kind=kind, reason=f"{name} is {reason}", wanted=name)
-        if reason:
-            raise ModelUnreadable(
-                file=folder, kind=kind, reason=f"{name} is {reason}", command=COMMAND[kind]
-            )
+        if path.is_file() and digest(path) == known:
+            continue
+        reason = f"{name} is {'changed or cut off' if path.is_file() else 'missing'}"
+        if name in VECTOR_FILES:
+            raise VectorsMissing(file=folder, kind=kind, reason=reason, wanted=name)
+        raise _unreadable(folder, kind, reason)
     try:
         tensors = load_file(folder / WEIGHTS)
     except (SafetensorError, OSError) as error:
-        raise ModelUnreadable(
-            file=folder, kind=kind, reason=str(error), command=COMMAND[kind]
-        ) from error
+        raise _unreadable(folder, kind, str(error)) from error
     batcher = read_vocabulary(folder, manifest.encoder, manifest.alphabet, manifest.files, tensors)
     return manifest, tensors, batcher
 
@@ -167,6 +153,8 @@ def consistent_files(folder: Path, kind: FolderKind) -> Iterator[None]:
         yield
     except (KeyError, IndexError, RuntimeError, ValueError) as error:
         reason = f"its files do not fit together ({str(error).splitlines()[0]})"
-        raise ModelUnreadable(
-            file=folder, kind=kind, reason=reason, command=COMMAND[kind]
-        ) from error
+        raise _unreadable(folder, kind, reason) from error
+
+
+def _unreadable(folder: Path, kind: FolderKind, reason: str) -> ModelUnreadable:
+    return ModelUnreadable(file=folder, kind=kind, reason=reason, command=COMMAND[kind])

@@ -99,9 +99,8 @@ class Tagger(nn.Module):
             sentences = [to_sentences(part.document) for part in chunk]
             tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
             for part, own in zip(chunk, sentences, strict=True):
-                for sentence, entities in zip(
-                    own, tagged, strict=False
-                ):  # `tagged` goes on with the next part
+                # `tagged` goes on with the next part
+                for sentence, entities in zip(own, tagged, strict=False):
                     found += [e.shifted(part.start + sentence.start) for e in entities]
                 if part.last:
                     yield found
@@ -177,9 +176,7 @@ class Tagger(nn.Module):
             method=self.method,
             encoder=self.encoder.config,
             alphabet=getattr(self.batcher, "alphabet", ""),
-            domains=[
-                DomainEntry(name="target", labels=self.labels.labels, scheme=self.labels.scheme)
-            ],
+            domains=[DomainEntry.of("target", self.labels)],
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
             calibration=self.calibration,

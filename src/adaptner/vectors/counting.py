@@ -13,40 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from adaptner.corpora.raw_text import find_text_files, sentences_of_files
-from adaptner.errors import EmptyFile, EmptyVocabulary, ExtraMissing, UsageError
+from adaptner.errors import EmptyFile, EmptyVocabulary
 from adaptner.progress import ProgressCallback, Shown, no_progress
 from adaptner.vectors.cooccurrence import context_blocks, count_cooccurrences
 from adaptner.vectors.factorisation import leading_singular_vectors, shifted_mutual_information
 from adaptner.vectors.four_bit import FourBitTable
 from adaptner.vectors.ngram_fit import fit_ngram_vectors
-from adaptner.vectors.subword_file import ENDING, write_subwords
+from adaptner.vectors.settings import VectorSettings, check_call
+from adaptner.vectors.subword_file import write_subwords
 from adaptner.version import __version__
 
 
-class CountingSettings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    width: int = Field(
-        200,
-        ge=2,
-        multiple_of=2,
-        description="Dimensions of a vector; even, because two share a byte.",
-    )
-    window: int = Field(5, ge=1, description="Context words on each side.")
+class CountingSettings(VectorSettings):
     least: int = Field(6, ge=1, description="Occurrences that a word needs for its own vector.")
     contexts: int = Field(50_000, ge=1, description="Number of frequent words used as contexts.")
     # Chosen from 0, 1/4, 1/2, 0.7, and 1 on development sentences (docs/results/few-shot.md).
     power: float = Field(
         1.0, ge=0, description="Exponent of the singular values that scale the dimensions."
     )
-    min_gram: int = Field(4, ge=1)
-    max_gram: int = Field(5, ge=1)
-    buckets: int = Field(100_000, ge=1, description="Rows shared by the n-grams.")
-    seed: int = Field(0, ge=0, lt=2**31, description="Random seed of the SVD.")
-    lower: bool = True
 
 
 def train_count_vectors(
@@ -58,13 +45,7 @@ def train_count_vectors(
     shown: Shown = lambda title: nullcontext(no_progress),
 ) -> dict[str, Any]:
     """Makes vectors of ``texts``, writes them to ``output``, and returns facts about them."""
-    try:
-        import scipy.sparse  # noqa: F401
-    except ImportError as error:
-        raise ExtraMissing(what="vectors count", package="scipy", extra="vectors") from error
-    if output.suffix != ENDING or output.is_dir():
-        problem = f"-o {output}: not a file name ending in {ENDING}"
-        raise UsageError(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
+    check_call("count", "scipy", output)
     files = find_text_files(texts)
     facts = {"tokens": 0, "sentences": 0}
     state = sha256()
@@ -109,13 +90,17 @@ def train_count_vectors(
     for i in np.flatnonzero(length == 0):
         if len(rows := grams.rows(counts.words[i])):
             table[i] = grams.table[rows].mean(axis=0)
+    made_of = {**facts, "text_sha256": state.hexdigest()}
     metadata = {
         "made_by": f"adaptner {__version__}, counted",
         **{n: str(getattr(settings, n)) for n in ("window", "least", "contexts", "power", "seed")},
-        **{name: str(value) for name, value in facts.items()},
-        "text_sha256": state.hexdigest(),
+        **{name: str(value) for name, value in made_of.items()},
     }
     write_subwords(output, counts.words, FourBitTable.of(table), grams, metadata)
-    result: dict[str, Any] = {"words": len(counts.words), "width": settings.width}
-    result |= {"buckets": settings.buckets, **facts, "text_sha256": state.hexdigest()}
-    return {**result, "bytes": output.stat().st_size}
+    return {
+        "words": len(counts.words),
+        "width": settings.width,
+        "buckets": settings.buckets,
+        **made_of,
+        "bytes": output.stat().st_size,
+    }

@@ -15,9 +15,8 @@ from adaptner.progress import ProgressCallback, no_progress
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-SMOOTHING = (
-    0.75  # exponent of context frequencies, against a bias to rare contexts (Levy et al., 3.2)
-)
+# Exponent of context frequencies, against a bias to rare contexts (Levy et al., 3.2)
+SMOOTHING = 0.75
 MIN_COUNT = 1.5  # Rarer pairs are mostly chance.
 ROUNDS = 4  # iterations, after which the leading singular values are stable
 _OVERSAMPLING = 20  # additional columns, for accuracy

@@ -24,14 +24,8 @@ ENDING = ".safetensors"
 FORMAT_NAME, FORMAT_NUMBER = "adaptner subword vectors", 2  # 2 has label directions
 _TENSORS = ("words", "table", "table_scale", "grams", "grams_scale")
 _DIRECTIONS = ("sense_names", "sense_directions", "sense_middle")  # all or none
-_FORMAT_KEYS = (
-    "format",
-    "format_number",
-    "width",
-    "min_gram",
-    "max_gram",
-    "lower",
-)  # other keys are facts
+# Other keys are facts.
+_FORMAT_KEYS = ("format", "format_number", "width", "min_gram", "max_gram", "lower")
 
 SubwordFileContent = tuple[
     tuple[str, ...], FourBitTable, NgramVectors, dict[str, str], LabelDirections | None

@@ -17,19 +17,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from adaptner.corpora.raw_text import find_text_files, sentences_of_files
 from adaptner.errors import (
     DiskFull,
     EmptyFile,
     EmptyVocabulary,
-    ExtraMissing,
-    UsageError,
     VectorTrainingFailed,
 )
 from adaptner.files import atomic_file, scratch_folder
 from adaptner.progress import ProgressCallback, Shown, no_progress
+from adaptner.vectors.settings import VectorSettings, check_call
 from adaptner.vectors.subword_file import ENDING
 
 TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder shared with the child process
@@ -37,29 +36,14 @@ _PROGRESS = re.compile(rb"Progress:\s*([\d.]+)%[^\r\n]*avg\.loss:\s*([\d.]+)")
 _VOCABULARY = re.compile(rb"Number of words:\s*(\d+)\s")
 
 
-class SkipgramSettings(BaseModel):
+class SkipgramSettings(VectorSettings):
     """The defaults of fastText, except for width and n-grams.
 
     Its two million rows for n-grams of 3 to 6 characters would need 200 MB, ours need 10 MB.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    width: int = Field(
-        200,
-        ge=2,
-        multiple_of=2,
-        description="Dimensions of a vector; even, because two share a byte.",
-    )
-    epochs: int = Field(5, ge=1)
-    window: int = Field(5, ge=1, description="Context words on each side.")
-    least: int = Field(5, ge=1, description="Occurrences that a word needs for its own vector.")
-    min_gram: int = Field(4, ge=1)
-    max_gram: int = Field(5, ge=1)
-    buckets: int = Field(100_000, ge=1, description="Rows shared by the n-grams.")
+    epochs: int = Field(5, ge=1, description="Passes over the text.")
     threads: int = Field(2, ge=1, description="Threads; with more than one, results vary.")
-    seed: int = Field(0, ge=0, lt=2**31)
-    lower: bool = True
 
 
 def train_skipgram_vectors(
@@ -74,13 +58,7 @@ def train_skipgram_vectors(
 
     After an error, no file is left behind.
     """
-    try:
-        import floret  # noqa: F401
-    except ImportError as error:
-        raise ExtraMissing(what="vectors train", package="floret", extra="vectors") from error
-    if output.suffix != ENDING or output.is_dir():
-        problem = f"-o {output}: not a file name ending in {ENDING}"
-        raise UsageError(problem=problem, remedy=f"for example: -o {output.stem}{ENDING}")
+    check_call("train", "floret", output)
     files = find_text_files(texts)
     with scratch_folder(output) as folder:
         with shown("reading text") as progress:

@@ -314,12 +314,3 @@ def test_partition_can_be_differentiated_twice() -> None:
         return log_partition(*scores, mask)
 
     assert torch.autograd.gradgradcheck(function, inputs)
-
-
-def test_fresh_decoder_has_the_same_width_and_new_labels() -> None:
-    assert decoder(ONE).fresh(TWO_S, torch.Generator()).weight.shape == (1, 9, WIDTH)
-    fresh = decoder(ONE).fresh(FIVE, torch.Generator().manual_seed(1))
-    assert fresh.weight.shape == (1, 11, WIDTH)
-    assert fresh.labels == FIVE
-    again = decoder(ONE).fresh(FIVE, torch.Generator().manual_seed(1))
-    assert torch.equal(fresh.weight, again.weight)

@@ -37,10 +37,8 @@ class CalibrationConstants(BaseModel):
     scores: tuple[float, float, float, float] = (-0.87, 0.41, 0.0, 0.11)
     # log-odds of F1 = (1, w · log-odds of f, w) · f1 with w = n / (n + 10)
     f1: tuple[float, float, float] = (-1.09, 0.49, 1.31)
-    spread: tuple[float, float] = (
-        -0.76,
-        -0.15,
-    )  # scale of its residual: exp((1, log(1 + n)) · spread)
+    # scale of its residual: exp((1, log(1 + n)) · spread)
+    spread: tuple[float, float] = (-0.76, -0.15)
     reach: float = 2.7  # scales to either side that contain F1 in 90% of draws
 
     def calibration(

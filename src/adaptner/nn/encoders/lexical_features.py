@@ -68,14 +68,11 @@ def lexical_scores(
     ``states`` (G, 2, N, H) are packed, so that only scores are unpacked; ``by_word`` is the result of
     ``word_scores``."""
     hidden, inside = states.shape[-1], batch.mask[..., None]
-    state_weight = (
-        weight[..., : 2 * hidden].unflatten(-1, (2, hidden)).transpose(1, 2)
-    )  # (G, 2, T, H)
+    by_direction = weight[..., : 2 * hidden].unflatten(-1, (2, hidden))
+    state_weight = by_direction.transpose(1, 2)  # (G, 2, T, H)
     squares = states.square().sum(-1, keepdim=True)
-    both = batch.packing.unpack(torch.cat([states @ state_weight.mT, squares], -1)).unflatten(
-        -1, (2, -1)
-    )
-    scores, square = both.sum(-2).split([weight.shape[1], 1], -1)
+    both = batch.packing.unpack(torch.cat([states @ state_weight.mT, squares], -1))
+    scores, square = both.unflatten(-1, (2, -1)).sum(-2).split([weight.shape[1], 1], -1)
     scores = length * scores / square.sqrt().clamp(min=_MIN_NORM)
     task = torch.arange(len(batch.index), device=batch.index.device)[:, None, None]
     for_word, for_next, for_previous = (by_word[task, batch.index] * inside).chunk(3, -1)

@@ -44,12 +44,10 @@ class RecurrentEncoder(Encoder):
         self.words = layer(batcher.vectors)
         inputs = self.words.width
         self.chars = self.char_cnn = self.char_lstm = None
-        if (
-            config.char_cnn_filters or config.char_lstm
-        ):  # an unused parameter would have no gradient
-            self.chars = uniform_parameter(
-                (1, len(batcher.alphabet) + 2, config.char_embedding), 0.3, generator
-            )
+        letters = len(batcher.alphabet) + 2
+        if config.char_cnn_filters or config.char_lstm:  # else there would be no gradient
+            shape = (1, letters, config.char_embedding)
+            self.chars = uniform_parameter(shape, 0.3, generator)
         if config.char_cnn_filters:
             self.char_cnn = CharCNN(
                 config.char_embedding, config.char_cnn_widths, config.char_cnn_filters, generator
@@ -62,7 +60,6 @@ class RecurrentEncoder(Encoder):
             inputs += self.char_lstm.width
         self.language_model = self.mix = None
         if config.language_model_width:
-            letters = len(batcher.alphabet) + 2
             self.language_model = load(f"{_LANGUAGE_MODEL}:BidirectionalLM")(
                 letters, config.language_model_width, generator
             )

@@ -16,9 +16,8 @@ from torch import Tensor
 # The gates of a BiLSTM take about six kilobytes per word.
 MAX_WORDS = 6000
 
-ComputeWords = Callable[
-    [np.ndarray], tuple[Tensor, ...]
-]  # positions of words to tables with a row each
+# From positions of words to tables with a row for each of them
+ComputeWords = Callable[[np.ndarray], tuple[Tensor, ...]]
 
 
 class _Tables:

@@ -29,9 +29,8 @@ class SubwordBatch(Batch):
     """``rows`` (G, N, S) are the sub-words of N windows, longest window first."""
 
     lengths: tuple[tuple[int, ...], ...]  # of the windows of each task, at most N
-    owner: (
-        Tensor  # (G, N, S) the word b * L + l whose state the sub-word is part of; B * L for none
-    )
+    # (G, N, S) the word b * L + l whose state the sub-word is part of; B * L for none
+    owner: Tensor
     parts: Tensor  # (G, B, L) number of sub-words in a word's state, at least 1
 
 
