@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import typer
+from modules_kit import same
 
 import adaptner
 from adaptner.cli.common import expand_list_options
@@ -90,14 +92,16 @@ every_joint = of_kind(JointMethod)
 every_unadapted = of_kind(UnadaptedMethod)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
+@pytest.fixture(scope="module")
+def fitted(sources: list[SourceDomain]) -> Callable[..., Base]:
+    """``fitted(name, steps=2)``: the base of the method of that name. Not to be changed."""
+    return cache(lambda name, steps=2: method(name)(**QUICK).fit(sources, Budget(steps)))
 
 
 @pytest.fixture(scope="module")
-def sources() -> list[SourceDomain]:
-    return source_domains(group_by_domain([bundled_corpus(n) for n in ("disease", "drug", "gene")]))
+def adapted(fitted: Callable[..., Base], sources: list[SourceDomain]) -> Callable[[str], Tagger]:
+    """``adapted(name)``: the tagger that the method makes of that base. Not to be changed."""
+    return cache(lambda name: adapt(method(name)(**QUICK), fitted(name), sources))
 
 
 def target_of(chosen: Method) -> Corpus:
@@ -112,11 +116,6 @@ def adapt(
     given = sources if chosen.capabilities.reads_sources else ()
     support = target.split("train")[:size]
     return chosen.adapt(base, support, labels=target.labels, sources=given, seed=seed)
-
-
-def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    first, second = one.state_dict(), other.state_dict()
-    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
 
 
 # --- the registry ---------------------------------------------------------------------------------
@@ -304,16 +303,13 @@ def test_methods_with_one_decoder_for_all_domains():
 
 @pytest.mark.slow
 @every_method
-def test_method_fits_and_adapts(name, sources):
-    chosen = method(name)(**QUICK)
-    untrained = chosen.fit(sources, Budget(0))
-    base = chosen.fit(sources, Budget(5))
+def test_method_fits_and_adapts(name, fitted, adapted):
+    chosen, base, tagger = method(name)(**QUICK), fitted(name), adapted(name)
     assert base.method == name
-    assert base.facts["iterations"] == (5 if chosen.trains_base else 0)
+    assert base.facts["iterations"] == (2 if chosen.trains_base else 0)
     assert base.facts["vectors"] == "random"
     assert [s["domain"] for s in base.facts["sources"]] == ["Disease", "Drug", "Gene"]
-    assert same(untrained.model.encoder, base.model.encoder) != chosen.trains_base
-    tagger = adapt(chosen, base, sources)
+    assert same(fitted(name, 0).model.encoder, base.model.encoder) != chosen.trains_base
     assert tagger.method == name
     labels = target_of(chosen).labels.labels
     # These have one decoder over all labels.
@@ -324,61 +320,43 @@ def test_method_fits_and_adapts(name, sources):
     assert tagger.labels.scheme == chosen.config.scheme
     if not isinstance(chosen, NamedMethod):  # it fits the decoder alone, with its own optimiser
         assert tagger.facts["steps"] == (3 if chosen.capabilities.adapts else 0)
-    assert same(tagger.encoder, base.model.encoder) == isinstance(
-        chosen, (UnadaptedMethod, NamedMethod)
-    )
+    keeps_encoder = isinstance(chosen, (UnadaptedMethod, NamedMethod))
+    assert same(tagger.encoder, base.model.encoder) == keeps_encoder
     assert len(tagger.predict(["HeLa cells grew.", ""])) == 2
 
 
 @pytest.mark.slow
 @every_method
-def test_seed_determines_base_and_tagger(name, sources):
-    chosen = method(name)(**QUICK)
-    one, two, other = (chosen.fit(sources, Budget(2), seed=s) for s in (4, 4, 5))
-    assert same(one.model, two.model)
-    assert not same(one.model, other.model)
-    first, again, third = (adapt(chosen, one, sources, seed=s) for s in (4, 4, 5))
-    assert same(first, again)
-    assert same(first, third) == isinstance(
-        chosen, (UnadaptedMethod, NamedMethod)
-    )  # adaptation draws nothing
+def test_seed_determines_base_and_tagger(name, fitted, adapted, sources):
+    """The first base has been adapted before, which must not have changed it."""
+    chosen, base, tagger = method(name)(**QUICK), fitted(name), adapted(name)
+    assert same(base.model, chosen.fit(sources, Budget(2)).model)
+    assert not same(base.model, chosen.fit(sources, Budget(2), seed=5).model)
+    assert same(tagger, adapt(chosen, base, sources))
+    draws_nothing = isinstance(chosen, (UnadaptedMethod, NamedMethod))
+    assert same(tagger, adapt(chosen, base, sources, seed=5)) == draws_nothing
 
 
 @pytest.mark.slow
 @every_method
-def test_adapting_does_not_change_the_base(name, sources):
-    chosen = method(name)(**QUICK)
-    base, untouched = (chosen.fit(sources, Budget(1)) for _ in range(2))
-    adapt(chosen, base, sources)
-    assert same(base.model, untouched.model)
-
-
-@pytest.mark.slow
-@every_method
-def test_saved_base_gives_the_same_tagger(name, sources, tmp_path):
-    chosen = method(name)(**QUICK)
-    base = chosen.fit(sources, Budget(2))
+def test_saved_base_gives_the_same_tagger(name, fitted, adapted, sources, tmp_path):
+    chosen, base = method(name)(**QUICK), fitted(name)
     base.save(tmp_path)
     loaded = Base.load(tmp_path)
-    assert (loaded.method, loaded.facts, loaded.model.shape) == (
-        name,
-        base.facts,
-        chosen.config.shape(),
-    )
+    shape = chosen.config.shape()
+    assert (loaded.method, loaded.facts, loaded.model.shape) == (name, base.facts, shape)
     assert same(loaded.model, base.model)
-    assert same(adapt(chosen, loaded, sources), adapt(chosen, base, sources))
+    assert same(adapt(chosen, loaded, sources), adapted(name))
 
 
 @pytest.mark.slow
 @every_method
-def test_saved_tagger_gives_the_same_predictions(name, sources, tmp_path):
-    chosen = method(name)(**QUICK)
-    tagger = adapt(chosen, chosen.fit(sources, Budget(2)), sources)
-    tagger.save(tmp_path / "model")
+def test_saved_tagger_gives_the_same_predictions(name, adapted, tmp_path):
+    adapted(name).save(tmp_path / "model")
     loaded = Tagger.load(tmp_path / "model")
     assert loaded.method == name
     texts = [s.text for s in bundled_corpus("gene").split("test")]
-    assert loaded.predict(texts) == tagger.predict(texts)
+    assert loaded.predict(texts) == adapted(name).predict(texts)
 
 
 @pytest.mark.slow
@@ -454,9 +432,8 @@ def test_too_few_sentences_for_a_task_are_refused(name, sources):
 
 
 @every_method
-def test_empty_target_is_refused_if_the_method_learns_from_it(name, sources):
-    chosen = method(name)(**QUICK)
-    base = chosen.fit(sources, Budget(0))
+def test_empty_target_is_refused_if_the_method_learns_from_it(name, fitted, sources):
+    chosen, base = method(name)(**QUICK), fitted(name, 0)
     given = {
         "labels": bundled_corpus("gene").labels,
         "sources": sources if chosen.capabilities.reads_sources else (),
@@ -466,9 +443,8 @@ def test_empty_target_is_refused_if_the_method_learns_from_it(name, sources):
 
 
 @every_method
-def test_one_sentence_suffices(name, sources):
-    chosen = method(name)(**QUICK)
-    tagger = adapt(chosen, chosen.fit(sources, Budget(0)), sources, size=1)
+def test_one_sentence_suffices(name, fitted, sources):
+    tagger = adapt(method(name)(**QUICK), fitted(name, 0), sources, size=1)
     assert all(bool(p.isfinite().all()) for p in tagger.parameters())
 
 
@@ -476,9 +452,8 @@ def test_one_sentence_suffices(name, sources):
 
 
 @every_unadapted
-def test_target_with_new_labels_is_refused(name, sources):
-    chosen = method(name)(**QUICK)
-    base = chosen.fit(sources, Budget(0))
+def test_target_with_new_labels_is_refused(name, fitted):
+    chosen, base = method(name)(**QUICK), fitted(name, 0)
     target = bundled_corpus("cellline")
     for support, labels in ((target.split("train")[:5], None), ([], target.labels)):
         with pytest.raises(HeterogeneousTarget) as error:
@@ -507,20 +482,16 @@ def test_joint_methods_refuse_missing_and_unknown_sources(name, sources):
 
 
 @every_joint
-def test_joint_methods_adapt_the_base_of_finetuning(name, sources):
-    base = method("finetuning")(**QUICK).fit(sources, Budget(1))
-    tagger = adapt(method(name)(**QUICK), base, sources)
+def test_joint_methods_adapt_the_base_of_finetuning(name, fitted, sources):
+    tagger = adapt(method(name)(**QUICK), fitted("finetuning"), sources)
     assert (tagger.method, tagger.facts["base"]) == (name, "finetuning")
 
 
 @every_method
-def test_base_with_another_kind_of_decoder_is_refused(name, sources):
-    chosen = method(name)(**QUICK)
-    other = method("finetuning" if name == "wpz" else "wpz")(**QUICK)
-    with pytest.raises(
-        IncompatibleMethod, match=f"{name} cannot adapt a base made by {other.name}"
-    ):
-        adapt(chosen, other.fit(sources, Budget(0)), sources)
+def test_base_with_another_kind_of_decoder_is_refused(name, fitted, sources):
+    other = "finetuning" if name == "wpz" else "wpz"
+    with pytest.raises(IncompatibleMethod, match=f"{name} cannot adapt a base made by {other}"):
+        adapt(method(name)(**QUICK), fitted(other, 0), sources)
 
 
 def test_in_domain_uses_nothing_of_the_sources(sources):
@@ -547,25 +518,8 @@ def test_in_domain_refuses_vectors_trained_on_the_sources(sources):
     adapt(chosen, tuned.fit(sources, Budget(0), vectors=vectors), sources)
 
 
-def test_dann_reads_unlabelled_text_without_its_labels(sources):
-    chosen = method("dann")(**QUICK)
-    base = chosen.fit(sources, Budget(1))
-    train = bundled_corpus("cellline").split("train")
-
-    def tagger(text: Any) -> Tagger:
-        return chosen.adapt(base, train[:5], sources=sources, unlabelled=text, seed=1)
-
-    labelled, bare = tagger(train), tagger([Sentence(s.text, s.token_spans) for s in train])
-    assert same(labelled, bare)
-    assert labelled.facts["unlabelled"] == 130
-    without = tagger(())
-    assert without.facts["unlabelled"] == 5  # the labelled sentences
-    assert not same(labelled, without)
-    assert same(tagger([Sentence("", ()), *train]), labelled)
-
-
-def test_dann_without_adversary_equals_multitask(sources):
-    base = method("finetuning")(**QUICK).fit(sources, Budget(1))
+def test_dann_without_adversary_equals_multitask(fitted, sources):
+    base = fitted("finetuning")
     without = {**QUICK, "adaptation": {**QUICK["adaptation"], "aux_weight": 0.0}}
     dann, multitask = (
         adapt(method(name)(**settings), base, sources)
@@ -575,11 +529,9 @@ def test_dann_without_adversary_equals_multitask(sources):
 
 
 @pytest.mark.parametrize("name", ["crossdomain-lm", "self-train", "stm-elmo"])
-def test_methods_of_jia2019_refuse_missing_sources(name, sources):
-    chosen = method(name)(**QUICK)
-    base = chosen.fit(sources, Budget(0))
+def test_methods_of_jia2019_refuse_missing_sources(name, fitted):
     with pytest.raises(SourcesNeeded, match="sources given: none"):
-        chosen.adapt(base, bundled_corpus("gene").split("train")[:5])
+        method(name)(**QUICK).adapt(fitted(name, 0), bundled_corpus("gene").split("train")[:5])
 
 
 @pytest.mark.parametrize(
@@ -651,9 +603,9 @@ def test_wpz_without_retraining_only_computes_class_means(sources):
         {"aux_weight": 0.2},
     ],
 )
-def test_every_ablation_of_metaner_changes_the_base(ablation, sources):
-    full = method("metaner")(**QUICK).fit(sources, Budget(3))
-    base = method("metaner")(**{**QUICK, **ablation}).fit(sources, Budget(3))
+def test_every_ablation_of_metaner_changes_the_base(ablation, fitted, sources):
+    full = fitted("metaner")
+    base = method("metaner")(**{**QUICK, **ablation}).fit(sources, Budget(2))
     assert all(bool(p.isfinite().all()) for p in base.model.parameters())
     assert not same(base.model.encoder, full.model.encoder)
     assert (base.model.head is None) == (ablation.get("adversary") is False)
@@ -679,11 +631,6 @@ def test_held_out_sentences_are_removed_from_the_sources():
 
 
 # --- the files of a method ------------------------------------------------------------------------
-
-
-@every_method
-def test_module_has_the_name_of_the_method(name):
-    assert method(name).__module__.split(".")[2] == name.replace("-", "_")
 
 
 RECIPES = sorted((PACKAGE / "reproduce" / "tables" / "recipes").iterdir())
