@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import torch
+from modules_kit import same
 from torch import Tensor
 
 from adaptner.adaptation.decoder_start import keep_known_tags, set_to_mean, starting_decoder
@@ -86,19 +88,14 @@ def test_mean_start_averages_over_all_labels_of_all_sources(
             else:  # no source has a transition between two labels
                 assert transition(decoder, a, b) == transition(before, a, b), (a, b)
     assert len(decoder.labels.tags) == 1 + len(wanted) * len(PREFIXES[scheme])
-    for source, old in zip(sources, kept, strict=True):
-        assert all(
-            torch.equal(a, b) for a, b in zip(source.parameters(), old.parameters(), strict=True)
-        )
+    assert all(same(source, old) for source, old in zip(sources, kept, strict=True))
 
 
 def test_mean_start_without_sources_changes_nothing() -> None:
     decoder = crf(("X",), "bio", 0)
     before = copy.deepcopy(decoder)
     set_to_mean(decoder, [])
-    assert all(
-        torch.equal(a, b) for a, b in zip(decoder.parameters(), before.parameters(), strict=True)
-    )
+    assert same(decoder, before)
 
 
 # --- known tags -----------------------------------------------------------------------------------
@@ -155,26 +152,17 @@ def test_only_o_is_copied_between_different_labels() -> None:
 # --- which of them, when --------------------------------------------------------------------------
 
 VECTORS = WordVectors(("a", "b"), np.array([[1, -1], [0.5, 2]], dtype=np.float32))
-SENTENCES = [
-    Sentence.from_tokens(["a", "b", "c"], ["O", "B-G", "I-G"]),
-    Sentence.from_tokens(["b"], ["B-N"]),
-]
+DOMAINS = (("G",), ("D", "E"))
 
 
-def base(shared: bool, scheme: str = "bioes") -> Base:
+def base(shared: bool, scheme: str = "bioes", domains: Sequence[tuple[str, ...]] = DOMAINS) -> Base:
     batcher = WordBatcher(VECTORS, "abc")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(char_cnn_filters=0, char_lstm=0, hidden=2)
-    domains = {"gene": LabelSet(("G",), scheme), "drug": LabelSet(("D", "E"), scheme)}  # type: ignore[arg-type]
+    labels = {str(n): LabelSet(names, scheme) for n, names in enumerate(domains)}  # type: ignore[arg-type]
     encoder = RecurrentEncoder(config, batcher, g)
-    model = TaggingModel(encoder, domains, g, ModelShape(shared=shared))
+    model = TaggingModel(encoder, labels, g, ModelShape(shared=shared))
     return Base(model, batcher, "metaner", {}, {"vectors": "given", "iterations": 1})
-
-
-def same(decoder: CRF, other: CRF) -> bool:
-    return all(
-        torch.equal(a, b) for a, b in zip(decoder.parameters(), other.parameters(), strict=True)
-    )
 
 
 @schemes
@@ -188,6 +176,20 @@ def test_base_with_a_decoder_per_domain_gives_a_new_or_mean_decoder(scheme: str)
     set_to_mean(expected, list(target_base.model.decoder))
     assert same(mean, expected)
     assert not same(mean, found)
+
+
+@pytest.mark.parametrize(
+    ("with_empty", "without", "start"),
+    [([("A",), ()], [("A",)], "mean"), ([()], [()], "fresh")],
+    ids=["some", "all"],
+)
+def test_mean_start_ignores_sources_without_labels(with_empty, without, start) -> None:
+    first, second = (
+        starting_decoder(base(False, "bio", domains), LabelSet(("N",)), kind, g)
+        for domains, kind in ((with_empty, "mean"), (without, start))
+        for g in [torch.Generator().manual_seed(5)]
+    )
+    assert same(first, second)
 
 
 @schemes
@@ -224,18 +226,13 @@ def test_fine_tuning_starts_from_the_starting_decoder(shared: bool) -> None:
     """Without a step: the homogeneous setting keeps the decoder, the other one has a new one."""
     target_base = base(shared)
     config = FineTuneConfig()
-    known = SENTENCES[:1]
+    known = [Sentence.from_tokens(["a", "b", "c"], ["O", "B-G", "I-G"])]
     tagger = fine_tune(
         target_base, known, config, labels=target_base.labels, budget=Budget(0), seed=7
     )
     fresh = CRF(WIDTH, target_base.labels, torch.Generator().manual_seed(7))
     assert same(tagger.decoder, target_base.model.decoder[0] if shared else fresh)
-    assert all(
-        torch.equal(a, b)
-        for a, b in zip(
-            tagger.encoder.parameters(), target_base.model.encoder.parameters(), strict=True
-        )
-    )
+    assert same(tagger.encoder, target_base.model.encoder)
     # A step does not change the base.
     before = copy.deepcopy(target_base.model.decoder)
     moved = fine_tune(

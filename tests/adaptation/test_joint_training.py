@@ -431,22 +431,6 @@ def test_multitask_does_not_read_unlabelled_text() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_missing_sources_are_refused(name: str) -> None:
-    given, method = base(), METHODS[name]()
-    with pytest.raises(SourcesNeeded, match="none") as error:
-        method.adapt(given, TARGET)
-    assert name in str(error.value)
-    assert "gene, drug, species" in str(error.value)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_sources_of_unknown_domains_are_refused(name: str) -> None:
-    foreign = SourceDomain("weather", LabelSet(("W",)), {"w": CORPORA["gene"]}, {})
-    with pytest.raises(SourcesNeeded, match="weather"):
-        METHODS[name]().adapt(base(), TARGET, sources=[*domains("gene"), foreign])
-
-
-@pytest.mark.parametrize("name", METHODS)
 def test_empty_sources_and_unknown_source_labels_are_refused(name: str) -> None:
     empty = SourceDomain("drug", LabelSet(("D", "E")), {"drug": [Sentence("", ())]}, {})
     with pytest.raises(SourcesNeeded, match="drug"):

@@ -27,7 +27,6 @@ SMALL = {"word_width": 8, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm
 def test_method_computes_the_same_on_another_device(
     name: str, sources: list[SourceDomain], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch.set_num_threads(1)
     # the pretend device computes PyTorch's fused kernels on the CPU
     optimizer = sys.modules["torch.optim.optimizer"]
     kinds = ["cpu", PRETEND.type]

@@ -74,7 +74,6 @@ def near(value: Any) -> Any:
 def measure(name: str, folder: Path) -> dict[str, Any]:
     """Losses of the iterations (none if the method trains no base), statistics of the base's encoder
     and of the tagger."""
-    torch.set_num_threads(1)
     sources = source_domains(
         group_by_domain(bundled_corpus(n) for n in ("disease", "gene", "drug"))
     )

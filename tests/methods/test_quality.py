@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-import torch
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
@@ -44,11 +43,6 @@ SHORT = {"encoder": ENCODER, "k": 5, "tasks": 2, "adaptation": {"epochs": 8}}
 # These methods learn from the sources only, so they train longer and at a higher rate.
 SOURCES_ONLY = {"encoder": ENCODER, "k": 10, "tasks": 2, "optimiser": {"rate": 0.02}}
 EPISODES = {"batch": 20, "steps": 104, "epochs": 0, "optimiser": {"rate": 0.3}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @cache

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from modules_kit import same
 from torch.func import functional_call
 
 from adaptner.adaptation.loop import restrict_vocabulary, run
@@ -57,11 +58,6 @@ CONFIG = CrossDomainConfig(
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
     return source_domains(group_by_domain([bundled_corpus("gene")]))
@@ -103,11 +99,6 @@ def take_steps(
 def vectors_of(sources: list[SourceDomain]) -> WordVectors:
     words = (s.tokens for d in sources for s in d.sentences)
     return WordVectors.random(words, 12, np.random.default_rng(0))
-
-
-def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    first, second = one.state_dict(), other.state_dict()
-    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
 
 
 def adapt(

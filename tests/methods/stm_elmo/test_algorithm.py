@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from modules_kit import same
 
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
@@ -33,11 +33,6 @@ CONFIG = ContextualConfig(steps=3, epochs=0, batch=6, lm_batch=6)
 ZERO = CONFIG.model_copy(update={"zero_shot": True})
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="module")
 def sources() -> list[SourceDomain]:
     return source_domains(group_by_domain([bundled_corpus("gene")]))
@@ -58,11 +53,6 @@ def adapt(
     support = given.pop("support", target())
     sentences = {d.name: d.sentences for d in sources}
     return run(STMElmoObjective(base, AdaptRequest(support, **given), config, sentences))
-
-
-def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    first, second = one.state_dict(), other.state_dict()
-    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
 
 
 def test_tagger_does_not_train_the_language_model(base: Base, sources: list[SourceDomain]) -> None:
