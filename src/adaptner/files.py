@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
@@ -94,11 +94,8 @@ def scratch_folder(target: str | Path) -> Iterator[Path]:
 
 def digest(path: str | Path) -> str:
     """Returns the SHA-256 of a file."""
-    state = sha256()
     with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            state.update(block)
-    return state.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _temporary_path(target: Path) -> Path:

@@ -52,7 +52,6 @@ def results(
     """
     from adaptner.evaluation.tables import rich_table
     from adaptner.reproduce.report.exports import (
-        as_rows,
         select_results,
         summarise_results,
         write_csv,
@@ -76,7 +75,7 @@ def results(
     if parquet is not None:
         write_parquet(selected, parquet)
     if as_json:
-        emit_json(as_rows(selected))
+        emit_json([r.as_dict() for r in selected])
     elif csv is None and parquet is None and selected:
         out.print(rich_table(summarise_results(selected)))
     info(f"{len(selected)} results")

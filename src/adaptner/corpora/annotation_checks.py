@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,14 +45,14 @@ def find_issues(sentences: Sequence[Sentence]) -> list[AnnotationIssue]:
         issues.append(
             AnnotationIssue("duplicate", number, f"the same as {_PLACE_OF_OTHER}", earlier)
         )
-    labels = Counter(e.label for s in sentences for e in s.entities)
-    for label, count in labels.items():
-        if count == 1:
-            number = next(
-                i for i, s in enumerate(sentences) if any(e.label == label for e in s.entities)
-            )
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for number, sentence in enumerate(sentences):
+        for entity in sentence.entities:
+            numbers[entity.label].append(number)
+    for label, found in numbers.items():
+        if len(found) == 1:
             message = f"label {label} occurs only here"
-            issues.append(AnnotationIssue("label seen once", number, message))
+            issues.append(AnnotationIssue("label seen once", found[0], message))
     issues += find_contradictions(sentences)
     if len(sentences) >= MIN_SENTENCES and all(s.entities for s in sentences):
         message = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from adaptner.errors import (
     AdaptnerError,
@@ -95,22 +95,16 @@ def _to_document(lines: _TaggedLines, scheme: Scheme, on_repair: RepairCallback)
 
 
 def _check_writable(sentence: Sentence, path: str | Path, number: int) -> None:
+    def refuse(what: str, reason: str) -> NoReturn:
+        what = f"{what} of document {number}"
+        raise EntityNotRepresentable(file=path, what=what, format="conll", reason=reason)
+
     for entity in sentence.entities:
         if _has_space(entity.label):
-            raise EntityNotRepresentable(
-                file=path,
-                what=f"label {entity.label!r} of document {number}",
-                format="conll",
-                reason="white space separates the columns",
-            )
+            refuse(f"label {entity.label!r}", "white space separates the columns")
     for token in sentence.tokens:
         if _has_space(token) or token == _DOCUMENT_START or token.startswith("\ufeff"):
-            raise EntityNotRepresentable(
-                file=path,
-                what=f"token {token!r} of document {number}",
-                format="conll",
-                reason="it would not be read as one token",
-            )
+            refuse(f"token {token!r}", "it would not be read as one token")
 
 
 def _has_space(text: str) -> bool:

@@ -137,7 +137,7 @@ class _LineParser:
     def parse(self, line: str) -> Document | None:
         """Returns the document, or None if an entity is invalid and ``on_problem`` did not raise."""
         value = self._object(line)
-        text = self._string(value, "text")
+        text = self._text(value)
         spans = self._token_spans(value.get("token_spans"), text)
         items = value.get("entities", [])
         if not isinstance(items, list):
@@ -169,14 +169,14 @@ class _LineParser:
             raise self._error(f"it is {_json_type(value)}")
         return value
 
-    def _string(self, value: dict[str, Any], key: str) -> str:
-        if key not in value:
-            raise self._error(f'"{key}" is missing')
-        text = value[key]
+    def _text(self, value: dict[str, Any]) -> str:
+        if "text" not in value:
+            raise self._error('"text" is missing')
+        text = value["text"]
         if not isinstance(text, str):
-            raise self._error(f'"{key}" is {_json_type(text)}, not a string')
+            raise self._error(f'"text" is {_json_type(text)}, not a string')
         if _has_lone_surrogates(text):
-            raise self._error(f'"{key}" contains half of a surrogate pair')
+            raise self._error('"text" contains half of a surrogate pair')
         return text
 
     def _token_spans(self, items: object, text: str) -> tuple[Span, ...] | None:

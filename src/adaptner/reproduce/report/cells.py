@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -46,10 +45,7 @@ class ComparisonCell:
     @cached_property
     def sd(self) -> float | None:
         """With n - 1; None for a single draw."""
-        if self.n < 2:
-            return None
-        sd = mean_sd(list(self.values.values()))[1]
-        return None if math.isnan(sd) else sd
+        return None if self.n < 2 else mean_sd(list(self.values.values()))[1]
 
     @cached_property
     def interval(self) -> Interval | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -86,11 +87,10 @@ def data_blocks(results: Sequence[StoredResult]) -> list[Block]:
         ReportTable(["corpus", "SHA-256 of its files"], rows, text_columns=2),
         Paragraph(f"Code: {codes}"),
     ]
-    settings: dict[tuple[str, str], dict[str, int]] = {}
+    settings: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for result in results:
         text = json.dumps(result.settings, indent=1, sort_keys=True, ensure_ascii=False)
-        counts = settings.setdefault((result.method, result.variant), {})
-        counts[text] = counts.get(text, 0) + 1
+        settings[result.method, result.variant][text] += 1
     for (method, variant), counts in settings.items():
         name = f"{method} [{variant}]" if variant else method
         for text, count in counts.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,6 @@ def select_results(
     return sorted(
         found, key=lambda r: (r.method, r.variant, r.target, r.share or 0, r.size, r.seed)
     )
-
-
-def as_rows(results: Iterable[StoredResult]) -> list[ExportRow]:
-    return [r.as_dict() for r in results]
 
 
 def summarise_results(results: Sequence[StoredResult]) -> list[ExportRow]:
