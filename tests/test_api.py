@@ -307,8 +307,8 @@ def test_own_method_of_a_base_keeps_all_settings():
 
 
 def test_another_method_takes_over_the_common_adaptation_settings():
-    told = {"steps": 3, "batch": 4, "decoder": "mean", "optimiser": {"rate": 0.5}}
-    base = made_by("hgda", k=7, tasks=9, adaptation=told)
+    settings = {"steps": 3, "batch": 4, "decoder": "mean", "optimiser": {"rate": 0.5}}
+    base = made_by("hgda", k=7, tasks=9, adaptation=settings)
     chosen = method_for_base("metaner", base)
     assert type(chosen)(adaptation=base.config["adaptation"]).config == chosen.config
     assert chosen.config.k == 10  # its own
@@ -337,9 +337,9 @@ def test_settings_file_overrides_base_and_method(tmp_path, name):
     file = tmp_path / "settings.toml"
     file.write_text("adaptation = {steps = 9, optimiser = {rate = 0.25}}")
     base = made_by("hgda", adaptation={"steps": 3, "batch": 4, "optimiser": {"momentum": 0.5}})
-    told = method_for_base(name, base, file).config.adaptation
-    assert (told.steps, told.optimiser.rate) == (9, 0.25)
-    assert (told.batch, told.optimiser.momentum) == (4, 0.5)  # the rest stays
+    settings = method_for_base(name, base, file).config.adaptation
+    assert (settings.steps, settings.optimiser.rate) == (9, 0.25)
+    assert (settings.batch, settings.optimiser.momentum) == (4, 0.5)  # the rest stays
 
 
 @pytest.mark.parametrize(

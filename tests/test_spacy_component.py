@@ -20,9 +20,9 @@ TEXTS = [TEXT, "", " \n", "The rats ate.", "µ 漢字 🧬 \x07 The HeLa line is
 
 @pytest.fixture
 def nlp(eager_model: Path) -> spacy.Language:
-    made = spacy.blank("en")
-    made.add_pipe("adaptner", config={"model": str(eager_model)})
-    return made
+    nlp = spacy.blank("en")
+    nlp.add_pipe("adaptner", config={"model": str(eager_model)})
+    return nlp
 
 
 def found(doc) -> list[tuple[int, int, str]]:
@@ -86,9 +86,9 @@ def test_a_mention_inside_a_token_of_spacys(alignment, expected):
 
 def test_existing_entities_are_replaced_or_kept():
     def doc():
-        made = spacy.blank("en")("HeLa cells in DMEM")
-        made.ents = [made.char_span(0, 10, label="OLD")]
-        return made
+        marked = spacy.blank("en")("HeLa cells in DMEM")
+        marked.ents = [marked.char_span(0, 10, label="OLD")]
+        return marked
 
     ours = Entity(0, 4, "Cell", 0.9), Entity(14, 18, "Medium", 0.8)
     assert found(Fixed(*ours)(doc())) == [(0, 4, "Cell"), (14, 18, "Medium")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_kit import TINY
+from cli_kit import GOOD, TINY
 
 
 @pytest.fixture
@@ -16,6 +16,13 @@ def base(workshop: Path) -> Path:
 @pytest.fixture
 def model(workshop: Path) -> Path:
     return workshop / "model"
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A file of two annotated sentences."""
+    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+    return tmp_path / "mine.jsonl"
 
 
 @pytest.fixture

@@ -227,7 +227,7 @@ def test_package_base_uses_unlabelled_text(call, tmp_path):
     few.write_text("".join((CELLS / "train.jsonl").read_text().splitlines(True)[:5]))
     more.write_text("HeLa and K562 cells were grown. We thank Dr. Smith.\n" * 3)
     given = ("adapt", few, "--unlabelled", more, "--no-estimate")
-    said = call.ok(*given, "-o", tmp_path / "model")
-    assert ", 6 unlabelled sentences; adapted in" in said.err
-    told = call.facts(*given, "-o", tmp_path / "again", "--json")
-    assert (told["unlabelled"], told["method"]) == (6, "named")
+    answer = call.ok(*given, "-o", tmp_path / "model")
+    assert ", 6 unlabelled sentences; adapted in" in answer.err
+    facts = call.facts(*given, "-o", tmp_path / "again", "--json")
+    assert (facts["unlabelled"], facts["method"]) == (6, "named")

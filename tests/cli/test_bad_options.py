@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cli_kit import GOOD, OWN, SOURCE_OPTIONS, listing, refused
+from cli_kit import DISEASE, GOOD, OWN, SOURCE_OPTIONS, listing, refused
 
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 
@@ -37,22 +37,28 @@ VERBS = {
 }
 
 
-ZERO_SHOT = {
+ADAPT_MISUSES = {
     "neither labels nor --zero-shot": ((), 2, "no labelled sentences"),
     "a method that needs labels": (
-        ("--zero-shot", "--method", "finetuning"),
-        2,
+        *(("--zero-shot", "--method", "finetuning"), 2),
         "finetuning needs labelled sentences",
     ),
     "labels all the same": (
-        ("MINE", "--zero-shot", "--method", "crossdomain-lm", "--sources", OWN / "disease"),
-        2,
+        *(("MINE", "--zero-shot", "--method", "crossdomain-lm", "--sources", DISEASE), 2),
         "no use in zero-shot learning",
     ),
     "no text": (
-        ("--zero-shot", "--method", "crossdomain-lm", "--sources", OWN / "disease"),
-        1,
+        *(("--zero-shot", "--method", "crossdomain-lm", "--sources", DISEASE), 1),
         "raw text",
+    ),
+    "text without use": (
+        *(("MINE", "--unlabelled", "MINE"), 2),
+        *("--unlabelled has no use with hgda", "--method: cross"),
+    ),
+    "text without use with another method": (
+        *(("MINE", "--unlabelled", "MINE", "--method", "agg", "--sources", DISEASE), 2),
+        "--unlabelled has no use with agg",
+        "--method: crossdomain-lm, dann, multi-cell, named, pdaln, self-train, stm-elmo",
     ),
 }
 
@@ -83,14 +89,13 @@ def test_draw_larger_than_the_corpus_is_refused_before_any_work(call, base):
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", MISUSES)
-def test_method_that_does_not_suit_the_call_is_refused(call, base, tmp_path, name, verb):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+def test_method_that_does_not_suit_the_call_is_refused(call, base, tmp_path, name, verb, mine):
     (tmp_path / "joint.toml").write_text("adaptation = {source_tasks = 2}")
     places = {
         "OTHER": OWN / "gene",
         "Medicine=OTHER": f"Medicine={OWN / 'gene'}",
         "JOINT": tmp_path / "joint.toml",
-        "FILE": tmp_path / "mine.jsonl",
+        "FILE": mine,
         "BASE": base,
         "OUT": tmp_path / "out",
     }
@@ -100,38 +105,21 @@ def test_method_that_does_not_suit_the_call_is_refused(call, base, tmp_path, nam
     assert listing(tmp_path) == ["joint.toml", "mine.jsonl"]
 
 
-def test_unlabelled_text_is_refused_by_a_method_without_use_for_it(call, base, tmp_path):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
-    adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out")
-    text = ("--unlabelled", tmp_path / "mine.jsonl")
-    refused(call(*adapt, *text), 2, "--unlabelled has no use with hgda", "--method: cross")
-    joint = ("--method", "agg", "--sources", OWN / "disease")
-    refused(
-        call(*adapt, *joint, *text),
-        2,
-        "--unlabelled has no use with agg",
-        "--method: crossdomain-lm, dann, multi-cell, named, pdaln, self-train, stm-elmo",
-    )
-    assert listing(tmp_path) == ["mine.jsonl"]
-
-
-@pytest.mark.parametrize("name", ZERO_SHOT)
-def test_impossible_zero_shot_call_is_refused(call, base, tmp_path, name):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
-    options, code, says = ZERO_SHOT[name]
-    given = [tmp_path / "mine.jsonl" if o == "MINE" else o for o in options]
-    refused(call("adapt", "--base", base, "-o", tmp_path / "out", *given), code, says)
+@pytest.mark.parametrize("name", ADAPT_MISUSES)
+def test_impossible_adaptation_is_refused(call, base, tmp_path, name, mine):
+    options, code, *says = ADAPT_MISUSES[name]
+    given = [mine if o == "MINE" else o for o in options]
+    refused(call("adapt", "--base", base, "-o", tmp_path / "out", *given), code, *says)
     assert listing(tmp_path) == ["mine.jsonl"]
 
 
 @pytest.mark.parametrize("method", ["dann", "crossdomain-lm"])  # held in memory, and streamed
 @pytest.mark.parametrize("name", UNLABELLED)
-def test_unreadable_unlabelled_text_is_refused(call, base, tmp_path, name, method):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+def test_unreadable_unlabelled_text_is_refused(call, base, tmp_path, name, method, mine):
     file, content, code, says = UNLABELLED[name]
     (tmp_path / file).write_bytes(content)
-    more = ("--method", method, "--sources", OWN / "disease", "--unlabelled", tmp_path / file)
-    adapt = ("adapt", tmp_path / "mine.jsonl", "--base", base, "-o", tmp_path / "out", *more)
+    more = ("--method", method, "--sources", DISEASE, "--unlabelled", tmp_path / file)
+    adapt = ("adapt", mine, "--base", base, "-o", tmp_path / "out", *more)
     refused(call(*adapt), code, tmp_path / file, says)
     assert listing(tmp_path) == ["mine.jsonl", file]
 
@@ -147,12 +135,11 @@ def test_unreadable_unlabelled_text_is_refused(call, base, tmp_path, name, metho
     ids=lambda value: " ".join(map(str, value[:2])) if isinstance(value, tuple) else None,
 )
 def test_wrong_call_is_refused_before_a_base_is_loaded(
-    call, tmp_path, monkeypatch, options, code, says
+    call, tmp_path, monkeypatch, options, code, says, mine
 ):
     loaded = "adaptner.models.installed.default_base"
     monkeypatch.setattr(loaded, lambda: pytest.fail("a base was loaded"))
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
-    answer = call("adapt", tmp_path / "mine.jsonl", "-o", tmp_path / "out", *options)
+    answer = call("adapt", mine, "-o", tmp_path / "out", *options)
     refused(answer, code, says)
     assert listing(tmp_path) == ["mine.jsonl"]
 

@@ -77,12 +77,11 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", [*MISSING, *WRONG_KIND], ids=named)
-def test_missing_path_or_wrong_kind_is_refused(call, workshop, tmp_path, arguments):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+def test_missing_path_or_wrong_kind_is_refused(call, workshop, tmp_path, arguments, mine):
     (tmp_path / "plain").write_text("just a file\n")
     (tmp_path / "folder.jsonl").mkdir()
     places = {
-        "FILE": tmp_path / "mine.jsonl",
+        "FILE": mine,
         "PLAIN": tmp_path / "plain",
         "FOLDER.jsonl": tmp_path / "folder.jsonl",
         "BASE": workshop / "base",
@@ -106,8 +105,7 @@ def test_missing_path_or_wrong_kind_is_refused(call, workshop, tmp_path, argumen
     ids=lambda arguments: arguments[0],
 )
 @pytest.mark.parametrize("kind", ["folder", "file", "below a file"])
-def test_foreign_file_is_not_overwritten(call, base, tmp_path, arguments, kind):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+def test_foreign_file_is_not_overwritten(call, base, tmp_path, arguments, kind, mine):
     theirs = tmp_path / "theirs"
     if kind == "folder":
         theirs.mkdir()
@@ -115,7 +113,7 @@ def test_foreign_file_is_not_overwritten(call, base, tmp_path, arguments, kind):
     else:
         theirs.write_text("years of work")
     output = theirs / "below" if kind == "below a file" else theirs
-    places = {"FILE": tmp_path / "mine.jsonl", "BASE": base, "OUT": output}
+    places = {"FILE": mine, "BASE": base, "OUT": output}
     before = contents(tmp_path)
     answer = call(*(places.get(a, a) for a in arguments))
     refused(answer, 1, theirs)
@@ -124,13 +122,12 @@ def test_foreign_file_is_not_overwritten(call, base, tmp_path, arguments, kind):
 
 
 @pytest.mark.parametrize("existing", [False, True], ids=["new", "over an old one"])
-def test_adapt_on_a_full_disk(call, workshop, tmp_path, existing, full_disk):
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
+def test_adapt_on_a_full_disk(call, workshop, tmp_path, existing, full_disk, mine):
     if existing:
         shutil.copytree(workshop / "model", tmp_path / "model")
     before = contents(tmp_path)
     arguments = ("--base", workshop / "base", "-o", tmp_path / "model")
-    answer = call("adapt", tmp_path / "mine.jsonl", *arguments)
+    answer = call("adapt", mine, *arguments)
     refused(answer, 1, tmp_path / "", "no space left")
     assert contents(tmp_path) == before
     assert not [name for name in listing(tmp_path) if name.startswith(".")]

@@ -145,9 +145,9 @@ def test_convert_warns_of_repairs_and_losses(call, tmp_path):
     assert "a.conll:3: I-X read as B-X" in call("convert", "a.conll", "b.jsonl").err
     scored = GOOD_LINE.replace('"Gene"', '"Gene", "score": 0.5').replace("{", '{"id": "d1", ', 1)
     (tmp_path / "a.jsonl").write_text(scored + '\n{"text": " "}\n')
-    told = call("convert", "a.jsonl", "b.conll").err
+    warnings = call("convert", "a.jsonl", "b.conll").err
     for loss in ("1 id(s) not written", "1 score(s)", "1 document(s) without a word"):
-        assert loss in told
+        assert loss in warnings
 
 
 def test_convert_refuses_wrong_calls(call, tmp_path):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_kit import GOOD, SOURCE_OPTIONS, listing, refused
+from cli_kit import SOURCE_OPTIONS, listing, refused
 
 
 def truncate(path: Path) -> None:
@@ -73,29 +73,27 @@ VECTORS = {
 
 @pytest.mark.parametrize("kind", ["base", "model"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_folder_is_refused(call, workshop, tmp_path, damage, kind):
+def test_damaged_folder_is_refused(call, workshop, tmp_path, damage, kind, mine):
     folder = tmp_path / kind
     shutil.copytree(workshop / kind, folder)
     spoil, says = DAMAGES[damage]
     spoil(folder)
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     output = tmp_path / "out.jsonl"
     if kind == "base":
-        answer = call("adapt", tmp_path / "mine.jsonl", "--base", folder, "-o", output)
+        answer = call("adapt", mine, "--base", folder, "-o", output)
     else:
-        answer = call("tag", folder, tmp_path / "mine.jsonl", "-o", output)
+        answer = call("tag", folder, mine, "-o", output)
     refused(answer, 1, folder, says)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([kind, "mine.jsonl"])
 
 
 @pytest.mark.parametrize("name", ["vectors.npy", "vectors.vocab.txt"])
 @pytest.mark.parametrize("damage", [Path.unlink, truncate], ids=["missing", "cut off"])
-def test_base_without_its_vectors_is_refused(call, base_with_vectors, tmp_path, name, damage):
+def test_base_without_its_vectors_is_refused(call, base_with_vectors, tmp_path, name, damage, mine):
     shutil.copytree(base_with_vectors, tmp_path / "base")
     damage(tmp_path / "base" / name)
-    (tmp_path / "mine.jsonl").write_bytes(GOOD * 2)
     arguments = ("--base", tmp_path / "base", "-o", tmp_path / "model")
-    answer = call("adapt", tmp_path / "mine.jsonl", *arguments)
+    answer = call("adapt", mine, *arguments)
     refused(answer, 1, tmp_path / "base", "vectors of this base are missing", name)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["base", "mine.jsonl"]
 

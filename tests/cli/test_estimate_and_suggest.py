@@ -35,9 +35,9 @@ def test_adapt_prints_and_stores_the_estimate(call, mine, tmp_path):
     assert manifest["facts"]["estimate"]["overall"]["mentions"] > 0
     assert manifest["calibration"]["slope"] != 1
     answer = call("adapt", mine, "-o", tmp_path / "n", "--json", "-q")
-    told = json.loads(answer.out)
-    assert told["estimate"] == manifest["facts"]["estimate"]
-    low, f1, high = (told["estimate"]["overall"][k] for k in ("low", "f1", "high"))
+    facts = json.loads(answer.out)
+    assert facts["estimate"] == manifest["facts"]["estimate"]
+    low, f1, high = (facts["estimate"]["overall"][k] for k in ("low", "f1", "high"))
     assert 0 <= low <= f1 <= high <= 1
     answer = call("adapt", mine, "-o", tmp_path / "o", "--no-estimate")
     assert "expect" not in answer.err
@@ -64,10 +64,10 @@ def test_adapt_warns_of_likely_slips(call, tmp_path):
     )
     assert "warning: every sentence contains an entity" in answer.err
     assert "  Gene " in answer.err  # an estimate for each label
-    told = json.loads(
+    facts = json.loads(
         call("adapt", tmp_path / "odd.jsonl", "-o", tmp_path / "n", "--json", "-q").out
     )
-    assert {r["kind"] for r in told["remarks"]} == {
+    assert {r["kind"] for r in facts["remarks"]} == {
         "duplicate",
         "label seen once",
         "uneven annotation",

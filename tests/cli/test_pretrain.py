@@ -142,15 +142,15 @@ def test_vectors_are_stored_in_base_and_model(call, tmp_path, config):
     words = ["the", "of", "cells", "mutation", "patients", "β-catenin"]
     rows = [f"{w} {' '.join(f'{rng.gauss(0, 1):.3f}' for _ in range(6))}" for w in words]
     vectors.write_text("\n".join([f"{len(words)} 6", *rows, ""]), encoding="utf-8")
-    made = tmp_path / "base"
+    pretrained = tmp_path / "base"
     call.ok(
         *("pretrain", "--sources", DISEASE, DRUG, "--config", config, "--iterations", 2),
-        *("--vectors", vectors, "-q", "-o", made),
+        *("--vectors", vectors, "-q", "-o", pretrained),
     )
     vectors.unlink()  # the base stands alone
-    assert (made / "vectors.vocab.txt").read_text(encoding="utf-8").split() == words
-    call.ok("adapt", CELLS / "dev.jsonl", "--base", made, "-q", "-o", tmp_path / "model")
-    shutil.rmtree(made)  # and so does the model
+    assert (pretrained / "vectors.vocab.txt").read_text(encoding="utf-8").split() == words
+    call.ok("adapt", CELLS / "dev.jsonl", "--base", pretrained, "-q", "-o", tmp_path / "model")
+    shutil.rmtree(pretrained)  # and so does the model
     tagged = call.ok("tag", tmp_path / "model", stdin="The cells of patients.")
     assert tagged.records()[0]["text"] == "The cells of patients."
 
@@ -172,8 +172,8 @@ def test_own_domain_is_added_to_the_package_base(call, tmp_path):
     """By its name; what it knew stays, and what it has learnt is where a tagger starts."""
     learn = ("pretrain", "--method", "named", "--sources", OWN / "cellline", "--iterations", 40)
     call.ok(*learn, "--start", "biomedical", "-o", tmp_path / "base")
-    told = manifest_of(tmp_path / "base")
-    known = [domain["name"] for domain in told["domains"]]
+    manifest = manifest_of(tmp_path / "base")
+    known = [domain["name"] for domain in manifest["domains"]]
     assert known == ["Disease", "Drug", "Gene", "Species", "CellLine"]
     adapt = ("adapt", OWN / "cellline" / "dev.jsonl", "--base", tmp_path / "base", "--no-estimate")
     assert (

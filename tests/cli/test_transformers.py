@@ -20,12 +20,12 @@ def test_pretrain_adapt_and_tag(call, tmp_path, tiny_transformer):
         *("pretrain", "--method", "hgda-nes", *SOURCE_OPTIONS, "--encoder", tiny_transformer),
         *("--config", config, "--iterations", 2, "-o", base),
     )
-    told = manifest_of(base)
-    assert told["encoder"]["subwords"] == "mean"  # the file over what --encoder means
-    assert told["encoder"]["name"] == str(tiny_transformer)
-    assert told["shape"]["decoder"] == "softmax"
-    assert told["config"]["adaptation"]["steps"] == 2
-    assert told["facts"]["vectors"] == "pretrained"
+    manifest = manifest_of(base)
+    assert manifest["encoder"]["subwords"] == "mean"  # the file over what --encoder means
+    assert manifest["encoder"]["name"] == str(tiny_transformer)
+    assert manifest["shape"]["decoder"] == "softmax"
+    assert manifest["config"]["adaptation"]["steps"] == 2
+    assert manifest["facts"]["vectors"] == "pretrained"
     assert f"transformer `{tiny_transformer}`" in (base / "card.md").read_text()
     sentences = OWN / "cellline" / "train.jsonl"
     answer = call.ok("adapt", sentences, "--base", base, "-o", model)
@@ -52,7 +52,7 @@ def test_adapt_a_transformer_without_a_base(call, tmp_path, tiny_transformer, mo
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("pretrain", *SOURCE_OPTIONS, "--encoder", "nobody/nothing", "-o", "x"), "--download"),
         (("adapt", OWN / "cellline/train.jsonl", "--encoder", "nobody/nothing", "-o", "x"), "here"),
@@ -91,12 +91,12 @@ def test_adapt_a_transformer_without_a_base(call, tmp_path, tiny_transformer, mo
         ),
     ],
 )
-def test_wrong_calls_are_refused_before_any_work(call, tmp_path, monkeypatch, arguments, said):
+def test_wrong_calls_are_refused_before_any_work(call, tmp_path, monkeypatch, arguments, message):
     pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
     monkeypatch.chdir(tmp_path)
     answer = call(*arguments)
     assert answer.code in (1, 2)
-    assert said.replace("here", "not available on this machine") in answer.err
+    assert message.replace("here", "not available on this machine") in answer.err
     assert "Traceback" not in answer.err
     assert list(tmp_path.iterdir()) == []
 

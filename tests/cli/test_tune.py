@@ -14,8 +14,6 @@ from cli_kit import CELLS, DISEASE, DRUG, GENE, contents, listing, manifest_of
 
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 
-pytestmark = pytest.mark.slow
-
 QUICK = ("--iterations", 2, "--sizes", "3,12", "--draws", 1, "--limit", 10)
 # With 3 sentences 4 steps whatever the epochs, with 12 sentences 4 or 8.
 GRID = ("--rates", "0.05,0.1", "--epochs", "2,4", "--steps", 4)
@@ -32,6 +30,7 @@ def run(config: Path) -> tuple[object, ...]:
     return ("tune", "--method", "hgda", *sources, "--config", config, *QUICK, *GRID)
 
 
+@pytest.mark.slow
 def test_file_holds_command_choice_and_table(call, run, config, tmp_path):
     output = tmp_path / "tuned.toml"
     result = call.facts(*run, "-o", output, "--json")
@@ -62,14 +61,15 @@ def test_file_holds_command_choice_and_table(call, run, config, tmp_path):
         assert setting["mean_f1"] == pytest.approx(sum(own) / len(own))
 
 
+@pytest.mark.slow
 def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(call, run, base, tmp_path):
     output = tmp_path / "tuned.toml"
     only = ("--rates", "0.07", "--epochs", "3", "--steps", "5", "--validate-on", "Disease")
     call.ok(*run[:-6], *only, "-o", output, "-q")
-    made = tmp_path / "base"
-    sources = ("--sources", DISEASE, DRUG, "--iterations", 1, "-q", "-o", made)
+    pretrained = tmp_path / "base"
+    sources = ("--sources", DISEASE, DRUG, "--iterations", 1, "-q", "-o", pretrained)
     call.ok("pretrain", "--config", output, *sources)
-    stored = manifest_of(made)["config"]
+    stored = manifest_of(pretrained)["config"]
     assert (stored["adaptation"]["steps"], stored["adaptation"]["epochs"]) == (5, 3)
     assert stored["encoder"]["hidden"] == 12
     target = ("--target", CELLS, "--sizes", "20", "--draws", 1, "--limit", 5, "--json")
@@ -79,6 +79,7 @@ def test_file_is_a_configuration_for_pretrain_adapt_and_evaluate(call, run, base
     assert call.facts(*adapted, "-o", tmp_path / "model")["steps"] == 9
 
 
+@pytest.mark.slow
 def test_table_marks_the_choice(call, run):
     answer = call.ok(*run, "--validate-on", "Disease")  # without -o nothing is written
     marked = [line for line in answer.out.splitlines() if line.startswith("│ *")]
@@ -90,6 +91,7 @@ def test_table_marks_the_choice(call, run):
     assert quiet.out == answer.out
 
 
+@pytest.mark.slow
 def test_choice_is_stored_in_the_base_and_used_by_adapt(call, base, tmp_path):
     """Its own settings are tuned: no --config."""
     copy = tmp_path / "base"
@@ -113,6 +115,7 @@ def test_choice_is_stored_in_the_base_and_used_by_adapt(call, base, tmp_path):
     assert [row["steps"] for row in rows] == [5]
 
 
+@pytest.mark.slow
 def test_content_of_test_splits_makes_no_difference(call, run, config, tmp_path):
     """Another type, other words, other letters: not one number changes."""
     sources = []
@@ -151,6 +154,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 def test_killed_run_continues_to_the_same_file(call, child, run, tmp_path):
     output, rows = tmp_path / "tuned.toml", tmp_path / "tuned.rows.jsonl"
@@ -181,7 +185,7 @@ def test_killed_run_continues_to_the_same_file(call, child, run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("--method", "d-shift"), 2, "nothing to choose"),
         (("--method", "metaner-zero"), 2, "nothing to choose"),
@@ -203,7 +207,7 @@ def test_killed_run_continues_to_the_same_file(call, child, run, tmp_path):
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_wrong_calls_are_refused_before_any_work(
-    call, tmp_path, monkeypatch, arguments, code, said
+    call, tmp_path, monkeypatch, arguments, code, message
 ):
     def worked(*_: object, **__: object) -> None:
         raise AssertionError("it has begun to learn")
@@ -214,7 +218,7 @@ def test_wrong_calls_are_refused_before_any_work(
     output = () if arguments == ("--resume",) else ("-o", "tuned.toml")
     answer = call("tune", "--sources", DISEASE, DRUG, GENE, *output, *arguments)
     assert answer.code == code, answer.err
-    assert said in answer.err
+    assert message in answer.err
     assert "What to do" in answer.err
     assert answer.out == ""
     assert listing(tmp_path) == ["mine.toml"]

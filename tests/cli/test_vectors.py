@@ -151,10 +151,10 @@ def test_wrong_calls_and_bad_text(call, text, tmp_path, monkeypatch, case):
     Path("latin.txt").write_bytes(b"na\xefve\n")
     Path("cut.xz").write_bytes((text / "gene.txt.xz").read_bytes()[:-200])
     before = listing(tmp_path)
-    given, code, said = WRONG[case]
-    answer = call("vectors", "train", *(text if a == "T" else a for a in given))
+    arguments, code, message = WRONG[case]
+    answer = call("vectors", "train", *(text if a == "T" else a for a in arguments))
     assert (answer.code, answer.out) == (code, "")
-    assert said in answer.err
+    assert message in answer.err
     assert "Traceback" not in answer.err
     assert listing(tmp_path) == before
 
@@ -218,7 +218,7 @@ def test_interrupt_while_floret_trains_leaves_the_output_unchanged(text, tmp_pat
         (worker,) = children(run.pid)
         until(lambda: _seconds(worker) > 1.5)  # by now it has left Python's hands
         run.send_signal(sent)
-        _, said = run.communicate(timeout=60)
+        _, printed = run.communicate(timeout=60)
         until(lambda: not alive(worker), 30)
     finally:
         run.kill()
@@ -226,7 +226,7 @@ def test_interrupt_while_floret_trains_leaves_the_output_unchanged(text, tmp_pat
     assert (tmp_path / "v.safetensors").read_bytes() == b"what was there"
     assert listing(tmp_path) == ["v.safetensors"]
     if sent == signal.SIGINT:
-        assert (run.returncode, said) == (1, "error: interrupted\n")
+        assert (run.returncode, printed) == (1, "error: interrupted\n")
 
 
 def _seconds(pid: int) -> float:

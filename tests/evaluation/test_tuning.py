@@ -314,9 +314,9 @@ def test_interrupted_run_continues_to_the_same_numbers(tmp_path, after):
     with open(file, "ab") as torn:
         torn.write(b'{"iteration": 999, "pl')  # by a kill in mid-line
 
-    told: list[str] = []
+    messages: list[str] = []
     rest = fake(known)
-    resumed = tune(replace(PLAN, method=rest), file, resume=True, tell=told.append)
+    resumed = tune(replace(PLAN, method=rest), file, resume=True, tell=messages.append)
     assert timeless(resumed.rows) == timeless(whole.rows)
     assert resumed.results == whole.results
     assert resumed.chosen == whole.chosen
@@ -324,7 +324,7 @@ def test_interrupted_run_continues_to_the_same_numbers(tmp_path, after):
     assert lines == resumed.rows
     assert len(rest.adapts) <= 3 * EACH - after + 1  # a twin in steps may be adapted again
     assert len(rest.fits) == 3 - after // EACH
-    assert any("again" in line for line in told) == (kept % (len(lines) // 3) > 0)
+    assert any("again" in line for line in messages) == (kept % (len(lines) // 3) > 0)
 
 
 def test_finished_run_repeats_no_trial(tmp_path):

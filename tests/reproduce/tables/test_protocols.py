@@ -14,8 +14,6 @@ from adaptner.reproduce.tables.protocol import fillings, find_table
 from adaptner.reproduce.tables.protocols import PROTOCOLS, protocol_of
 from adaptner.reproduce.tables.published import papers
 
-pytestmark = pytest.mark.slow
-
 TABLES = [f"{paper.name}/{table.id}" for paper in papers() for table in paper.tables]
 
 
@@ -32,6 +30,7 @@ def test_every_published_table_has_targets_or_a_reason(name: str) -> None:
         assert filling.method is None or filling.method in methods()
 
 
+@pytest.mark.slow
 def test_hgda_and_metaner_fill_the_tables_of_their_papers() -> None:
     filled = {row["table"]: row["filled"] for row in list_tables()}
     for name in ("hgda/1", "hgda/3", "hgda/4", "hgda/5", "metabioner/3", "metabioner/4"):
@@ -66,6 +65,7 @@ def test_no_target_is_among_its_sources() -> None:
     assert len(disease.sources) == 6
 
 
+@pytest.mark.slow
 def test_the_rows_of_jia2019_are_filled_except_for_figures_of_others() -> None:
     rows = {row["table"]: row for row in list_tables()}
     third = rows["jia2019/3"]

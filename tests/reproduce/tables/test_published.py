@@ -47,42 +47,29 @@ def test_papers_and_tables_are_complete():
     assert {t.id for t in paper("metabioner").tables} == {"2", "3", "4", "5"}
 
 
-def test_every_row_has_a_value_per_column_and_a_name():
+def test_every_table_has_caption_protocol_unit_and_distinct_rows():
+    for p in papers():
+        assert len({t.id for t in p.tables}) == len(p.tables)
+        for t in p.tables:
+            where = (p.name, t.id)
+            assert t.caption, where
+            assert t.protocol, where
+            assert t.unit in UNITS
+            assert len(set(t.columns)) == len(t.columns), where
+            names = {(r.method, r.corpus, r.setting, r.size) for r in t.rows}
+            assert len(names) == len(t.rows), where
+
+
+def test_every_row_has_a_name_and_values_as_they_may_be_printed():
+    top = {"fraction": 1, "percent": 100, "count": 10**6, "thousand": 1000}
     for p, table, row in all_rows():
         where = (p.name, table.id, row)
         assert len(row.values) == len(table.columns), where
         assert row.method or row.corpus, where
-
-
-def test_every_table_has_caption_protocol_and_unit():
-    for p in papers():
-        assert len({t.id for t in p.tables}) == len(p.tables)
-        for t in p.tables:
-            assert t.caption, (p.name, t.id)
-            assert t.protocol, (p.name, t.id)
-            assert t.unit in UNITS
-            assert len(set(t.columns)) == len(t.columns)
-
-
-def test_no_row_is_repeated():
-    for p in papers():
-        for t in p.tables:
-            names = [(r.method, r.corpus, r.setting, r.size) for r in t.rows]
-            assert len(set(names)) == len(names), (p.name, t.id)
-
-
-def test_values_lie_in_the_range_of_their_unit():
-    top = {"fraction": 1, "percent": 100, "count": 10**6, "thousand": 1000}
-    for p, table, row in all_rows():
+        low = -5 if (p.name, table.id) == ("pdaln", "2") else 0
         for value in row.values:
-            low = -5 if (p.name, table.id) == ("pdaln", "2") else 0
-            assert value is None or low <= value <= top[table.unit], (p.name, table.id, row)
-
-
-def test_values_have_no_more_digits_than_printed():
-    for p, table, row in all_rows():
-        for value in row.values:
-            assert value is None or round(value, table.decimals) == value, (p.name, table.id, row)
+            assert value is None or low <= value <= top[table.unit], where
+            assert value is None or round(value, table.decimals) == value, where
 
 
 def test_every_overall_is_the_mean_of_its_row_or_has_a_slip():
