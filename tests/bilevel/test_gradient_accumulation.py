@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from bilevel_cases import random_corpus
 from torch import Tensor
 
 from adaptner.bilevel import GradientAccumulator, Step, equal_weights, hardness_weights
@@ -22,21 +23,9 @@ from adaptner.training.checkpoint import TrainingState
 from adaptner.training.optimiser import Optimiser, OptimiserConfig
 from adaptner.types import LabelSet, Sentence
 
-
-def corpus(labels: tuple[str, ...], seed: int) -> list[Sentence]:
-    rng = random.Random(seed)
-    found = []
-    for number in range(12):
-        tokens = [f"s{number}", *rng.choices(("gene", "mutated", "p53", "cell", "of"), k=4)]
-        tags = ["O"] * 5
-        tags[rng.randrange(1, 4)] = f"B-{rng.choice(labels)}"
-        found.append(Sentence.from_tokens(tokens[: 3 + number % 3], tags[: 3 + number % 3]))
-    return found
-
-
 SOURCES = [
-    SourceDomain("one", LabelSet(("A",)), {"a": corpus(("A",), 1)}, {}),
-    SourceDomain("two", LabelSet(("B", "C")), {"b": corpus(("B", "C"), 2)}, {}),
+    SourceDomain("one", LabelSet(("A",)), {"a": random_corpus(("A",), 1)}, {}),
+    SourceDomain("two", LabelSet(("B", "C")), {"b": random_corpus(("B", "C"), 2)}, {}),
 ]
 SETTINGS: dict[str, Any] = {"k": 2, "tasks": 4, "aux_weight": 0.6, "inner_rate": 0.1}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import random
 from importlib import resources
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from bilevel_cases import SOURCES, WORDS
+from builders import sentence
 from naive_hgda import Algorithm1, Naive, Settings
 
 from adaptner.corpora.sources import SourceDomain
@@ -23,10 +26,10 @@ from adaptner.methods.hgda import HGDA
 from adaptner.methods.hgda_nes import HGDANEs
 from adaptner.methods.maml import MAML
 from adaptner.training.budget import Budget
-from adaptner.types import LabelSet, Sentence
+from adaptner.training.loop import TrainingRun
+from adaptner.types import LabelSet
 from adaptner.vectors.word_vectors import WordVectors
 
-WORDS = ("the", "of", "gene", "dose", "cell")
 VECTORS = WordVectors(WORDS, np.random.default_rng(3).normal(size=(5, 3)).astype(np.float32))
 ENCODER = {
     "char_embedding": 3,
@@ -48,45 +51,15 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def corpus(labels: tuple[str, ...], seed: int, size: int = 12) -> list[Sentence]:
-    rng = random.Random(seed)
-    found = []
-    for number in range(size):
-        length = rng.randint(1, 4)
-        tokens = [rng.choice((*WORDS, "p53", "Ras", "xyz")) for _ in range(length)]
-        tokens[0] = f"s{number}"  # all distinct
-        tags = ["O"] * length
-        if number % 3:
-            at = rng.randrange(length)
-            label = rng.choice(labels)
-            tags[at:] = (
-                [f"B-{label}"]
-                + [f"I-{label}"] * min(1, length - at - 1)
-                + ["O"] * max(0, length - at - 2)
-            )
-        found.append(Sentence.from_tokens(tokens, tags))
-    return found
-
-
-def sources() -> list[SourceDomain]:
-    return [
-        SourceDomain(
-            "gene", LabelSet(("G",)), {"g1": corpus(("G",), 1), "g2": corpus(("G",), 2)}, {}
-        ),
-        SourceDomain("drug", LabelSet(("D", "E")), {"d": corpus(("D", "E"), 3)}, {}),
-        SourceDomain("species", LabelSet(("S",)), {"s": corpus(("S",), 4)}, {}),
-    ]
-
-
 def drawn(seed: int, iterations: int, sampling: str) -> list[list[Task]]:
-    source = TaskSource([d.corpora for d in sources()], CONFIG["k"], sampling)  # type: ignore[arg-type]
+    source = TaskSource([d.corpora for d in SOURCES], CONFIG["k"], sampling)  # type: ignore[arg-type]
     rng = random.Random(seed)
     return [[source.sample(rng) for _ in range(CONFIG["tasks"])] for _ in range(iterations)]
 
 
-def telling_seed(sampling: str) -> int:
-    """A seed whose first batch leaves a domain out, and whose second leaves out one of the first:
-    that decoder has momentum by then, and must stand still all the same."""
+def seed_with_absent_domains(sampling: str) -> int:
+    """The first batch has two domains and the second lacks one of them, whose decoder then has momentum but
+    must not change."""
 
     def domains(batch: list[Task]) -> set[int]:
         return {t.domain for t in batch}
@@ -110,10 +83,10 @@ METHODS = {
 )
 def test_update_equals_the_algorithms(name: str, steps: int) -> None:
     kind, hard, classifier, sampling = METHODS[name]
-    seed = telling_seed(sampling)
+    seed = seed_with_absent_domains(sampling)
     method: MetaLearner = kind(**CONFIG)
     model, batcher = build_model(
-        sources(), method.config, VECTORS, seed, torch.Generator().manual_seed(seed)
+        SOURCES, method.config, VECTORS, seed, torch.Generator().manual_seed(seed)
     )
     assert (model.head is not None) == classifier
     before = {n: p.detach().clone() for n, p in model.named_parameters()}
@@ -137,7 +110,7 @@ def test_update_equals_the_algorithms(name: str, steps: int) -> None:
         truth.iterate(batch, share_left=1 - done / steps)
         assert truth.norm > optimiser["clip"]  # the gradient was clipped
 
-    base = method.fit(sources(), Budget(steps), vectors=VECTORS, seed=seed)
+    base = method.fit(SOURCES, Budget(steps), vectors=VECTORS, seed=seed)
     after = dict(base.model.named_parameters())
     expected = naive.export()
     assert set(expected) == set(after)
@@ -157,7 +130,7 @@ def test_update_equals_the_algorithms(name: str, steps: int) -> None:
 
 def test_base_is_reproducible_and_depends_on_the_seed() -> None:
     one, two, other = (
-        HGDA(**CONFIG).fit(sources(), Budget(2), vectors=VECTORS, seed=s).model.state_dict()
+        HGDA(**CONFIG).fit(SOURCES, Budget(2), vectors=VECTORS, seed=s).model.state_dict()
         for s in (5, 5, 6)
     )
     assert all(torch.equal(one[n], two[n]) for n in one)
@@ -166,7 +139,7 @@ def test_base_is_reproducible_and_depends_on_the_seed() -> None:
 
 @pytest.mark.parametrize("outer", ["first", "second", "implicit"])
 def test_training_runs_with_every_outer_gradient(outer: str) -> None:
-    base = HGDA(**CONFIG, outer=outer).fit(sources(), Budget(2), vectors=VECTORS)
+    base = HGDA(**CONFIG, outer=outer).fit(SOURCES, Budget(2), vectors=VECTORS)
     assert base.facts["iterations"] == 2
     assert all(p.isfinite().all() for p in base.model.parameters())
 
@@ -174,13 +147,8 @@ def test_training_runs_with_every_outer_gradient(outer: str) -> None:
 def test_second_order_handles_sentences_of_one_word() -> None:
     """Recurrent weights are not in the graph of sequences of one step."""
     single = [
-        SourceDomain(
-            n,
-            LabelSet((n,)),
-            {n: [Sentence.from_tokens([f"{n}{i}"], [f"B-{n}"]) for i in range(4)]},
-            {},
-        )
-        for n in ("A", "B")
+        SourceDomain(n, LabelSet((n,)), {n: [sentence(f"{n}{i}", f"B-{n}") for i in range(4)]}, {})
+        for n in "AB"
     ]
     encoder = {**ENCODER, "char_cnn_filters": 0, "char_lstm": 0}
     config = {**CONFIG, "encoder": encoder, "outer": "second"}
@@ -223,11 +191,7 @@ def test_learning_rate_follows_equation_3(k: int) -> None:
 
 def test_recorded_hardness_equals_equation_2(tmp_path: Any) -> None:
     """Tables 1 and 4 are made from these records."""
-    import json
-
-    from adaptner.training.loop import TrainingRun
-
-    HGDA(**CONFIG).fit(sources(), Budget(1), vectors=VECTORS, run=TrainingRun(folder=tmp_path))
+    HGDA(**CONFIG).fit(SOURCES, Budget(1), vectors=VECTORS, run=TrainingRun(folder=tmp_path))
     lines = (tmp_path / "hardness.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     assert len(records) == CONFIG["tasks"]

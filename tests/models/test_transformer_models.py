@@ -1,4 +1,4 @@
-"""Bases and taggers with a transformer: saved, they need nothing but their folder."""
+"""Bases and taggers with a transformer: saving, resuming, and the methods that train them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import IncompatibleMethod, ModelUnreadable
 from adaptner.methods import method
+from adaptner.methods.base import Method
 from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.base import Base
+from adaptner.models.storage import WEIGHTS
 from adaptner.models.tagger import Tagger
 from adaptner.training.budget import Budget
 from adaptner.training.loop import TrainingRun
@@ -25,11 +27,14 @@ from adaptner.types import Sentence
 TEXTS = ["HeLa cells express the p53 gene.", "Ω-3 of mutated MCF-7 " * 30]
 
 
-def settings(folder: Path, **encoder: Any) -> dict[str, Any]:
-    given = transformer_settings(method("hgda"), str(folder))
-    given["encoder"] |= {"max_length": 40, "overlap": 8, **encoder}
-    given["adaptation"] = {"steps": 4, "epochs": 0, "optimiser": {"rate": 0.05}}
-    return {**given, "k": 2, "tasks": 2}
+def learner(name: str, folder: Path, tag_head: str | None = None, **encoder: Any) -> Method:
+    """A method with the transformer in ``folder`` and few steps."""
+    kind = method(name)
+    settings: dict[str, Any] = transformer_settings(kind, str(folder))
+    settings["encoder"] |= {"max_length": 40, "overlap": 8, **encoder}
+    settings |= {"adaptation": {"steps": 4, "epochs": 0, "optimiser": {"rate": 0.05}}}
+    settings |= {"k": 2, "tasks": 2} | ({"tag_head": tag_head} if tag_head else {})
+    return kind(**{n: v for n, v in settings.items() if n in kind.Config.model_fields})
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +48,21 @@ def support() -> list[Sentence]:
     [{}, {"lora": 2}, {"subwords": "mean", "layer_decay": 0.5}, {"frozen_layers": 1}],
     ids=str,
 )
-def test_saved_and_loaded_from_the_folder_alone(
+def test_saved_folder_contains_the_transformer(
     tiny_transformer: Path,
     tmp_path: Path,
     sources: list[SourceDomain],
     support: list[Sentence],
     encoder: dict[str, Any],
 ) -> None:
-    given = tmp_path / "given"
-    shutil.copytree(tiny_transformer, given)
-    chosen = method("hgda")(**settings(given, **encoder))
-    base = chosen.fit(sources, Budget(2), seed=1)
+    folder = tmp_path / "transformer"
+    shutil.copytree(tiny_transformer, folder)
+    hgda = learner("hgda", folder, **encoder)
+    base = hgda.fit(sources, Budget(2), seed=1)
     base.save(tmp_path / "base")
-    shutil.rmtree(given)  # nobody needs it any more
+    shutil.rmtree(folder)  # is needed no more
     loaded = Base.load(tmp_path / "base")
-    taggers = [chosen.adapt(b, support, seed=2) for b in (base, loaded)]
+    taggers = [hgda.adapt(b, support, seed=2) for b in (base, loaded)]
     taggers[1].save(tmp_path / "tagger")
     taggers.append(Tagger.load(tmp_path / "tagger"))
     first, *others = (
@@ -77,29 +82,23 @@ def test_saved_and_loaded_from_the_folder_alone(
 
 
 def test_several_threads_may_tag_at_once(tiny_transformer: Path, support: list[Sentence]) -> None:
-    chosen = method("in-domain")(**_known(settings(tiny_transformer)))
-    tagger = chosen.adapt(chosen.fit([], Budget(0)), support)
+    in_domain = learner("in-domain", tiny_transformer)
+    tagger = in_domain.adapt(in_domain.fit([], Budget(0)), support)
     texts = [f"{text} {n}" for n in range(6) for text in TEXTS]
     expected = [tagger.predict([text]) for text in texts]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda text: tagger.predict([text]), texts)) == expected
 
 
-def test_a_changed_file_is_noticed(
-    tiny_transformer: Path, tmp_path: Path, sources: list[SourceDomain]
-) -> None:
-    method("in-domain")(**_known(settings(tiny_transformer))).fit([], Budget(0)).save(tmp_path)
+def test_changed_tokenizer_is_refused(tiny_transformer: Path, tmp_path: Path) -> None:
+    learner("in-domain", tiny_transformer).fit([], Budget(0)).save(tmp_path)
     path = tmp_path / "tokenizer.json"
     path.write_text(path.read_text().replace("gene", "gone"))
     with pytest.raises(ModelUnreadable, match=r"tokenizer\.json is changed"):
         Base.load(tmp_path)
 
 
-def _known(given: dict[str, Any]) -> dict[str, Any]:
-    return {n: v for n, v in given.items() if n in method("in-domain").Config.model_fields}
-
-
-def test_an_interrupted_run_ends_in_the_same_bytes(
+def test_resumed_run_gives_the_same_bytes(
     tiny_transformer: Path, tmp_path: Path, sources: list[SourceDomain]
 ) -> None:
     class Interrupted(Exception):
@@ -109,85 +108,72 @@ def test_an_interrupted_run_ends_in_the_same_bytes(
         if done == 3:
             raise Interrupted
 
-    chosen = method("hgda")(**settings(tiny_transformer))
-    chosen.fit(sources, Budget(4), run=TrainingRun(tmp_path / "whole", "same")).save(
-        tmp_path / "whole"
-    )
-    first = TrainingRun(tmp_path / "parts", "same", checkpoint_seconds=0, progress=stop)
+    hgda, whole, parts = learner("hgda", tiny_transformer), tmp_path / "whole", tmp_path / "parts"
+    hgda.fit(sources, Budget(4), run=TrainingRun(whole, "same")).save(whole)
+    run = TrainingRun(parts, "same", checkpoint_seconds=0, progress=stop)
     with pytest.raises(Interrupted):
-        chosen.fit(sources, Budget(4), run=first)
-    again = chosen.fit(sources, Budget(4), run=TrainingRun(tmp_path / "parts", "same", resume=True))
-    again.save(tmp_path / "parts")
-    whole, parts = ((tmp_path / n / "weights.safetensors").read_bytes() for n in ("whole", "parts"))
-    assert whole == parts
+        hgda.fit(sources, Budget(4), run=run)
+    hgda.fit(sources, Budget(4), run=TrainingRun(parts, "same", resume=True)).save(parts)
+    assert (whole / WEIGHTS).read_bytes() == (parts / WEIGHTS).read_bytes()
 
 
-def test_methods_that_need_a_bilstm_say_so(
+def test_incompatible_methods_are_refused_with_a_reason(
     tiny_transformer: Path, sources: list[SourceDomain], support: list[Sentence]
 ) -> None:
-    base = method("in-domain")(**_known(settings(tiny_transformer))).fit([], Budget(0))
-    for name, what in (("named", "decoder is softmax"), ("crossdomain-lm", "decoder is softmax")):
-        with pytest.raises(IncompatibleMethod, match=what):
+    base = learner("in-domain", tiny_transformer).fit([], Budget(0))
+    for name in ("named", "crossdomain-lm"):
+        with pytest.raises(IncompatibleMethod, match="decoder is softmax"):
             method(name)().adapt(base, support, sources=sources)
-    given = {**_known(settings(tiny_transformer)), "tag_head": "crf"}
-    base = method("in-domain")(**given).fit([], Budget(0))
+    base = learner("in-domain", tiny_transformer, tag_head="crf").fit([], Budget(0))
     with pytest.raises(IncompatibleMethod, match="encoder is transformer, not recurrent"):
         method("named")().adapt(base, support)
-    taught = method("hgda")(**settings(tiny_transformer)).fit(sources, Budget(1))
+    base = learner("hgda", tiny_transformer).fit(sources, Budget(1))
     with pytest.raises(IncompatibleMethod, match="its encoder was trained on the sources"):
-        method("in-domain")().adapt(taught, support)
+        method("in-domain")().adapt(base, support)
+
+
+LAYER = "encoder.network.encoder.layer.{}.output.dense.weight"
+
+
+def is_trained(base: Base, tagger: Tagger, layer: int) -> bool:
+    name = LAYER.format(layer)
+    return not torch.equal(tagger.state_dict()[name], base.model.state_dict()[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["finetuning", "multitask", "agg", "dann", "metaner", "wpz"])
-def test_other_methods_learn_with_it_too(
+def test_other_methods_train_the_transformer(
     tiny_transformer: Path, sources: list[SourceDomain], support: list[Sentence], name: str
 ) -> None:
-    kind = method(name)
-    given = {n: v for n, v in settings(tiny_transformer).items() if n in kind.Config.model_fields}
-    if name == "wpz":
-        del given["tag_head"]
-    chosen = kind(**given)
-    base = chosen.fit(sources, Budget(1))
-    tagger = chosen.adapt(base, support, sources=sources, budget=Budget(2))
+    trained = learner(name, tiny_transformer)
+    base = trained.fit(sources, Budget(1))
+    tagger = trained.adapt(base, support, sources=sources, budget=Budget(2))
     assert len(tagger.predict(TEXTS)) == 2
-    moved = tagger.state_dict()["encoder.network.encoder.layer.0.output.dense.weight"]
-    assert not torch.equal(
-        moved, base.model.state_dict()["encoder.network.encoder.layer.0.output.dense.weight"]
-    )
+    assert is_trained(base, tagger, layer=0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pdaln", "la-dtl", "datnet"])
 @pytest.mark.parametrize("encoder", [{}, {"frozen_layers": 1}], ids=str)
-def test_methods_that_read_the_sources_learn_with_it(
+def test_methods_that_read_the_sources_train_the_transformer(
     tiny_transformer: Path, sources: list[SourceDomain], name: str, encoder: dict[str, Any]
 ) -> None:
-    """Semi-supervised and, where it can, without labels; with words below the layers that learn too."""
-    kind = method(name)
-    given = {
-        n: v
-        for n, v in settings(tiny_transformer, **encoder).items()
-        if n in kind.Config.model_fields
-    }
-    chosen = kind(**{**given, "tag_head": "crf"})
-    base = chosen.fit(sources, Budget(1))
-    own, text = sources[0].sentences[:6], [s.without_entities() for s in sources[0].sentences[6:12]]
-    without = {"adaptation": {"zero_shot": True}}
-    for told in (
-        (chosen, kind(chosen.config, **without)) if chosen.capabilities.zero_shot else (chosen,)
-    ):
-        tagger = told.adapt(
+    """With labelled sentences and, if the method can, without."""
+    supervised = learner(name, tiny_transformer, tag_head="crf", **encoder)
+    base = supervised.fit(sources, Budget(1))
+    sentences = sources[0].sentences
+    learners = [supervised]
+    if supervised.capabilities.zero_shot:
+        learners.append(method(name)(supervised.config, adaptation={"zero_shot": True}))
+    reads_text = supervised.capabilities.reads_text
+    for own in learners:
+        tagger = own.adapt(
             base,
-            own,
+            sentences[:6],
             sources=sources,
-            unlabelled=text if chosen.capabilities.reads_text else (),
+            unlabelled=[s.without_entities() for s in sentences[6:12]] if reads_text else (),
             budget=Budget(4),
         )
         assert len(tagger.predict(TEXTS)) == 2
-        place = "encoder.network.encoder.layer.{}.output.dense.weight"
-        moved = [
-            not torch.equal(tagger.state_dict()[name], base.model.state_dict()[name])
-            for name in (place.format(0), place.format(1))
-        ]
-        assert moved == [not encoder, True]
+        assert is_trained(base, tagger, layer=0) == (not encoder)
+        assert is_trained(base, tagger, layer=1)

@@ -1,7 +1,8 @@
-"""Loss functions for tests of bilevel optimisation: a smooth toy and a tiny tagging model."""
+"""Loss functions (a smooth toy and a tiny tagging model) and source domains for tests of bilevel optimisation."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from adaptner.bilevel import LossFunction
+from adaptner.corpora.sources import SourceDomain
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
@@ -26,14 +28,10 @@ def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) 
     each task has its own data. ``curvature`` adds a quadratic term that makes the losses strongly convex."""
 
     def objective(seed: int) -> LossFunction:
-        by_theta, by_phi = (
-            random_tensor(tasks, 6, 3, seed=seed),
-            random_tensor(tasks, 6, 2, seed=seed + 1),
-        )
-        by_omega, centre = (
-            random_tensor(tasks, 6, 2, seed=seed + 2),
-            random_tensor(tasks, 3, seed=seed + 3),
-        )
+        by_theta = random_tensor(tasks, 6, 3, seed=seed)
+        by_phi = random_tensor(tasks, 6, 2, seed=seed + 1)
+        by_omega = random_tensor(tasks, 6, 2, seed=seed + 2)
+        centre = random_tensor(tasks, 3, seed=seed + 3)
 
         def losses(p: Parameters) -> Losses:
             theta, phi = p["encoder.a"], p["decoder.b"].flatten(1)
@@ -58,6 +56,29 @@ def toy(aux_weight: float | None = 0.4, tasks: int = 3, curvature: float = 0.0) 
     return objective(10), objective(20), start
 
 
+def random_corpus(labels: tuple[str, ...], seed: int) -> list[Sentence]:
+    """Nine sentences of one to four words; three have no mention."""
+    rng = random.Random(seed)
+    sentences = []
+    for number in range(9):
+        length = rng.randint(1, 4)
+        tokens = [rng.choice((*WORDS, "Gene", "p53", "Ras")) for _ in range(length)]
+        tokens[-1] = f"s{seed}{number}"  # all sentences differ
+        tags = ["O"] * length
+        if number % 4:
+            first, label = rng.randrange(length), rng.choice(labels)
+            end = min(length, first + rng.randint(1, 3))
+            tags[first:end] = [f"B-{label}"] + [f"I-{label}"] * (end - first - 1)
+        sentences.append(Sentence.from_tokens(tokens, tags))
+    return sentences
+
+
+WORDS = ("the", "of", "gene", "dose", "cell")
+SOURCES = [
+    SourceDomain("gene", LabelSet(("G",)), {f"g{n}": random_corpus(("G",), n) for n in (1, 2)}, {}),
+    SourceDomain("drug", LabelSet(("D", "E")), {"d": random_corpus(("D", "E"), 3)}, {}),
+    SourceDomain("species", LabelSet(("S",)), {"s": random_corpus(("S",), 4)}, {}),
+]
 SUPPORT = [
     [sentence("the p53 gene", "O B-G I-G"), sentence("none", "O")],
     [sentence("aspirin 5 mg daily", "B-D B-E I-E O"), sentence("take aspirin", "O B-D")],

@@ -50,10 +50,11 @@ class Encoder(nn.Module):
         self.lstm, _ = _bidirectional(ours.recurrent)
 
     def word(self, word: str) -> Tensor:
-        row = self.vectors.words.index(word) if word in self.vectors.words else None
         vector = torch.zeros(self.vectors.width, dtype=torch.float64)
-        if row is not None:
-            vector = torch.from_numpy(self.vectors.table[row].astype("float64"))
+        for form in (word.lower(), word):  # the last one that has a vector
+            if form in self.vectors.words:
+                row = self.vectors.words.index(form)
+                vector = torch.from_numpy(self.vectors.table[row].astype("float64"))
         letters = [self.alphabet.index(c) + 2 if c in self.alphabet else 1 for c in word]
         seen = self.chars[letters]
         width = self.conv.kernel_size[0]

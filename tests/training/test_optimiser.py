@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from adaptner.episodes import TaskSource
 from adaptner.errors import BudgetTooSmall
+from adaptner.methods.families import source_pretrained
 from adaptner.training.budget import Budget, Clock
 from adaptner.training.checkpoint import TrainingState
 from adaptner.training.loop import StepMetrics, TrainingRun, run_training
@@ -32,48 +34,45 @@ def clock(monkeypatch) -> list[float]:
     return now
 
 
-class Counted:
-    """A run that counts its iterations; each takes two seconds of ``clock``."""
+class CountedRun:
+    """Records its iterations; each takes two seconds of ``clock``."""
 
     def __init__(self, clock: list[float] | None = None) -> None:
-        self.model = nn.Linear(1, 1)
-        self.state = TrainingState(
-            self.model,
-            Optimiser(self.model.parameters(), OptimiserConfig()),
-            random.Random(0),
-            torch.Generator(),
-        )
-        self.seen: list[int] = []
+        model = nn.Linear(1, 1)
+        optimiser = Optimiser(model.parameters(), OptimiserConfig())
+        self.state = TrainingState(model, optimiser, random.Random(0), torch.Generator())
+        self.iterations: list[int] = []
         self._clock = clock or [0.0]
 
-    def iterate(self, iteration: int) -> StepMetrics:
-        self.seen.append(iteration)
+    def train(self, budget: Budget, run: TrainingRun) -> None:
+        run_training(self.state, self._iterate, budget, run)
+
+    def _iterate(self, iteration: int) -> StepMetrics:
+        self.iterations.append(iteration)
         self._clock[0] += 2.0
         return StepMetrics(1.0)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
 def test_budget_in_steps(steps):
-    run = Counted()
-    run_training(run.state, run.iterate, Budget(steps), TrainingRun())
-    assert run.seen == list(range(1, steps + 1))
+    run = CountedRun()
+    run.train(Budget(steps), TrainingRun())
+    assert run.iterations == list(range(1, steps + 1))
     assert run.state.done == steps
 
 
-def test_a_budget_of_ten_seconds_ends_after_the_fifth_iteration_of_two_seconds(clock):
-    run = Counted(clock)
-    run_training(run.state, run.iterate, Budget(10**6, 10.0), TrainingRun())
-    assert run.seen == [1, 2, 3, 4, 5]
+def test_budget_of_ten_seconds_ends_after_the_fifth_iteration_of_two_seconds(clock):
+    run = CountedRun(clock)
+    run.train(Budget(10**6, 10.0), TrainingRun())
+    assert run.iterations == [1, 2, 3, 4, 5]
 
 
 def test_seconds_spent_before_an_interruption_count(clock, tmp_path):
-    first, second = Counted(clock), Counted(clock)
-    run_training(first.state, first.iterate, Budget(10**6, 6.0), TrainingRun(tmp_path, "x"))
-    run_training(
-        second.state, second.iterate, Budget(10**6, 10.0), TrainingRun(tmp_path, "x", resume=True)
-    )
-    assert first.seen == [1, 2, 3]
-    assert second.seen == [4, 5]
+    first, second = CountedRun(clock), CountedRun(clock)
+    first.train(Budget(10**6, 6.0), TrainingRun(tmp_path, "x"))
+    second.train(Budget(10**6, 10.0), TrainingRun(tmp_path, "x", resume=True))
+    assert first.iterations == [1, 2, 3]
+    assert second.iterations == [4, 5]
 
 
 @pytest.mark.parametrize(("steps", "seconds"), [(-1, None), (5, 0.0), (5, -1.0)])
@@ -183,7 +182,7 @@ def test_gradient_that_is_not_finite_changes_nothing(name, bad):
     assert optimiser.state() == {}
 
 
-# --- what has no gradient stands still ------------------------------------------------------------
+# --- parameters without a gradient ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["sgd", "adamw"])
@@ -208,48 +207,37 @@ def test_parameter_without_a_gradient_does_not_change(name):
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
 def test_decoder_of_an_absent_domain_does_not_change(fit, monkeypatch, optimiser):
-    """Train all three domains, then draw tasks of the first only: φ of the others must not drift,
-    neither by momentum nor by decay."""
-    from adaptner.episodes import TaskSource
+    """Neither by momentum nor by weight decay, after steps with all domains."""
+    steps_with_all, domains = 4, []
+    sample, build = TaskSource.sample, source_pretrained.build_model
+    models: list[nn.Module] = []
+    snapshots: dict[int, dict[str, torch.Tensor]] = {}
 
-    begun, seen = 4, []
-    real = TaskSource.sample
-
-    def sample(self, rng):
-        wanted = len(seen) % 3 if len(seen) < 2 * begun else 0
-        seen.append(wanted)
-        while (task := real(self, rng)).domain != wanted:
+    def sample_planned(self, rng):
+        wanted = len(domains) % 3 if len(domains) < 2 * steps_with_all else 0
+        domains.append(wanted)
+        while (task := sample(self, rng)).domain != wanted:
             pass
         return task
 
-    monkeypatch.setattr(TaskSource, "sample", sample)
-    kept: dict[int, dict[str, torch.Tensor]] = {}
-    model = None
-
-    def snapshot(done: int, total: int, remark: str = "") -> None:
-        assert model is not None
-        if done in (begun, total):
-            kept[done] = {n: p.detach().clone() for n, p in model.named_parameters()}
-
-    import adaptner.methods.families.source_pretrained as learner
-
-    build = learner.build_model
-
-    def building(*args):
-        nonlocal model
-        model, batcher = build(*args)
+    def build_and_keep(*arguments):
+        model, batcher = build(*arguments)
+        models.append(model)
         return model, batcher
 
-    monkeypatch.setattr(learner, "build_model", building)
+    def snapshot(done: int, total: int, remark: str = "") -> None:
+        if done in (steps_with_all, total):
+            snapshots[done] = {n: p.detach().clone() for n, p in models[0].named_parameters()}
+
+    monkeypatch.setattr(TaskSource, "sample", sample_planned)
+    monkeypatch.setattr(source_pretrained, "build_model", build_and_keep)
     settings = {"name": optimiser, "weight_decay": 0.1, "schedule": "constant"}
-    fit(2 * begun, TrainingRun(progress=snapshot), optimiser=settings)
-    assert set(seen[: 2 * begun]) == {0, 1, 2}
-    assert set(seen[2 * begun :]) == {0}
-    first, last = kept[begun], kept[2 * begun]
-    still = {n for n in first if torch.equal(first[n], last[n])}
+    fit(2 * steps_with_all, TrainingRun(progress=snapshot), optimiser=settings)
+    first, last = snapshots[steps_with_all], snapshots[2 * steps_with_all]
+    unchanged = {n for n in first if torch.equal(first[n], last[n])}
     absent = {n for n in first if n.startswith(("decoder.1.", "decoder.2."))}
     assert absent
-    assert still == absent
+    assert unchanged == absent
 
 
 # --- sparse gradients -----------------------------------------------------------------------------

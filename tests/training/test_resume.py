@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,17 +22,19 @@ from adaptner.training.checkpoint import CHECKPOINT_FILE
 from adaptner.training.loop import HARDNESS, METRICS, TrainingRun
 
 STEPS = 12
+Tensors = dict[str, torch.Tensor]
+CHARS = "model.encoder.chars"
 WRITTEN = (WEIGHTS, METRICS, HARDNESS, "manifest.json", "words.txt")
 
 
-class PowerCut(Exception):
+class Interrupted(Exception):
     pass
 
 
-def cut_off_at(iteration: int):
+def interrupt_at(iteration: int):
     def progress(done: int, total: int, remark: str = "") -> None:
         if done == iteration:
-            raise PowerCut
+            raise Interrupted
 
     return progress
 
@@ -61,9 +65,9 @@ def test_run_resumed_after_an_exception_gives_the_same_bytes(
     fit, uninterrupted, tmp_path, at, checkpoint_seconds
 ):
     run = TrainingRun(
-        tmp_path, "same", checkpoint_seconds=checkpoint_seconds, progress=cut_off_at(at)
+        tmp_path, "same", checkpoint_seconds=checkpoint_seconds, progress=interrupt_at(at)
     )
-    with pytest.raises(PowerCut):
+    with pytest.raises(Interrupted):
         fit(STEPS, run)
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
@@ -71,10 +75,12 @@ def test_run_resumed_after_an_exception_gives_the_same_bytes(
 
 def test_run_resumed_twice_gives_the_same_bytes(fit, uninterrupted, tmp_path):
     for at in (4, 9):
-        with pytest.raises(PowerCut):
+        with pytest.raises(Interrupted):
             fit(
                 STEPS,
-                TrainingRun(tmp_path, "same", True, checkpoint_seconds=0, progress=cut_off_at(at)),
+                TrainingRun(
+                    tmp_path, "same", True, checkpoint_seconds=0, progress=interrupt_at(at)
+                ),
             )
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
@@ -83,18 +89,17 @@ def test_run_resumed_twice_gives_the_same_bytes(fit, uninterrupted, tmp_path):
 def test_run_with_adamw_resumes_with_the_same_bytes(fit, tmp_path):
     adamw = {"optimiser": {"name": "adamw", "weight_decay": 0.01}}
     fit(6, TrainingRun(tmp_path / "a", "x"), **adamw).save(tmp_path / "a")
-    run = TrainingRun(tmp_path / "b", "x", checkpoint_seconds=0, progress=cut_off_at(4))
-    with pytest.raises(PowerCut):
+    run = TrainingRun(tmp_path / "b", "x", checkpoint_seconds=0, progress=interrupt_at(4))
+    with pytest.raises(Interrupted):
         fit(6, run, **adamw)
     fit(6, TrainingRun(tmp_path / "b", "x", resume=True), **adamw).save(tmp_path / "b")
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-def test_resuming_a_finished_run_changes_nothing(fit, tmp_path):
-    fit(4, TrainingRun(tmp_path, "x")).save(tmp_path)
-    before = contents(tmp_path)
-    fit(4, TrainingRun(tmp_path, "x", resume=True)).save(tmp_path)
-    assert contents(tmp_path) == before
+def test_resuming_a_finished_run_changes_nothing(fit, uninterrupted, tmp_path):
+    folder = shutil.copytree(uninterrupted, tmp_path / "run")
+    fit(STEPS, TrainingRun(folder, "same", resume=True)).save(folder)
+    assert contents(folder) == contents(uninterrupted)
 
 
 CHILD = """
@@ -154,20 +159,14 @@ def test_run_resumed_after_sigkill_gives_the_same_bytes(fit, uninterrupted, tmp_
     assert contents(tmp_path) == contents(uninterrupted)
 
 
-def test_same_seed_gives_the_same_bytes(fit, uninterrupted, tmp_path):
-    fit(STEPS, TrainingRun(tmp_path, "same")).save(tmp_path)
-    assert contents(tmp_path) == contents(uninterrupted)
-
-
 def test_progress_and_checkpoints_do_not_change_the_result(fit, uninterrupted, tmp_path):
     fit(STEPS).save(tmp_path)  # without a run folder
     assert (tmp_path / WEIGHTS).read_bytes() == (uninterrupted / WEIGHTS).read_bytes()
 
 
-def test_another_seed_gives_another_model(fit, uninterrupted, tmp_path):
-    fit(STEPS, TrainingRun(tmp_path, "same"), seed=1).save(tmp_path)
-    mine, other = load_file(tmp_path / WEIGHTS), load_file(uninterrupted / WEIGHTS)
-    assert all(not torch.equal(mine[n], other[n]) for n in mine)
+def test_another_seed_gives_another_model(fit, tuned_base):
+    one, other = tuned_base.model.state_dict(), fit(3, seed=1).model.state_dict()
+    assert all(not torch.equal(one[n], other[n]) for n in one)
 
 
 def test_another_fingerprint_raises(fit, tmp_path):
@@ -180,67 +179,46 @@ def test_another_fingerprint_raises(fit, tmp_path):
 
 
 def test_new_run_removes_an_old_checkpoint(fit, uninterrupted, tmp_path):
-    """Cut off before its first checkpoint, a run must not resume from the one before it, whose
+    """A run that is interrupted before its first checkpoint must not resume from that of an earlier run, whose
     records are gone."""
     fit(3, TrainingRun(tmp_path, "same"))
-    with pytest.raises(PowerCut):
-        fit(STEPS, TrainingRun(tmp_path, "same", progress=cut_off_at(1)))
+    with pytest.raises(Interrupted):
+        fit(STEPS, TrainingRun(tmp_path, "same", progress=interrupt_at(1)))
     fit(STEPS, TrainingRun(tmp_path, "same", resume=True)).save(tmp_path)
     assert contents(tmp_path) == contents(uninterrupted)
 
 
-def _truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-100])
-
-
-def _emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def _overwritten(path: Path) -> None:
-    path.write_bytes(b"\x80\x04not a checkpoint" * 50)
-
-
-def _without_metadata(path: Path) -> None:
-    save_file(load_file(path), path)
-
-
-def _without_counters(path: Path) -> None:
-    save_file(load_file(path), path, {"state": json.dumps({"fingerprint": "x"})})
-
-
-def _with_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+def change_tensors(path: Path, change: Callable[[Tensors], Tensors]) -> None:
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata()
-    save_file(tensors, path, metadata)
+    save_file(change(load_file(path)), path, metadata)
 
 
-def _without_a_parameter(path: Path) -> None:
-    tensors = load_file(path)
-    _with_tensors(path, {n: t for n, t in tensors.items() if n != "model.encoder.chars"})
+def without_chars(tensors: Tensors) -> Tensors:
+    return {n: t for n, t in tensors.items() if n != CHARS}
 
 
-def _with_another_shape(path: Path) -> None:
-    tensors = load_file(path)
-    tensors["model.encoder.chars"] = tensors["model.encoder.chars"][:, :-1].contiguous()
-    _with_tensors(path, tensors)
+def with_narrow_chars(tensors: Tensors) -> Tensors:
+    return {**tensors, CHARS: tensors[CHARS][:, :-1].contiguous()}
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _truncated,
-        _emptied,
-        _overwritten,
-        _without_metadata,
-        _without_counters,
-        _without_a_parameter,
-        _with_another_shape,
-    ],
-)
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:-100]),
+    "empty": lambda path: path.write_bytes(b""),
+    "another file": lambda path: path.write_bytes(b"\x80\x04not a checkpoint" * 50),
+    "no metadata": lambda path: save_file(load_file(path), path),
+    "no counters": lambda path: save_file(
+        load_file(path), path, {"state": json.dumps({"fingerprint": "x"})}
+    ),
+    "no parameter": lambda path: change_tensors(path, without_chars),
+    "another shape": lambda path: change_tensors(path, with_narrow_chars),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_checkpoint_raises(fit, tmp_path, damage):
     fit(2, TrainingRun(tmp_path, "x"))
-    damage(tmp_path / CHECKPOINT_FILE)
+    DAMAGES[damage](tmp_path / CHECKPOINT_FILE)
     with pytest.raises(RunNotResumable) as error:
         fit(4, TrainingRun(tmp_path, "x", resume=True))
     assert str(tmp_path / CHECKPOINT_FILE) in str(error.value)
