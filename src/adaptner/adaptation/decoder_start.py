@@ -37,13 +37,18 @@ def tag_decoders(base: Base) -> list[TagDecoder]:
     return [decoder for decoder in decoders if decoder.kind != "prototypes"]
 
 
+def shared_tags(decoder: TagDecoder, other: TagDecoder) -> tuple[Tensor, Tensor]:
+    """The numbers that the tags of both decoders have in the first and in the second."""
+    shared = [tag for tag in decoder.labels.tags if tag in other.labels.index]
+    first, second = (torch.tensor([d.labels.index[t] for t in shared]) for d in (decoder, other))
+    return first, second
+
+
 @torch.no_grad()
 def keep_known_tags(decoder: TagDecoder, sources: list[TagDecoder]) -> None:
     """Copy the parameters of the tags that a source decoder shares with ``decoder``."""
     for source in sources:
-        shared = [t for t in decoder.labels.tags if t in source.labels.index]
-        rows = torch.tensor([decoder.labels.index[t] for t in shared])
-        source_rows = torch.tensor([source.labels.index[t] for t in shared])
+        rows, source_rows = shared_tags(decoder, source)
         for (name, p), known in zip(decoder.named_parameters(), source.parameters(), strict=True):
             if name == "transition":
                 p[0, rows[:, None], rows] = known[0, source_rows[:, None], source_rows]

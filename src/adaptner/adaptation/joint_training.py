@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from adaptner.adaptation.decoder_start import keep_known_tags, tag_decoders
+from adaptner.adaptation.decoder_start import keep_known_tags
 from adaptner.adaptation.fine_tune import FreshDecoderConfig
 from adaptner.adaptation.loop import AdaptationObjective
 from adaptner.adaptation.sentence_batches import SentenceBatches
@@ -133,11 +133,11 @@ class JointTraining(AdaptationObjective):
             noise=self.generator,
         )
         label = losses.label * losses.label.new_tensor([task.label_weight for task in tasks])
-        if losses.aux is None:
-            return Losses(label, None, label), domains, point, rows
-        aux = losses.aux * losses.aux.new_tensor([task.aux_weight for task in tasks])
-        share = self._clock.share_spent(self._budget, next(self._steps))
-        total = label + self.config.aux_weight * adversary_ramp(share) * aux
+        aux, total = None, label
+        if losses.aux is not None:
+            aux = losses.aux * losses.aux.new_tensor([task.aux_weight for task in tasks])
+            share = self._clock.share_spent(self._budget, next(self._steps))
+            total = label + self.config.aux_weight * adversary_ramp(share) * aux
         return Losses(label, aux, total), domains, point, rows
 
     def compute_gradients(self, parameters: Sequence[nn.Parameter]) -> float:
@@ -183,13 +183,12 @@ def add_target_domain(
     label_sets[TARGET] = objective.target.labels
     encoder = copy.deepcopy(base.model.encoder)
     model = TaggingModel(encoder, label_sets, objective.generator, shape, classes=2)
-    for number, base_number in enumerate(numbers):
-        source, copied = base.model.decoder_of(base_number), model.decoder_of(number)
-        assert not isinstance(source, PrototypeDecoder)
-        assert not isinstance(copied, PrototypeDecoder)
-        keep_known_tags(copied, [source])
+    copied = [(number, base.model.decoder_of(n)) for number, n in enumerate(numbers)]
     if base.model.shape.shared and not shared:  # the base's decoder may know tags of the target
-        target = model.decoder_of(len(domains))
-        assert not isinstance(target, PrototypeDecoder)
-        keep_known_tags(target, tag_decoders(base))
+        copied.append((len(domains), base.model.decoder_of(0)))
+    for number, source in copied:
+        decoder = model.decoder_of(number)
+        assert not isinstance(source, PrototypeDecoder)
+        assert not isinstance(decoder, PrototypeDecoder)
+        keep_known_tags(decoder, [source])
     return model

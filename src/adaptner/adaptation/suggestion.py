@@ -33,7 +33,6 @@ class Suggestion:
 @dataclass(frozen=True)
 class _Candidate:
     sentence: Sentence
-    words: frozenset[str]
     nats: dict[str, float]  # the highest entropy of each distinct word
 
     def gain(self, shown: set[str]) -> float:
@@ -48,19 +47,19 @@ def select_sentences(
 ) -> list[Suggestion]:
     """At most ``number`` sentences, those with the highest gain first, without near-duplicates of each
     other and of the annotated sentences ``known``."""
-    before = [_words(s) for s in known]
-    shown = {word for words in before for word in words}
+    taken = [{token.lower() for token in s.tokens} for s in known]
+    shown = set().union(*taken)
     left = _best(tagger, sentences, max(MAX_CANDIDATES, 20 * number), shown)
     chosen: list[tuple[Sentence, float]] = []
-    taken = list(before)
     while left and len(chosen) < number:
         best = max(left, key=lambda candidate: candidate.gain(shown))
         left.remove(best)
-        if any(_alike(best.words, words) for words in taken):
+        words = set(best.nats)
+        if any(_alike(words, other) for other in taken):
             continue
         chosen.append((best.sentence, best.gain(shown)))
-        taken.append(best.words)
-        shown |= best.words
+        taken.append(words)
+        shown |= words
     guesses = tagger.predict_sentences([sentence for sentence, _ in chosen])
     return [
         Suggestion(sentence, round(gain, 4), tuple(own))
@@ -78,7 +77,7 @@ def _best(
         for token, value in zip(sentence.tokens, nats, strict=True):
             word = token.lower()
             by_word[word] = max(value, by_word.get(word, 0.0))
-        candidate = _Candidate(sentence, frozenset(by_word), by_word)
+        candidate = _Candidate(sentence, by_word)
         entry = (candidate.gain(shown), -number, candidate)  # of equal gains the first stays
         if len(heap) < most:
             heapq.heappush(heap, entry)
@@ -87,9 +86,5 @@ def _best(
     return [candidate for _, _, candidate in sorted(heap, reverse=True)]
 
 
-def _words(sentence: Sentence) -> frozenset[str]:
-    return frozenset(token.lower() for token in sentence.tokens)
-
-
-def _alike(first: frozenset[str], second: frozenset[str]) -> bool:
+def _alike(first: set[str], second: set[str]) -> bool:
     return len(first & second) >= MIN_OVERLAP * len(first | second)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
+from adaptner.adaptation.decoder_start import shared_tags
 from adaptner.adaptation.source_target_steps import (
     EncodeBothSides,
     SourceTargetConfig,
@@ -60,11 +60,7 @@ class LaDTLObjective(SourceTargetObjective):
 def parameter_distance(source: CRF, target: CRF) -> Tensor:
     """L_p, the squared distance of two CRFs over the tags they share. It bounds the distance of their
     distributions."""
-    shared = [tag for tag in target.labels.tags if tag in source.labels.index]
-    in_target, in_source = (
-        torch.tensor([decoder.labels.index[tag] for tag in shared], device=target.bias.device)
-        for decoder in (target, source)
-    )
+    in_target, in_source = shared_tags(target, source)
     total = target.bias.new_zeros(())
     for (name, p), q in zip(target.named_parameters(), source.parameters(), strict=True):
         if name == "transition":

@@ -42,20 +42,22 @@ class TypedCells(nn.Module):
         generator: Generator,
     ) -> None:
         super().__init__()
-        layer = encoder.get_submodule("recurrent")
-        assert isinstance(layer, CompositionalLSTM)
         self.config, self.labels = config, labels
-        self.cells = layer.cells
         self._encoder = [encoder]  # in a list, so that it is not a submodule
+        layer = self._layer
+        self.cells = layer.cells
         self.weight = fan_in_parameter((self.cells, layer.width), encoder.width, generator)
         self.bias = fan_in_parameter((self.cells,), encoder.width, generator)
+
+    @property
+    def _layer(self) -> CompositionalLSTM:
+        layer = self._encoder[0].get_submodule("recurrent")
+        assert isinstance(layer, CompositionalLSTM)
+        return layer
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         """Each token's states, followed by a score of each type and by the attention to each cell,
         forwards and backwards."""
-        (encoder,) = self._encoder
-        layer = encoder.get_submodule("recurrent")
-        assert isinstance(layer, CompositionalLSTM)
         observed: list[Tensor] = []
 
         def observer(typed: Tensor, shares: Tensor, packing: Packing) -> None:
@@ -64,8 +66,8 @@ class TypedCells(nn.Module):
             scores = (by_cell * self.weight).sum(-1) + self.bias
             observed.extend([scores, packing.unpack(shares)])
 
-        with layer.observe_cells(observer):
-            states = encoder(batch, noise)
+        with self._layer.observe_cells(observer):
+            states = self._encoder[0](batch, noise)
         return torch.cat([states, *observed], -1)
 
     def states(self, part: EncodedBatch) -> EncodedBatch:
