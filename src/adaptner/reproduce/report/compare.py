@@ -125,35 +125,38 @@ class Comparison:
 
     @property
     def results(self) -> list[StoredResult]:
-        unique = {id(r): r for draws in self.index.values() for r in draws.values()}
-        return list(unique.values())
+        return [result for draws in self.index.values() for result in draws.values()]
 
 
 def compare(results: Iterable[StoredResult], request: ReportRequest) -> Comparison:
     """Returns each row of the published table, then our additional rows, level by level."""
     paper_name, _, table_id = request.table.partition("/")
     source = paper(paper_name)
-    return _Comparer(source, source.table(table_id), request).compare(results)
+    return _Comparer(source, source.table(table_id), request, list(results)).comparison()
 
 
 class _Comparer:
-    def __init__(self, source: Paper, table: PublishedTable, request: ReportRequest) -> None:
+    def __init__(
+        self,
+        source: Paper,
+        table: PublishedTable,
+        request: ReportRequest,
+        results: Sequence[StoredResult],
+    ) -> None:
         self.source, self.table, self.request = source, table, request
         self.columns = tuple(report_column(table, name, request) for name in table.columns)
+        self.additional = tuple(additional_columns(table, results, request))
+        self.all_columns = (*self.columns, *self.additional)
         self.hardness = records_of_matching_runs(request.hardness, table.rows)
         self.comparable = [c.name for c in self.columns if not c.objection]
-        self.additional: tuple[Column, ...] = ()
-        self.index: Index = {}
+        published = {row_level(row) for row in table.rows}
+        self.index, self.repeated = index_results(results, published)
+        self.totals: tuple[str, ...] = ()
+        if any(row.overall is not None for row in table.rows):
+            partly = 1 < len(self.comparable) < len(self.columns)
+            self.totals = (OVERALL, COMPARABLE) if partly else (OVERALL,)
 
-    @property
-    def all_columns(self) -> tuple[Column, ...]:
-        return (*self.columns, *self.additional)
-
-    def compare(self, results: Iterable[StoredResult]) -> Comparison:
-        results = list(results)
-        published = {row_level(row) for row in self.table.rows}
-        self.index, repeated = index_results(results, published)
-        self.additional = tuple(additional_columns(self.table, results, self.request))
+    def comparison(self) -> Comparison:
         rows = [
             self._row(row_label(row), *method_for_row(row, self.index), row_level(row), row)
             for row in self.table.rows
@@ -166,10 +169,10 @@ class _Comparer:
             table=self.table,
             request=self.request,
             columns=self.columns,
-            totals=self._totals(),
+            totals=self.totals,
             additional=self.additional,
             rows=tuple(rows),
-            repeated=repeated,
+            repeated=self.repeated,
             index=self.index,
         )
 
@@ -257,21 +260,14 @@ class _Comparer:
             value /= 100
         return replace(cell, published=value, slips=self.source.slips_at(self.table, row, name))
 
-    def _totals(self) -> tuple[str, ...]:
-        if all(row.overall is None for row in self.table.rows):
-            return ()
-        partly = 1 < len(self.comparable) < len(self.columns)
-        return (OVERALL, COMPARABLE) if partly else (OVERALL,)
-
     def _with_totals(self, row: ComparisonRow) -> ComparisonRow:
         cells = dict(row.cells)
-        totals = self._totals()
-        if OVERALL in totals:
+        if OVERALL in self.totals:
             total = _mean_cell([row.cells[c.name] for c in self.columns], OVERALL)
             if row.published is not None:
                 total = self._with_figure(total, row.published, "overall")
             cells[OVERALL] = total
-        if COMPARABLE in totals:
+        if COMPARABLE in self.totals:
             parts = [row.cells[name] for name in self.comparable]
             # The paper does not print this figure: it is the mean of those it prints.
             figures = [p.published for p in parts if p.published is not None]
