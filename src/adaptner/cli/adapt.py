@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from adaptner.cli import options
-from adaptner.cli.common import emit_json, info, warn
+from adaptner.cli.common import emit_json, err, info, warn
 
 if TYPE_CHECKING:
     from adaptner.api.adaptation import Adaptation
+    from adaptner.corpora.annotation_checks import AnnotationIssue
     from adaptner.models.tagger import Tagger
+
+_MAX_SHOWN = 3  # issues of each kind; `adaptner check` lists all
 
 
 def adapt(
@@ -89,7 +93,6 @@ def adapt(
     --unlabelled my-text.txt -o model
     """
     from adaptner.api.adaptation import AdaptOptions, prepare
-    from adaptner.cli.estimate import print_estimate
     from adaptner.corpora.annotation_checks import find_issues
     from adaptner.progress import progress_bar
 
@@ -109,7 +112,8 @@ def adapt(
     )
     adaptation = prepare(sentences, arguments, from_)
     labels = Counter(e.label for s in adaptation.sentences for e in s.entities)
-    _warn_of_little_data(adaptation, labels, sentences, quiet)
+    issues = find_issues(adaptation.sentences)
+    _warn_of_little_data(adaptation, issues, labels, sentences, quiet)
     start = time.perf_counter()
     with progress_bar("adapting", quiet) as progress:
         tagger = adaptation.run(progress)
@@ -120,7 +124,7 @@ def adapt(
     tagger.save(output)
     if as_json:
         facts = {"method": tagger.method, **tagger.facts, "labels": dict(labels)}
-        remarks = [issue.as_json() for issue in find_issues(adaptation.sentences)]
+        remarks = [issue.as_json() for issue in issues]
         seconds = round(seconds, 3)
         emit_json({"model": str(output), **facts, "seconds": seconds, "remarks": remarks})
         return
@@ -131,17 +135,19 @@ def adapt(
         done += f" (F1 {tagger.facts['held_out_f1']:.3f} on {held_out} held-out sentences)"
     info(f"{data}; {done}; model in {output}", quiet)
     if estimate and adapts and not quiet:
-        print_estimate(tagger)
+        _print_estimate(tagger)
 
 
 def _warn_of_little_data(
-    adaptation: Adaptation, labels: Counter[str], file: Path | None, quiet: bool
+    adaptation: Adaptation,
+    issues: Sequence[AnnotationIssue],
+    labels: Counter[str],
+    file: Path | None,
+    quiet: bool,
 ) -> None:
-    from adaptner.cli.estimate import warn_of_issues
-
     capabilities = adaptation.method.capabilities
     if capabilities.adapts:
-        warn_of_issues(adaptation.sentences, quiet)
+        _warn_of_issues(issues, quiet)
         for name in adaptation.labels.labels:
             if not labels[name]:
                 warn(
@@ -154,6 +160,19 @@ def _warn_of_little_data(
     if capabilities.sources == "optional" and adaptation.sentences and not adaptation.sources:
         name = adaptation.method.name
         info(f"no --sources: {name} learns from the sentences and text of the target only", quiet)
+
+
+def _warn_of_issues(issues: Sequence[AnnotationIssue], quiet: bool) -> None:
+    """Warn of annotations that look inconsistent or harmful."""
+    shown: Counter[str] = Counter()
+    for issue in issues:
+        shown[issue.kind] += 1
+        if shown[issue.kind] <= _MAX_SHOWN:
+            place = f"sentence {issue.number + 1}: " if issue.is_placed else ""
+            warn(place + issue.describe(lambda number: f"sentence {number + 1}"), quiet)
+    for kind, count in shown.items():
+        if count > _MAX_SHOWN:
+            warn(f"{count - _MAX_SHOWN} more of kind {kind!r}: `adaptner check` lists them", quiet)
 
 
 def _print_origins(facts: dict[str, Any], quiet: bool) -> None:
@@ -178,3 +197,22 @@ def _describe_data(adaptation: Adaptation, tagger: Tagger, labels: Counter[str])
     if text := tagger.facts.get("unlabelled"):
         data += f", {text} unlabelled sentences"
     return data
+
+
+def _print_estimate(tagger: Tagger) -> None:
+    """Print the estimate of F1, or why there is none."""
+    assessment = tagger.assessment
+    if assessment is None:
+        if "held_out" not in tagger.facts:
+            err.print(
+                "no estimate of F1: only the method `named` has one, for up to 300 sentences. Keep "
+                "some sentences back and use `adaptner score`"
+            )
+    elif assessment.overall is None:
+        err.print("no estimate of F1, because no entity is annotated")
+    else:
+        err.print(f"Estimated F1 on similar text: {assessment.overall}")
+        if len(assessment.by_label) > 1:
+            width = max(map(len, assessment.by_label))
+            for label, estimate in assessment.by_label.items():
+                err.print(f"  {label:{width}}  {estimate}  from {estimate.mentions} mention(s)")

@@ -18,28 +18,6 @@ if TYPE_CHECKING:
 
 SIZES = "5,10,20,50"
 
-Sizes = Annotated[
-    str | None,
-    options.research(
-        "--sizes N,N,...",
-        "Numbers of sentences to draw.",
-        show_default=f"{SIZES} without --shares",
-    ),
-]
-Sources = Annotated[
-    list[str] | None,
-    options.file(
-        "--sources FOLDER...",
-        "Source corpora to pretrain on; with --base, for methods that also adapt on sources.",
-    ),
-]
-Steps = Annotated[
-    int | None,
-    options.research(
-        "--steps N", "Number of adaptation steps.", min=1, show_default="of the method"
-    ),
-]
-
 
 def evaluate(
     target: Annotated[
@@ -49,7 +27,13 @@ def evaluate(
         ),
     ],
     base: options.BaseFolder = None,
-    sources: Sources = None,
+    sources: Annotated[
+        list[str] | None,
+        options.file(
+            "--sources FOLDER...",
+            "Source corpora to pretrain on; with --base, for methods that also adapt on sources.",
+        ),
+    ] = None,
     vectors: options.VectorsFile = None,
     output: Annotated[
         Path | None, options.file("-o, --output FILE", "Also write the JSON here.")
@@ -60,14 +44,26 @@ def evaluate(
     config: options.ConfigFile = None,
     encoder: options.Encoder = None,
     iterations: options.Iterations = 1000,
-    sizes: Sizes = None,
+    sizes: Annotated[
+        str | None,
+        options.research(
+            "--sizes N,N,...",
+            "Numbers of sentences to draw.",
+            show_default=f"{SIZES} without --shares",
+        ),
+    ] = None,
     shares: Annotated[
         str | None,
         options.research("--shares X,X,...", "Draw these percentages of the train split."),
     ] = None,
     draws: options.Draws = 20,
     limit: options.Limit = None,
-    steps: Steps = None,
+    steps: Annotated[
+        int | None,
+        options.research(
+            "--steps N", "Number of adaptation steps.", min=1, show_default="of the method"
+        ),
+    ] = None,
     device: options.DeviceName = "auto",
     seed: options.Seed = 0,
     download: options.Download = False,

@@ -14,61 +14,56 @@ if TYPE_CHECKING:
 
 ROWS = ".rows.jsonl"
 
-Output = Annotated[
-    Path | None,
-    options.file(
-        "-o, --output FILE",
-        f"TOML file for --config; the records of all trials go to a {ROWS} file next to it.",
-    ),
-]
-Base = Annotated[
-    Path | None,
-    options.file("--base FOLDER", "Tune the method of this base and store the choice in it."),
-]
-ValidateOn = Annotated[
-    list[str] | None,
-    options.research(
-        "--validate-on DOMAIN...", "Source domains to validate on.", show_default="each in turn"
-    ),
-]
-Sizes = Annotated[str, options.research("--sizes N,N,...", "Numbers of sentences to draw.")]
-DevLimit = Annotated[
-    int, options.research("--limit N", "Maximum number of dev sentences to score.", min=1)
-]
-Rates = Annotated[
-    str, options.research("--rates X,X,...", "Search grid: learning rates of the decoder.")
-]
-EncoderScales = Annotated[
-    str,
-    options.research(
-        "--encoder-scales X,X,...", "Search grid: rate of the encoder relative to the decoder's."
-    ),
-]
-Epochs = Annotated[
-    str, options.research("--epochs N,N,...", "Search grid: epochs over the sentences.")
-]
-Steps = Annotated[str, options.research("--steps N,N,...", "Search grid: minimum number of steps.")]
-
 
 def tune(
     sources: options.Sources,
-    output: Output = None,
-    base: Base = None,
+    output: Annotated[
+        Path | None,
+        options.file(
+            "-o, --output FILE",
+            f"TOML file for --config; the records of all trials go to a {ROWS} file next to it.",
+        ),
+    ] = None,
+    base: Annotated[
+        Path | None,
+        options.file("--base FOLDER", "Tune the method of this base and store the choice in it."),
+    ] = None,
     vectors: options.VectorsFile = None,
     as_json: options.JsonFlag = False,
     quiet: options.QuietFlag = False,
     method: options.MethodName = None,
     config: options.ConfigFile = None,
-    validate_on: ValidateOn = None,
+    validate_on: Annotated[
+        list[str] | None,
+        options.research(
+            "--validate-on DOMAIN...", "Source domains to validate on.", show_default="each in turn"
+        ),
+    ] = None,
     held_out: options.HeldOut = None,
     iterations: options.Iterations = 1000,
-    sizes: Sizes = "5,20,50",
+    sizes: Annotated[
+        str, options.research("--sizes N,N,...", "Numbers of sentences to draw.")
+    ] = "5,20,50",
     draws: options.Draws = 3,
-    limit: DevLimit = 400,
-    rates: Rates = "0.03,0.1",
-    encoder_scales: EncoderScales = "0.1",
-    epochs: Epochs = "5,10,20",
-    steps: Steps = "20",
+    limit: Annotated[
+        int, options.research("--limit N", "Maximum number of dev sentences to score.", min=1)
+    ] = 400,
+    rates: Annotated[
+        str, options.research("--rates X,X,...", "Search grid: learning rates of the decoder.")
+    ] = "0.03,0.1",
+    encoder_scales: Annotated[
+        str,
+        options.research(
+            "--encoder-scales X,X,...",
+            "Search grid: rate of the encoder relative to the decoder's.",
+        ),
+    ] = "0.1",
+    epochs: Annotated[
+        str, options.research("--epochs N,N,...", "Search grid: epochs over the sentences.")
+    ] = "5,10,20",
+    steps: Annotated[
+        str, options.research("--steps N,N,...", "Search grid: minimum number of steps.")
+    ] = "20",
     device: options.DeviceName = "auto",
     seed: options.Seed = 0,
     resume: options.Resume = False,

@@ -26,7 +26,7 @@ class File:
 
 
 class InputFiles:
-    """The documents of files and folders. ProblemCallback are reported and counted, and reading goes on."""
+    """The documents of files and folders. Problems are reported and counted, and reading goes on."""
 
     def __init__(self, names: Sequence[str], format: str | None, report: ProblemCallback) -> None:
         self._names, self._format, self._report = names, format, report
