@@ -113,56 +113,57 @@ class Tagger(nn.Module):
 
     def mentions(self, sentences: Sequence[Sentence]) -> list[list[PredictedMention]]:
         """The mentions of each sentence as token spans, with log-odds before calibration."""
-        pieces = [
+        windows = [
             (number, first, window)
             for number, sentence in enumerate(sentences)
             for first, window in _windows(sentence)
         ]
+        windows.sort(key=lambda entry: len(entry[2]))
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
-        sure: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
-        pieces.sort(key=lambda piece: len(piece[2]))
-        at = 0
-        while at < len(pieces):
-            end = at + 1
-            while end < len(pieces) and (end + 1 - at) * len(pieces[end][2]) <= BATCH_TOKENS:
+        confidences: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
+        start = 0
+        while start < len(windows):
+            end = start + 1
+            while end < len(windows) and (end + 1 - start) * len(windows[end][2]) <= BATCH_TOKENS:
                 end += 1
-            chosen = pieces[at:end]
-            for (number, first, window), (best, known) in zip(
-                chosen, self._tag([w for _, _, w in chosen]), strict=True
-            ):
+            batch = windows[start:end]
+            tagged = self._tag([window for _, _, window in batch])
+            for (number, first, window), (path, confidence) in zip(batch, tagged, strict=True):
                 # Each of two overlapping windows decides the half for which it has more context.
                 begin = OVERLAP // 2 if first else 0
-                last = first + len(window) == len(sentences[number])
-                stop = len(window) if last else len(window) - OVERLAP // 2
-                here = slice(first + begin, first + stop)
-                tags[number][here] = best[begin:stop]
-                if len(known) == len(sentences[number]):
-                    sure[number] = known
-                elif len(known):  # the sentence has several windows
-                    if not len(sure[number]):
-                        sure[number] = np.zeros((len(sentences[number]), 3))
-                    sure[number][here] = known[begin:stop]
-            at = end
-        return [mentions_of(t, s, self.labels) for t, s in zip(tags, sure, strict=True)]
+                is_last = first + len(window) == len(sentences[number])
+                stop = len(window) if is_last else len(window) - OVERLAP // 2
+                place = slice(first + begin, first + stop)
+                tags[number][place] = path[begin:stop]
+                if len(confidence) == len(sentences[number]):
+                    confidences[number] = confidence
+                elif len(confidence):  # the sentence has several windows
+                    if not len(confidences[number]):
+                        confidences[number] = np.zeros((len(sentences[number]), 3))
+                    confidences[number][place] = confidence[begin:stop]
+            start = end
+        return [mentions_of(t, c, self.labels) for t, c in zip(tags, confidences, strict=True)]
 
     @torch.no_grad()
     def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
         """The tags of each sentence and, if it has a mention, their confidence."""
         batch = self.batcher([sentences]).to(self.encoder.device)
         scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
-        best = self.decoder.decode_scores(scores, batch.mask)
-        found = ((best > 0) & batch.mask).any(2)[0]  # most sentences have none
-        chosen = best[:, found]
-        sure = iter(())
-        if len(chosen[0]):
-            known = self.decoder.path_confidence(scores[:, found], batch.mask[:, found], chosen)
-            sure = iter(known[:, 0].permute(1, 2, 0).contiguous().cpu().numpy())
-        rows: list[tuple[list[int], np.ndarray]] = [([], _NO_CONFIDENCE)] * len(sentences)
-        every = best[0].tolist()
-        for row, (place, some) in enumerate(zip(batch.order[0], found.tolist(), strict=True)):
+        paths = self.decoder.decode_scores(scores, batch.mask)
+        found = ((paths > 0) & batch.mask).any(2)[0]  # most sentences have none
+        confidences = iter(())
+        if found.any():
+            confidence = self.decoder.path_confidence(
+                scores[:, found], batch.mask[:, found], paths[:, found]
+            )
+            confidences = iter(confidence[:, 0].permute(1, 2, 0).contiguous().cpu().numpy())
+        results: list[tuple[list[int], np.ndarray]] = [([], _NO_CONFIDENCE)] * len(sentences)
+        rows = zip(batch.order[0], paths[0].tolist(), found.tolist(), strict=True)
+        for place, path, has_mention in rows:
             length = len(sentences[place])
-            rows[place] = every[row][:length], next(sure)[:length] if some else _NO_CONFIDENCE
-        return rows
+            known = next(confidences)[:length] if has_mention else _NO_CONFIDENCE
+            results[place] = path[:length], known
+        return results
 
     def _entity(self, sentence: Sentence, mention: PredictedMention) -> Entity:
         start = sentence.token_spans[mention.first][0]
@@ -194,15 +195,8 @@ class Tagger(nn.Module):
             encoder = restored_encoder(manifest.encoder, batcher, generator)
             labels = manifest.domains[0].label_set()
             decoder = make_decoder(manifest.shape.decoder, encoder.width, labels, generator)
-            tagger = cls(
-                encoder,
-                decoder,
-                batcher,
-                manifest.method,
-                manifest.facts,
-                folder,
-                manifest.calibration,
-            )
+            facts, calibration = manifest.facts, manifest.calibration
+            tagger = cls(encoder, decoder, batcher, manifest.method, facts, folder, calibration)
             tagger.load_state_dict(tensors)
         return tagger if device is None else tagger.to(device)
 

@@ -88,8 +88,9 @@ def pretrain(
     base = method.fit(sources, budget, vectors=table, start=start_base, seed=seed, run=run)
     if second_encoder:
         assert start_base is not None
-        facts = {**start_base.facts, "fine_tuned_encoder": {"method": base.method, **base.facts}}
-        facts["fine_tuned_encoder"].pop("start", None)  # already in `facts`
+        trained = {"method": base.method, **base.facts}
+        trained.pop("start", None)  # already in the facts of the start
+        facts = {**start_base.facts, "fine_tuned_encoder": trained}
         base = replace(start_base, facts=facts, fine_tuned_encoder=rounded(base.model))
     base.save(folder)
     with atomic_file(folder / CARD) as file:

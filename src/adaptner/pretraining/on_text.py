@@ -117,19 +117,13 @@ def pretrain_on_text(
     sample = list(islice(stream_start, _ALPHABET_SENTENCES))
     batcher = WordBatcher(vectors, alphabet_of(sample))
     encoder = RecurrentEncoder(config.encoder, batcher, generator)
-    width = encoder.width
-    # The order of the objectives decides their initial parameters.
-    objectives: dict[str, nn.Module] = {}
-    if config.cloze_words:
-        objectives["cloze"] = ClozeObjective(width, vectors.width, config.cloze_words, generator)
+    gazetteer = None
     if config.names:
         with shown("finding names") as progress:
             gazetteer = find_names(files, progress)
-        objectives["names"] = LabelNameObjective(width, gazetteer, generator)
-    if teacher is not None:
-        objectives["distillation"] = DistillationObjective(
-            width, teacher, config.distilled_sentences, sample, generator
-        )
+    objectives = _make_objectives(
+        config, encoder, vectors.width, gazetteer, teacher, sample, generator
+    )
     learner = _Learner(encoder, objectives).to(device)
     name_weights = [p for n, p in learner.named_parameters() if n == "objectives.names.head.weight"]
     rates = dict.fromkeys(name_weights, config.name_rate)
@@ -144,13 +138,8 @@ def pretrain_on_text(
         run_training(
             state, _step_function(learner, batcher, files, config, seed, noise), budget, run
         )
-    facts = {
-        "iterations": state.done,
-        "seed": seed,
-        "vectors": "given",
-        "sources": [],
-        "texts": settings["texts"],
-    }
+    facts = {"iterations": state.done, "seed": seed, "vectors": "given", "sources": []}
+    facts["texts"] = settings["texts"]
     if config.teacher:
         facts["teacher"] = config.teacher
     model = TaggingModel(_with_lexical_features(encoder, batcher), {}, generator)
@@ -170,6 +159,27 @@ def find_names(files: Sequence[Path], progress: ProgressCallback) -> Gazetteer:
         remedy = 'give more text with phrases like "diseases such as asthma", or omit --names'
         raise UsageError(problem=problem, remedy=remedy)
     return gazetteer
+
+
+def _make_objectives(
+    config: TextPretrainingConfig,
+    encoder: RecurrentEncoder,
+    word_width: int,
+    gazetteer: Gazetteer | None,
+    teacher: TransformerTeacher | None,
+    sample: Sequence[Sentence],
+    generator: torch.Generator,
+) -> dict[str, nn.Module]:
+    """Their order decides the initial parameters."""
+    width, most = encoder.width, config.distilled_sentences
+    objectives: dict[str, nn.Module] = {}
+    if config.cloze_words:
+        objectives["cloze"] = ClozeObjective(width, word_width, config.cloze_words, generator)
+    if gazetteer is not None:
+        objectives["names"] = LabelNameObjective(width, gazetteer, generator)
+    if teacher is not None:
+        objectives["distillation"] = DistillationObjective(width, teacher, most, sample, generator)
+    return objectives
 
 
 def _step_function(

@@ -20,12 +20,7 @@ from typing import Any
 from pydantic import Field
 
 from adaptner.corpora.raw_text import find_text_files, sentences_of_files
-from adaptner.errors import (
-    DiskFull,
-    EmptyFile,
-    EmptyVocabulary,
-    VectorTrainingFailed,
-)
+from adaptner.errors import DiskFull, EmptyFile, EmptyVocabulary, VectorTrainingFailed
 from adaptner.files import atomic_file, scratch_folder
 from adaptner.progress import ProgressCallback, Shown, no_progress
 from adaptner.vectors.settings import VectorSettings, check_call

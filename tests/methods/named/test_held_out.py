@@ -11,7 +11,7 @@ import torch
 from builders import sentence
 
 from adaptner.adaptation.confidence.calibration import (
-    TRUST,
+    CONSTANTS_FILE,
     CalibrationConstants,
     log_odds_shift,
     sigmoid,
@@ -143,7 +143,7 @@ def test_constants_are_read_from_the_folder_of_the_base(tmp_path) -> None:
         own,
         of_known,
     )
-    (tmp_path / TRUST).write_text('{"reach": "far"}')
+    (tmp_path / CONSTANTS_FILE).write_text('{"reach": "far"}')
     with pytest.raises(ModelUnreadable):
         CalibrationConstants.of(tmp_path)
 

@@ -21,7 +21,7 @@ from adaptner.metrics.spans import Score
 from adaptner.models.mentions import HeldOutPredictions
 from adaptner.nn.decoders.calibration import Calibration
 
-TRUST, OF_KNOWN = "trust.json", "trust-known.json"
+CONSTANTS_FILE, KNOWN_LABELS_FILE = "trust.json", "trust-known.json"
 _HALF_WAY = 10  # mentions at which cross-validation and the prior have the same weight
 _SHIFT_SD = 1.0  # standard deviation of the prior of a draw's shift
 
@@ -58,13 +58,13 @@ class CalibrationConstants(BaseModel):
         return expected, low, high
 
     def save(self, base: Path, *, known: bool = False) -> None:
-        with atomic_file(base / (OF_KNOWN if known else TRUST)) as file:
+        with atomic_file(base / (KNOWN_LABELS_FILE if known else CONSTANTS_FILE)) as file:
             json.dump(self.model_dump(mode="json"), file, indent=1)
 
     @classmethod
     def of(cls, base: Path | None, *, known: bool = False) -> CalibrationConstants:
         """The constants of a base's folder or the defaults; ``known``: those for labels of its sources."""
-        names = (OF_KNOWN, TRUST) if known else (TRUST,)
+        names = (KNOWN_LABELS_FILE, CONSTANTS_FILE) if known else (CONSTANTS_FILE,)
         paths = [] if base is None else [base / name for name in names]
         path = next((p for p in paths if p.is_file()), None)
         if path is None:

@@ -22,7 +22,7 @@ from adaptner.types import Sentence
 
 
 def adapt_named(
-    given: EncodedTarget,
+    encoded: EncodedTarget,
     config: LinearFitConfig,
     *,
     unlabelled: Iterable[Sentence] = (),
@@ -32,14 +32,14 @@ def adapt_named(
 ) -> Tagger:
     """Fit the decoder, with self-training on ``unlabelled`` text if there is any, or fine-tune both
     from the prior. Raises UsageError for text that fine-tuning would not read."""
-    sentences = given.target.sentences
+    sentences = encoded.target.sentences
     mentions = sum(len(s.entities) for s in sentences)
     if mentions < config.fine_tune_from and len(sentences) <= MAX_FEW_SHOT:
         if any(len(sentence) for sentence in unlabelled):
             return fit_with_unlabelled(
-                given, unlabelled, config, budget=budget, seed=seed, progress=progress
+                encoded, unlabelled, config, budget=budget, seed=seed, progress=progress
             )
-        return fit_linear_decoder(given, config, budget=budget, seed=seed, progress=progress)
+        return fit_linear_decoder(encoded, config, budget=budget, seed=seed, progress=progress)
     if any(len(sentence) for sentence in unlabelled):
         raise UsageError(
             problem=f"--unlabelled has no use with {len(sentences)} sentences and {mentions} "
@@ -48,14 +48,14 @@ def adapt_named(
             remedy="leave it out",
         )
     tagger = fine_tune(
-        given.base,
+        encoded.base,
         sentences,
         config,
-        start=decoder_prior(given.base, given.target.labels, config, given.matches),
-        labels=given.target.labels,
+        start=decoder_prior(encoded.base, encoded.target.labels, config, encoded.matches),
+        labels=encoded.target.labels,
         budget=budget,
         seed=seed,
         progress=progress,
     )
-    tagger.facts |= given.match_facts()
+    tagger.facts |= encoded.match_facts()
     return tagger

@@ -26,7 +26,7 @@ from adaptner.types import LabelSet
 
 
 def fit_linear_decoder(
-    given: EncodedTarget,
+    encoded: EncodedTarget,
     config: LinearFitConfig,
     *,
     pseudo_labelled: Sequence[EncodedSentences] = (),
@@ -36,17 +36,17 @@ def fit_linear_decoder(
 ) -> Tagger:
     """A tagger with the decoder that minimises the sum of the sentences' negative log-likelihoods
     and the penalty. ``seed`` is recorded only."""
-    base, target = given.base, given.target
-    decoder = decoder_prior(base, target.labels, config, given.matches)
-    penalties = stronger_penalties(config, target.labels, given.matches)
+    base, target = encoded.base, encoded.target
+    decoder = decoder_prior(base, target.labels, config, encoded.matches)
+    penalties = stronger_penalties(config, target.labels, encoded.matches)
     steps = fit_decoder(
         decoder,
-        [given.encoded, *pseudo_labelled],
+        [encoded.encoded, *pseudo_labelled],
         penalties,
         (budget or Budget(config.linear_steps)).steps,
         progress=progress,
     )
-    facts = {**adaptation_facts(base, target, steps, seed), **given.match_facts()}
+    facts = {**adaptation_facts(base, target, steps, seed), **encoded.match_facts()}
     return Tagger(base.model.encoder, decoder, base.batcher, base.method, facts, base.folder)
 
 

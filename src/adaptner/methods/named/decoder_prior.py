@@ -21,10 +21,7 @@ _STATE_SCALE = 0.5  # of a name's log-odds by state, to balance it with the scor
 
 
 def decoder_prior(
-    base: Base,
-    labels: LabelSet,
-    config: LinearFitConfig,
-    matches: Mapping[str, LabelMatch] = {},
+    base: Base, labels: LabelSet, config: LinearFitConfig, matches: Mapping[str, LabelMatch] = {}
 ) -> CRF:
     """A decoder in which O is likely and entities continue. A matched label has the scores of its
     source label, the others score words and states by similarity to the label's name."""

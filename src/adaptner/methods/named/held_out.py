@@ -28,32 +28,27 @@ GROUP, GROUPS = 16, 4  # minimum size, and maximum number, of groups of similar 
 
 
 def cross_validate(
-    given: EncodedTarget,
+    encoded: EncodedTarget,
     config: LinearFitConfig,
     *,
     seed: int = 0,
     progress: ProgressCallback = no_progress,
 ) -> list[HeldOutPredictions]:
     """Predictions in the order of the target's sentences, at least two of which must differ."""
-    sentences, labels = given.target.sentences, given.target.labels
+    sentences, labels = encoded.target.sentences, encoded.target.labels
     fold_of = assign_folds(sentences, random.Random(seed))
     count = 1 + max(fold_of)
-    batches = [given.encoded.select(places) for places in group_by_length(sentences)]
+    batches = [encoded.encoded.select(places) for places in group_by_length(sentences)]
     folds = torch.arange(count)[:, None]
     training = []
     for batch in batches:
         tested = torch.tensor([fold_of[place] for place in batch.order]) == folds
         training.append(replace(batch, weights=batch.weights * ~tested.to(batch.weights.device)))
     # All sentences decide which source labels match, as they do for the tagger.
-    decoder = stack_copies(decoder_prior(given.base, labels, config, given.matches), count)
-    penalties = stronger_penalties(config, labels, given.matches)
+    decoder = stack_copies(decoder_prior(encoded.base, labels, config, encoded.matches), count)
+    penalties = stronger_penalties(config, labels, encoded.matches)
     fit_decoder(
-        decoder,
-        training,
-        penalties,
-        config.linear_steps,
-        tolerance=TOLERANCE,
-        progress=progress,
+        decoder, training, penalties, config.linear_steps, tolerance=TOLERANCE, progress=progress
     )
     found: dict[int, HeldOutPredictions] = {}
     for batch in batches:

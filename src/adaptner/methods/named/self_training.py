@@ -30,7 +30,7 @@ _BATCH = 50
 
 
 def fit_with_unlabelled(
-    given: EncodedTarget,
+    encoded: EncodedTarget,
     text: Iterable[Sentence],
     config: LinearFitConfig,
     *,
@@ -39,7 +39,7 @@ def fit_with_unlabelled(
 ) -> Tagger:
     """Like `fit_linear_decoder`, then once more from the prior with pseudo-labelled sentences of
     ``text``. Raises TooFewSentences if the text has no usable sentence."""
-    tagger = fit_linear_decoder(given, config, seed=seed, **options)
+    tagger = fit_linear_decoder(encoded, config, seed=seed, **options)
     sample = sample_sentences(text, config.max_unlabelled, random.Random(seed))
     if not sample:
         what = f"the target's raw text (of 2 to {MAX_WORDS} words)"
@@ -48,10 +48,10 @@ def fit_with_unlabelled(
     assert isinstance(decoder, CRF)
     pseudo_labelled = [
         pseudo_label(decoder, batch, config)
-        for batch in encode_in_batches(given.base, sample, decoder.labels)
+        for batch in encode_in_batches(encoded.base, sample, decoder.labels)
     ]
     tagger = fit_linear_decoder(
-        given, config, pseudo_labelled=pseudo_labelled, seed=seed, **options
+        encoded, config, pseudo_labelled=pseudo_labelled, seed=seed, **options
     )
     tagger.facts["unlabelled"] = len(sample)
     return tagger

@@ -205,10 +205,7 @@ class WordBatcher(Batcher):
                 word_id = words.ids.get(word)
                 if word_id is None:
                     word_id = words.add(
-                        word,
-                        self.vectors.row(word),
-                        self.char_ids(word),
-                        self.vectors.pieces(word),
+                        word, self.vectors.row(word), self.char_ids(word), self.vectors.pieces(word)
                     )
                 ids.append(word_id)
         return np.array(ids)

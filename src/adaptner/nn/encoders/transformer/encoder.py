@@ -38,10 +38,7 @@ class TransformerEncoder(Encoder):
     side_by_side: ClassVar[bool] = False
 
     def __init__(
-        self,
-        config: TransformerConfig,
-        batcher: SubwordBatcher,
-        generator: Generator,
+        self, config: TransformerConfig, batcher: SubwordBatcher, generator: Generator
     ) -> None:
         super().__init__()
         self.config = config

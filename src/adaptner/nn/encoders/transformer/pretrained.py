@@ -67,11 +67,7 @@ class PretrainedTransformer:
 
     def write(self, folder: Path) -> list[str]:
         """Write description and tokenizer into a model folder; return the names of the files."""
-        facts = {
-            "network": self.description,
-            "unknown": self.unknown,
-            "padding": self.padding,
-        }
+        facts = {"network": self.description, "unknown": self.unknown, "padding": self.padding}
         with atomic_file(folder / DESCRIPTION) as file:
             json.dump(facts, file, indent=1)
         with atomic_file(folder / TOKENIZER) as file:
