@@ -101,6 +101,7 @@ def test_wrong_calls_are_refused_before_any_work(call, tmp_path, monkeypatch, ar
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_rows_with_a_transformer_have_their_own_plan(call, tiny_transformer, shared_data):
     asked = ("reproduce", "hgda/3", "--data", shared_data, "--dry-run", "--json")
     plain = json.loads(call(*asked).out)

@@ -8,12 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli_kit import OWN, Call, listing, manifest_of
+from store_kit import until
 
 from adaptner.corpora.bundled import bundled_corpus
 
@@ -177,13 +176,6 @@ def test_missing_floret_names_the_extra(call, tmp_path, monkeypatch):
 # --- stopped in the middle --------------------------------------------------------------------------
 
 
-def until(holds: Callable[[], object], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.05)
-
-
 def children(pid: int) -> list[int]:
     try:
         return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -214,12 +206,12 @@ def test_interrupt_while_floret_trains_leaves_the_output_unchanged(text, tmp_pat
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     try:
-        until(lambda: children(run.pid))
+        until(lambda: children(run.pid), "the worker")
         (worker,) = children(run.pid)
-        until(lambda: _seconds(worker) > 1.5)  # by now it has left Python's hands
+        until(lambda: _seconds(worker) > 1.5, "training")  # by now it has left Python's hands
         run.send_signal(sent)
         _, printed = run.communicate(timeout=60)
-        until(lambda: not alive(worker), 30)
+        until(lambda: not alive(worker), "the end of the worker")
     finally:
         run.kill()
         run.wait()
