@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 import torch
 from modules_kit import same
@@ -11,6 +9,7 @@ from modules_kit import same
 from adaptner.adaptation.fine_tune import FineTuneConfig, fine_tune
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import NoEntities, TooFewSentences, TrainingDiverged
+from adaptner.metrics.spans import score_entities
 from adaptner.models.base import Base
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.crf import CRF
@@ -32,15 +31,9 @@ def test_several_labels_that_no_source_has_are_learnt(base, tagger):
     assert tagger.labels == LabelSet(("Gene", "Species"))
     for name in ("gene", "species"):
         seen = bundled_corpus(name).split("train")[:30]
-        found = [e for entities in tagger.predict_sentences(seen) for e in entities]
-        gold = sum(len(s.entities) for s in seen)
-        right = sum(
-            (e.start, e.end, e.label) in {(g.start, g.end, g.label) for g in s.entities}
-            for s, entities in zip(seen, tagger.predict_sentences(seen), strict=True)
-            for e in entities
-        )
-        assert right > 0.4 * gold, name  # of the training sentences
-        assert right > 0.4 * len(found), name
+        overall = score_entities([s.entities for s in seen], tagger.predict_sentences(seen)).overall
+        assert overall.precision > 0.4, name
+        assert overall.recall > 0.4, name  # of the training sentences
 
 
 def test_one_sentence_is_learnt(base, quick):
@@ -108,13 +101,6 @@ def test_given_labels_are_added_to_those_of_the_sentences(base):
 # --- training -------------------------------------------------------------------------------------
 
 
-def test_seed_determines_the_tagger(base):
-    first, again = (fine_tune(base, BEARING[:12], SHORT, seed=3) for _ in range(2))
-    other = fine_tune(base, BEARING[:12], SHORT, seed=4)
-    assert same(first, again)
-    assert not same(first, other)
-
-
 def test_earlier_use_of_a_base_changes_nothing(base, tmp_path):
     """The batcher caches words of earlier texts."""
     base.save(tmp_path)
@@ -123,12 +109,6 @@ def test_earlier_use_of_a_base_changes_nothing(base, tmp_path):
     fine_tune(used, BEARING[30:10:-1], SHORT).predict_sentences([*others[:50], *BEARING[::-1]])
     first, second = (fine_tune(b, BEARING[:12], SHORT, seed=3) for b in (unused, used))
     assert same(first, second)
-
-
-def test_base_does_not_change(base):
-    before = copy.deepcopy(base.model)
-    fine_tune(base, BEARING[:5], SHORT)
-    assert same(base.model, before)
 
 
 def test_encoder_and_decoder_change(base):
@@ -169,19 +149,6 @@ def test_steps_read_every_sentence_once_per_epoch(base, monkeypatch):
     assert len(seen) == 20
     assert sorted(seen[:10]) == sorted(s.text for s in BEARING[:10])
     assert sorted(seen[10:]) == sorted(seen[:10])
-
-
-def test_budget_overrides_configured_steps(base):
-    watched: list[tuple[int, int]] = []
-    tagger = fine_tune(
-        base,
-        BEARING[:3],
-        SHORT,
-        budget=Budget(7),
-        progress=lambda done, total, remark="": watched.append((done, total)),
-    )
-    assert watched == [(i, 7) for i in range(1, 8)]
-    assert tagger.facts["steps"] == 7
 
 
 def test_budget_in_seconds_ends_the_run(base):

@@ -49,28 +49,11 @@ from adaptner.training.budget import Budget
 from adaptner.types import Entity, LabelSet, Sentence
 from adaptner.vectors.word_vectors import WordVectors
 
-NAMES = [  # add a new method here, in alphabetical order
-    "agg",
-    "crossdomain-lm",
-    "d-shift",
-    "dann",
-    "datnet",
-    "finetuning",
-    "hgda",
-    "hgda-nes",
-    "in-domain",
-    "la-dtl",
-    "maml",
-    "metaner",
-    "metaner-zero",
-    "multi-cell",
-    "multitask",
-    "named",
-    "pdaln",
-    "self-train",
-    "stm-elmo",
-    "wpz",
-]
+NAMES = [  # in alphabetical order
+    "agg", "crossdomain-lm", "d-shift", "dann", "datnet", "finetuning", "hgda",
+    "hgda-nes", "in-domain", "la-dtl", "maml", "metaner", "metaner-zero", "multi-cell",
+    "multitask", "named", "pdaln", "self-train", "stm-elmo", "wpz",
+]  # fmt: skip
 
 TINY = {"word_width": 16, "char_embedding": 8, "char_cnn_filters": 8, "char_lstm": 8, "hidden": 12}
 QUICK = {"encoder": TINY, "k": 3, "tasks": 2, "adaptation": {"steps": 3, "epochs": 0}}

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from adaptner.adaptation.joint_training import SharedJointTraining
-from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
 
@@ -20,4 +19,4 @@ class AGG(JointMethod):
     paper = "MetaNER"
     base_method = "finetuning"
     Objective = SharedJointTraining
-    Config: ClassVar[type[MethodConfig]] = AGGConfig
+    Config = AGGConfig

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.families.supervised import SupervisedMethod
 from adaptner.methods.families.unadapted import UnadaptedMethod
@@ -19,4 +18,4 @@ class DShift(UnadaptedMethod, SupervisedMethod):
     title = "D-Shift"
     paper = "MetaNER"
     base_method = "finetuning"
-    Config: ClassVar[type[MethodConfig]] = DShiftConfig
+    Config = DShiftConfig

@@ -6,12 +6,10 @@ With ``adaptation.zero_shot`` it learns from the target's text alone, as in Jia2
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from adaptner.adaptation.joint_training import JointConfig
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.joint import JointMethod, JointMethodConfig
 
 
@@ -32,4 +30,4 @@ class DANN(JointMethod):
     needs = "source corpora, at adaptation too; unlabelled target text helps"
     base_method = "finetuning"
     capabilities = Capabilities(target_labels="optional", sources="required", text="in memory")
-    Config: ClassVar[type[MethodConfig]] = DANNConfig
+    Config = DANNConfig

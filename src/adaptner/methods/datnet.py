@@ -3,8 +3,6 @@ al. 2019), as PDALN's Table 1 reports it. The variant is DATNet-F: both sides sh
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -13,7 +11,7 @@ from adaptner.adaptation.source_target_steps import (
     SourceTargetConfig,
     SourceTargetObjective,
 )
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.nn.heads.attention_head import AttentionDomainClassifier
@@ -100,6 +98,6 @@ class DATNet(SourceAndTargetMethod):
     paper = "PDALN"
     base_method = "finetuning"
     capabilities = Capabilities(sources="required", decoders=("crf",))
-    Config: ClassVar[type[MethodConfig]] = DATNetConfig
+    Config = DATNetConfig
     config: DATNetConfig
     Objective = DATNetObjective

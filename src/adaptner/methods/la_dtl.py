@@ -3,8 +3,6 @@ as PDALN's Table 1 reports it."""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from pydantic import Field
 from torch import Tensor
 
@@ -14,7 +12,7 @@ from adaptner.adaptation.source_target_steps import (
     SourceTargetConfig,
     SourceTargetObjective,
 )
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.nn.decoders.crf import CRF
@@ -77,6 +75,6 @@ class LaDTL(SourceAndTargetMethod):
     paper = "PDALN"
     base_method = "finetuning"
     capabilities = Capabilities(sources="required", decoders=("crf",))
-    Config: ClassVar[type[MethodConfig]] = LaDTLConfig
+    Config = LaDTLConfig
     config: LaDTLConfig
     Objective = LaDTLObjective

@@ -7,13 +7,11 @@ learnt from (meta-training). The ablations are settings: ``adversary``, ``meta``
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from adaptner.bilevel import DomainBatch, DomainSplit, equal_weights
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.source_pretrained import (
     FitContext,
     Iteration,
@@ -76,7 +74,7 @@ class MetaNER(SourcePretrainedMethod):
     paper = "MetaNER"
     needs = "two or more source domains"
     capabilities = Capabilities(early_stopping=True)
-    Config: ClassVar[type[MethodConfig]] = MetaNERConfig
+    Config = MetaNERConfig
     config: MetaNERConfig
 
     def min_domains(self) -> int:

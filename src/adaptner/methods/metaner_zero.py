@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from adaptner.methods.base import MethodConfig
 from adaptner.methods.families.unadapted import UnadaptedMethod
 from adaptner.methods.metaner import MetaNER, MetaNERConfig
 
@@ -17,4 +16,4 @@ class MetaNERZero(UnadaptedMethod, MetaNER):
     name = "metaner-zero"
     title = "MetaNER-Zero"
     base_method = "metaner"
-    Config: ClassVar[type[MethodConfig]] = MetaNERZeroConfig
+    Config = MetaNERZeroConfig

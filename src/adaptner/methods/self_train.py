@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from adaptner.adaptation.joint_training import JointConfig, SharedJointTraining
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.unchanged_base import use_base_unchanged
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.joint import (
     JointMethodConfig,
     SourceAndTargetMethod,
@@ -51,7 +51,7 @@ class SelfTrain(SourceAndTargetMethod):
     capabilities = Capabilities(
         target_labels="unused", sources="required", text="in memory", new_labels=False
     )
-    Config: ClassVar[type[MethodConfig]] = SelfTrainConfig
+    Config = SelfTrainConfig
     config: SelfTrainConfig
     Objective = SharedJointTraining
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from source_target_pair import TINY
 from torch import Tensor, nn
 
 from adaptner.adaptation.loop import restrict_vocabulary, run
@@ -25,14 +26,6 @@ from adaptner.models.tagger import Tagger
 from adaptner.training.budget import Budget
 from adaptner.types import LabelSet, Sentence
 
-TINY = {
-    "word_width": 6,
-    "char_embedding": 4,
-    "char_cnn_filters": 3,
-    "char_lstm": 0,
-    "hidden": 5,
-    "dropout": 0.0,
-}
 TRAIN = bundled_corpus("gene").split("train")
 SOURCE, ANNOTATED, TEXT = TRAIN[:20], TRAIN[40:48], [s.without_entities() for s in TRAIN[50:60]]
 

@@ -10,11 +10,9 @@ remain, which is CO-LM.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.crossdomain_lm.algorithm import CrossDomainObjective
 from adaptner.methods.crossdomain_lm.config import CrossDomainConfig
 from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
@@ -56,7 +54,7 @@ class CrossDomainLM(SourceAndTargetMethod):
         encoders=("recurrent",),
     )
     trains_base = False
-    Config: ClassVar[type[MethodConfig]] = CrossDomainMethodConfig
+    Config = CrossDomainMethodConfig
     config: CrossDomainMethodConfig
 
     def tagger(self, base: Base, request: AdaptRequest) -> Tagger:

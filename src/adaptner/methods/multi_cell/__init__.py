@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from adaptner.adaptation.loop import AdaptationObjective
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import IncompatibleMethod
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.joint import SourceAndTargetMethod, SourceSentences
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.multi_cell.algorithm import MultiCellObjective, UnsupervisedMultiCell
@@ -36,7 +36,7 @@ class MultiCell(SourceAndTargetMethod):
         decoders=("crf",),
         encoders=("recurrent",),
     )
-    Config: ClassVar[type[MethodConfig]] = MultiCellConfig
+    Config = MultiCellConfig
     config: MultiCellConfig
 
     def fit(self, sources: Sequence[SourceDomain], budget: Budget, **options: Any) -> Base:

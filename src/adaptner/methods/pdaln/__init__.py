@@ -8,9 +8,9 @@ semi-supervised one (eqs 9 to 11). The ablations and the variants w/ MT and w/ V
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.methods.pdaln.algorithm import PDALNObjective
@@ -36,6 +36,6 @@ class PDALN(SourceAndTargetMethod):
         augments=True,
         decoders=("crf",),
     )
-    Config: ClassVar[type[MethodConfig]] = PDALNConfig
+    Config = PDALNConfig
     config: PDALNConfig
     Objective = PDALNObjective

@@ -7,10 +7,8 @@ leaves the base's encoder untrained.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from adaptner.errors import IncompatibleMethod
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.crossdomain_lm import ENCODER
 from adaptner.methods.families.joint import SourceAndTargetMethod
 from adaptner.methods.families.source_pretrained import SourceConfig
@@ -34,7 +32,7 @@ class STMElmo(SourceAndTargetMethod):
     )
     trains_base = False
     trains_language_model = True
-    Config: ClassVar[type[MethodConfig]] = STMElmoConfig
+    Config = STMElmoConfig
     config: STMElmoConfig
     Objective = STMElmoObjective
 

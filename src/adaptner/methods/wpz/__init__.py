@@ -7,7 +7,7 @@ query. On the target it is retrained by episodes of the target's sentences.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
@@ -17,7 +17,7 @@ from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.bilevel import equal_weights
 from adaptner.episodes import TaskSource
-from adaptner.methods.base import Capabilities, MethodConfig
+from adaptner.methods.base import Capabilities
 from adaptner.methods.families.source_pretrained import (
     FitContext,
     Iteration,
@@ -50,7 +50,7 @@ class WPZ(SourcePretrainedMethod):
     title = "WPZ"
     paper = "MetaNER"
     capabilities = Capabilities(decoders=("prototypes",))
-    Config: ClassVar[type[MethodConfig]] = WPZConfig
+    Config = WPZConfig
     config: WPZConfig
 
     def iteration(self, context: FitContext) -> Iteration:
