@@ -46,17 +46,16 @@ def mentions_of(
     found: list[PredictedMention] = []
     if not any(tags):  # O is number 0
         return found
-    length = len(tags)
     i = 0
-    while i < length:
+    while i < len(tags):
         name = names[tags[i]]
         if name == "O":
             i += 1
             continue
         label = name[2:]
-        goes_on = f"I-{label}", f"E-{label}"
+        inner = f"I-{label}", f"E-{label}"
         end = i + 1
-        while name[0] in "BI" and end < length and names[tags[end]] in goes_on:
+        while name[0] in "BI" and end < len(tags) and names[tags[end]] in inner:
             name = names[tags[end]]
             end += 1
         # It starts at i, continues and ends before end: both borders must be right.

@@ -49,11 +49,9 @@ def save_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> Non
         "fingerprint": fingerprint,
         "rng": [version, list(numbers), gauss],
     }
-    content = save(
-        {n: t.contiguous() for n, t in tensors.items()}, metadata={"state": json.dumps(facts)}
-    )
+    contiguous = {n: t.contiguous() for n, t in tensors.items()}
     with atomic_file(folder / CHECKPOINT_FILE, "wb") as file:
-        file.write(content)
+        file.write(save(contiguous, metadata={"state": json.dumps(facts)}))
 
 
 def restore_checkpoint(state: TrainingState, folder: Path, fingerprint: str) -> None:

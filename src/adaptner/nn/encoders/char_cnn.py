@@ -39,11 +39,8 @@ class CharCNN(nn.Module):
             width, filters = weight.shape[1], weight.shape[3]
             tables = (alphabet[:, None] @ weight).reshape(-1, filters)  # (G x width x A, filters)
             left = (width - 1) // 2
-            padded = F.pad(chars, (left, width - 1 - left))
-            padded = (
-                padded
-                + (torch.arange(tasks, device=chars.device) * (width * letters))[:, None, None]
-            )
+            offsets = torch.arange(tasks, device=chars.device)[:, None, None] * (width * letters)
+            padded = F.pad(chars, (left, width - 1 - left)) + offsets
             values: Tensor | None = None
             for k in range(width):
                 window = padded[..., k : k + chars.shape[2]].flatten(1).gather(1, slots)

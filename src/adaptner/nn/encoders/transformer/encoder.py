@@ -109,15 +109,12 @@ class TransformerEncoder(Encoder):
         assert isinstance(batch, SubwordBatch)
         parameters = dict(self.network.named_parameters())
         tasks = len(batch.rows)
-        states = torch.stack(
-            [
-                # indexing would copy the parameters in the backward pass, squeezing does not
-                self._task({n: p.squeeze(0) if tasks == 1 else p[g] for n, p in parameters.items()},
-                           batch, g, noise)
-                for g in range(tasks)
-            ]
-        )  # fmt: skip
-        return dropout(states, self.config.dropout, noise)
+        states = []
+        for g in range(tasks):
+            # Indexing would copy the parameters in the backward pass, squeezing does not.
+            of_task = {n: p.squeeze(0) if tasks == 1 else p[g] for n, p in parameters.items()}
+            states.append(self._task(of_task, batch, g, noise))
+        return dropout(torch.stack(states), self.config.dropout, noise)
 
     def _task(
         self, parameters: Mapping[str, Tensor], batch: SubwordBatch, g: int, noise: Generator | None
