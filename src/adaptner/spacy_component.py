@@ -90,8 +90,6 @@ class AdaptnerComponent:
         doc.ents = filter_spans(spans)
         return doc
 
-    # --- serialisation ------------------------------------------------------------------------------
-
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         self.tagger.save(path)
 

@@ -45,18 +45,17 @@ class LabelNameHead(nn.Module):
         ``states`` (N, width). Names are scored for all tokens inside mentions and for a random sample
         of equal size of the tokens outside, weighted to stand for all of them: most tokens are
         outside, and scoring all names at each would cost too much."""
-        borders = F.cross_entropy(
-            F.linear(states, self.border_weight, self.border_bias), labels.borders
-        )
+        border_scores = F.linear(states, self.border_weight, self.border_bias)
+        borders = F.cross_entropy(border_scores, labels.borders)
         inside = labels.borders > 0
         count, others = int(inside.sum()), int((~inside).sum())
         if not count:
             return borders
         sampled = min(count, others)
-        drawn = torch.randperm(others, generator=noise, device=noise.device)[:sampled].to(
-            states.device
+        drawn = torch.randperm(others, generator=noise, device=noise.device)[:sampled]
+        rows = torch.cat(
+            [inside.nonzero()[:, 0], (~inside).nonzero()[:, 0][drawn.to(states.device)]]
         )
-        rows = torch.cat([inside.nonzero()[:, 0], (~inside).nonzero()[:, 0][drawn]])
         row_of_token = torch.full((len(states),), -1, device=states.device)
         row_of_token[rows] = torch.arange(len(rows), device=states.device)
         scores = F.linear(states[rows], self.weight, self.bias)
