@@ -1,9 +1,8 @@
-"""The README tells the truth: its examples run, what they show is what they print, what it names
-is there.
+"""The examples of the README run and print what it shows; what the documentation names exists.
 
-Blocks are marked by their first line: ``sh file=NAME`` is written to NAME, ``sh run`` and
-``python run`` are executed in the same folder, ``json`` shows what the block before it printed.
-Other ``sh`` blocks are not run, but every call in them must be one the command line takes.
+The first line of a code block says what the tests do with it: ``sh file=NAME`` is written to NAME, ``sh
+run`` and ``python run`` are executed in the same folder, and ``json`` must be the output of the block
+before. Commands in other ``sh`` blocks are not run, but the command line must accept them.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def blocks(page: Path) -> list[Block]:
         else:
             found.append(Block(mark, "\n".join(lines) + "\n", begun))
             mark = None
-    assert mark is None, f"{page}:{begun}: a block that does not end"
+    assert mark is None, f"{page}:{begun}: the block has no end"
     return found
 
 
@@ -95,7 +94,7 @@ def test_every_example_runs(printed):
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_what_is_shown_is_what_is_printed(printed):
+def test_output_in_the_readme_is_what_the_examples_print(printed):
     """Same keys, same text; the numbers may differ in the last place from machine to machine."""
     checked = 0
     last = ""
@@ -129,32 +128,32 @@ def test_python_shows_the_entities_of_the_worked_example(printed):
     assert re.fullmatch(r"CellLine \d+ \d+ [01]\.\d+", entity)
 
 
-def test_no_blank_is_left_to_fill_in():
+def test_readme_has_no_placeholder():
     text = README.read_text(encoding="utf-8")
     assert re.findall(r"\b(?:TODO|FIXME|XXX|[A-Z]{3,}_[A-Z_]{3,})\b", text) == []
 
 
-# --- what is named is there -------------------------------------------------------------------------
+# --- what is named exists -----------------------------------------------------------------------------
 
 
 def verb_command(words: list[str]) -> tuple[typer.core.TyperCommand, list[str]]:
-    """The command that ``words`` call and the arguments left for it."""
+    """The command that ``words`` call, and its arguments."""
     command = typer.main.get_command(app)
     while hasattr(command, "commands"):
-        assert words, "a verb is missing"
+        assert words, "the verb is missing"
         assert words[0] in command.commands, f"adaptner has no verb {words[0]!r}"
         command, words = command.commands[words[0]], words[1:]
     return command, words
 
 
 def accept(call: str) -> None:
-    """``call`` is one that the command line takes: verb, options, number of arguments."""
+    """Raises if the command line does not accept the verb, the options or the number of arguments."""
     command, arguments = verb_command(shlex.split(call, comments=True)[1:])
     command.make_context(command.name, expand_list_options(arguments))
 
 
 def calls(text: str) -> list[str]:
-    """The calls of adaptner in shell text, also in the middle of a pipe."""
+    """The calls of adaptner in shell text, including those inside a pipe."""
     joined = text.replace("\\\n", " ")
     parts = (part.strip() for line in joined.splitlines() for part in re.split(r"\s[|]\s|&&", line))
     return [part for part in parts if part.startswith("adaptner ")]
@@ -171,19 +170,19 @@ SHELL_CALLS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", SHELL_CALLS)
-def test_every_call_in_a_shell_block_is_possible(call):
+def test_command_line_accepts_every_call_in_a_shell_block(call):
     accept(call)
 
 
 @pytest.mark.parametrize("call", ["adaptner nonsense", "adaptner adapt a.jsonl -o m --nonsense"])
-def test_an_impossible_call_would_be_noticed(call):
+def test_accept_raises_for_an_invalid_call(call):
     with pytest.raises(Exception, match="nonsense"):
         accept(call)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_verbs_and_options_named_in_the_text_exist(page):
+def test_verbs_and_options_in_the_text_exist(page):
     for span in re.findall(r"`adaptner ([^`]+)`", prose(page)):
         words = span.split()
         command, rest = verb_command(words)
@@ -208,14 +207,14 @@ def rows(page: Path, first_heading: str) -> list[list[str]]:
     return found
 
 
-def test_the_table_of_verbs_is_complete():
+def test_table_lists_every_verb():
     named = {name for row in rows(README, "verb") for name in re.findall(r"`([^`]+)`", row[0])}
     for name in named:
         verb_command(name.split())
     assert {name.split()[0] for name in named} == set(typer.main.get_command(app).commands)
 
 
-def test_the_table_of_methods_says_what_works():
+def test_table_lists_every_method_that_works():
     from adaptner.methods import methods
 
     working = {
@@ -227,14 +226,14 @@ def test_the_table_of_methods_says_what_works():
     assert working == set(methods())
 
 
-def test_the_diagram_of_the_packages_is_the_import_contract():
+def test_diagram_of_the_packages_is_the_import_contract():
     (diagram,) = (b.text for b in blocks(README) if b.mark == "text layers")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = {c["name"]: c for c in project["tool"]["importlinter"]["contracts"]}
     assert diagram.splitlines() == contracts["Layers"]["layers"]
 
 
-def test_make_targets_exist():
+def test_make_targets_in_the_text_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
     for page in PAGES:
         in_blocks = [b.text for b in blocks(page) if b.mark.startswith("sh")]
@@ -244,7 +243,7 @@ def test_make_targets_exist():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_local_links_lead_somewhere(page):
+def test_local_links_have_a_target(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
         if re.match(r"[a-z]+:", target):
             continue
@@ -259,3 +258,11 @@ def anchors(page: Path) -> set[str]:
     """The anchors that GitHub gives headings."""
     headings = re.findall(r"^#+ (.+)$", prose(page), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_of_code_in_the_text_exist(page):
+    """Whole paths (`src/…`, `tests/…`) and paths inside the package (`nn/encoders/base.py`)."""
+    for path in re.findall(r"`([\w/-]+/[\w-]+\.(?:py|toml))`", page.read_text(encoding="utf-8")):
+        if Path(path).stem not in ("x", "x-more"):  # the placeholder in "Add a method"
+            assert any((ROOT / folder / path).exists() for folder in ("", "src/adaptner")), path
