@@ -26,11 +26,10 @@ def use_base_unchanged(
             method=method,
             target=", ".join(wanted.labels) or "none",
             known=", ".join(base.labels.labels),
-            reason="has a decoder for each of its domains"
-            if not base.model.shape.shared
-            else "does not know all of them",
+            reason="does not know all of them"
+            if base.model.shape.shared
+            else "has a decoder for each of its domains",
         )
     facts = {"steps": 0, "sentences": 0, "seed": 0, "base": base.method}
-    model = base.model
-    encoder, decoder = copy.deepcopy(model.encoder), copy.deepcopy(model.decoder_of(0))
+    encoder, decoder = copy.deepcopy((base.model.encoder, base.model.decoder_of(0)))
     return Tagger(encoder, decoder, base.batcher, base.method, facts, base.folder)

@@ -15,10 +15,7 @@ from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.unchanged_base import use_base_unchanged
 from adaptner.methods.base import Capabilities
-from adaptner.methods.families.joint import (
-    JointMethodConfig,
-    SourceAndTargetMethod,
-)
+from adaptner.methods.families.joint import JointMethodConfig, SourceAndTargetMethod
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.types import Entity, Sentence

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ def adapt(
 @pytest.mark.parametrize(
     "lexical", [False, True]
 )  # lexical features are not for the language models
-def test_step_equals_algorithm_1_task_by_task(sources: list[SourceDomain], lexical: bool) -> None:
+def test_step_equals_algorithm_1_task_by_task(sources, lexical: bool):
     """Lines 3 to 17: each task generates its BiLSTM by the sum of equation 2, the gradients are added
     up, and one step of gradient descent follows."""
     # Dropout and negatives are drawn for all tasks at once, so there is no dropout here, and the naive
@@ -170,9 +169,7 @@ def test_step_equals_algorithm_1_task_by_task(sources: list[SourceDomain], lexic
         torch.testing.assert_close(p, q, atol=2e-5, rtol=1e-4, msg=name)
 
 
-def test_parameters_change_only_at_the_end_of_a_step(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_parameters_change_only_at_the_end_of_a_step(base, sources):
     objective = make_objective(base, sources, CONFIG)
     before = copy.deepcopy(objective.network)
     optimiser = objective.optimiser()
@@ -183,7 +180,7 @@ def test_parameters_change_only_at_the_end_of_a_step(
     assert not same(objective.network, before)
 
 
-def test_gradients_of_word_tables_are_sparse(base: Base, sources: list[SourceDomain]) -> None:
+def test_gradients_of_word_tables_are_sparse(base, sources):
     objective = make_objective(base, sources, CONFIG)
     objective.step_gradients(*next(objective.steps()))
     network = objective.network
@@ -207,9 +204,9 @@ def test_gradients_of_word_tables_are_sparse(base: Base, sources: list[SourceDom
 def test_configuration_decides_the_tasks_of_a_step(
     settings: dict[str, Any],
     expected: list[tuple[int, int]],
-    base: Base,
-    sources: list[SourceDomain],
-) -> None:
+    base,
+    sources,
+):
     config = CONFIG.model_copy(update=settings)
     objective = make_objective(base, sources, config)
     assert [(t.domain, t.task) for t in objective.tasks(1)] == expected
@@ -219,15 +216,13 @@ def test_configuration_decides_the_tasks_of_a_step(
     assert all(bool(p.isfinite().all()) for p in tagger.parameters())
 
 
-def test_mixed_text_is_the_text_of_source_and_target(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_mixed_text_is_the_text_of_source_and_target(base, sources):
     objective = make_objective(base, sources, CONFIG.model_copy(update={"mixed_text": True}))
     assert objective.vocabulary.sentences == (180, 180)  # 160 of the source and 20 of the target
     assert torch.equal(*objective.vocabulary.counts)
 
 
-def test_sources_alternate_from_step_to_step(base: Base) -> None:
+def test_sources_alternate_from_step_to_step(base):
     both = source_domains(group_by_domain([bundled_corpus("gene"), bundled_corpus("drug")]))
     base = method("crossdomain-lm")(encoder=TINY).fit(both, Budget(0))
     objective = make_objective(base, both, CONFIG)
@@ -235,9 +230,7 @@ def test_sources_alternate_from_step_to_step(base: Base) -> None:
     assert {t.domain for t in objective.tasks(1)[2:]} == {2}
 
 
-def test_tagger_has_the_generated_layer_of_the_target(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_tagger_has_the_generated_layer_of_the_target(base, sources):
     objective = make_objective(base, sources, CONFIG)
     wanted = objective.network.recurrent([(1, NER)])
     objective.finish(0)
@@ -245,7 +238,7 @@ def test_tagger_has_the_generated_layer_of_the_target(
         assert torch.equal(p, wanted[name])
 
 
-def test_every_task_starts_from_a_trained_base(sources: list[SourceDomain]) -> None:
+def test_every_task_starts_from_a_trained_base(sources):
     settings = {"encoder": {**TINY, "char_lstm": 0}, "k": 3, "tasks": 2}
     trained = method("finetuning")(**settings).fit(sources, Budget(2))
     objective = make_objective(trained, sources, CONFIG)
@@ -258,7 +251,7 @@ def test_every_task_starts_from_a_trained_base(sources: list[SourceDomain]) -> N
 # --- language models ------------------------------------------------------------------------------
 
 
-def test_perplexity_falls_on_bundled_text(base: Base, sources: list[SourceDomain]) -> None:
+def test_perplexity_falls_on_bundled_text(base, sources):
     config = CONFIG.model_copy(
         update={"batch": 20, "optimiser": OptimiserConfig(name="adamw", rate=2e-2)}
     )
@@ -300,7 +293,7 @@ def poisoned() -> list[Sentence]:
     return found
 
 
-def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
+def test_zero_shot_reads_no_label_of_the_target(base, sources):
     with pytest.raises(AssertionError, match="a label of the target"):
         poisoned()[0].tags  # noqa: B018
     bare = [s.without_entities() for s in target()]
@@ -317,16 +310,12 @@ def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[Source
     assert without.facts["unlabelled"] == 20
 
 
-def test_supervised_learning_reads_labels_of_the_target(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_supervised_learning_reads_labels_of_the_target(base, sources):
     with pytest.raises(AssertionError, match="a label of the target"):
         adapt(base, sources, CONFIG, support=poisoned())
 
 
-def test_zero_shot_refuses_labels_that_no_source_has(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_zero_shot_refuses_labels_that_no_source_has(base, sources):
     with pytest.raises(UnknownLabels) as error:
         adapt(base, sources, ZERO, labels=LabelSet(("CellLine",)))
     assert "CellLine" in str(error.value)
@@ -339,9 +328,7 @@ def generated_layers(objective: CrossDomainObjective) -> list[torch.Tensor]:
     return list(torch.cat([part.detach().flatten(1) for part in found], 1))
 
 
-def test_target_without_labels_starts_as_the_source(
-    base: Base, sources: list[SourceDomain]
-) -> None:
+def test_target_without_labels_starts_as_the_source(base, sources):
     """No step trains NER of the target, so a random start would stay unrelated to the source."""
     source, target_layer = generated_layers(make_objective(base, sources, ZERO))
     assert torch.equal(source, target_layer)
@@ -356,13 +343,13 @@ def test_target_without_labels_starts_as_the_source(
         assert abs(float(torch.cosine_similarity(source, target_layer, 0))) < 0.9
 
 
-def test_zero_shot_without_text_is_refused(base: Base, sources: list[SourceDomain]) -> None:
+def test_zero_shot_without_text_is_refused(base, sources):
     with pytest.raises(TooFewSentences, match="raw text"):
         adapt(base, sources, ZERO, support=())
 
 
 @pytest.mark.parametrize("data", ["target", "ner"])
-def test_zero_shot_with_partial_data_is_refused(data: str) -> None:
+def test_zero_shot_with_partial_data_is_refused(data: str):
     with pytest.raises(BadConfiguration, match="zero_shot"):
         method("crossdomain-lm")(adaptation={"zero_shot": True, "data": data})
 
@@ -382,9 +369,7 @@ def raw_text_base(sources: list[SourceDomain]) -> Base:
     return replace(base, model=alone, facts={"iterations": 4}, provenance=Provenance())
 
 
-def test_raw_text_base_accepts_any_sources_and_starts_from_its_layers(
-    raw_text_base: Base, sources: list[SourceDomain]
-) -> None:
+def test_raw_text_base_accepts_any_sources_and_starts_from_its_layers(raw_text_base, sources):
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
     unmoved = method("crossdomain-lm")(adaptation={**CONFIG.model_dump(), "encoder_scale": 1e-9})
     bare = [s.without_entities() for s in target()]
@@ -400,7 +385,7 @@ def test_raw_text_base_accepts_any_sources_and_starts_from_its_layers(
     assert (zero.labels.labels, zero.facts["sentences"]) == (("Gene",), 0)
 
 
-def test_raw_text_base_without_sources_learns_from_the_target_alone(raw_text_base: Base) -> None:
+def test_raw_text_base_without_sources_learns_from_the_target_alone(raw_text_base):
     """This is CO-LM: NER and language modelling of the target, without domain embeddings."""
     bare = [s.without_entities() for s in target()]
     chosen = method("crossdomain-lm")(adaptation=CONFIG.model_dump())
@@ -417,9 +402,7 @@ def test_raw_text_base_without_sources_learns_from_the_target_alone(raw_text_bas
 # --- raw text -------------------------------------------------------------------------------------
 
 
-def test_text_is_read_from_files_up_to_a_limit(
-    base: Base, sources: list[SourceDomain], tmp_path: Path
-) -> None:
+def test_text_is_read_from_files_up_to_a_limit(base, sources, tmp_path):
     for name in ("source", "target"):
         lines = [s.text for s in bundled_corpus("drug").split("train")[:30]]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -439,13 +422,13 @@ def test_text_is_read_from_files_up_to_a_limit(
 # --- the run --------------------------------------------------------------------------------------
 
 
-def test_divergence_raises(base: Base, sources: list[SourceDomain]) -> None:
+def test_divergence_raises(base, sources):
     wild = OptimiserConfig(name="sgd", rate=1e30, momentum=0.0, clip=1e30)
     with pytest.raises(TrainingDiverged):
         adapt(base, sources, CONFIG.model_copy(update={"optimiser": wild}))
 
 
-def test_frozen_vectors_are_not_trained(sources: list[SourceDomain]) -> None:
+def test_frozen_vectors_are_not_trained(sources):
     chosen = method("crossdomain-lm")(encoder={**TINY, "tune_words": False})
     base = chosen.fit(sources, Budget(0), vectors=vectors_of(sources))
     tagger = adapt(base, sources)

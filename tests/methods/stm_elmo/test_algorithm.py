@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,7 +54,7 @@ def adapt(
     return run(STMElmoObjective(base, AdaptRequest(support, **given), config, sentences))
 
 
-def test_tagger_does_not_train_the_language_model(base: Base, sources: list[SourceDomain]) -> None:
+def test_tagger_does_not_train_the_language_model(base, sources):
     config = CONFIG.model_copy(update={"lm_steps": 2})
     short, long = (adapt(base, sources, config, budget=Budget(n)) for n in (1, 4))
     assert same(short.encoder.language_model, long.encoder.language_model)
@@ -66,7 +65,7 @@ def test_tagger_does_not_train_the_language_model(base: Base, sources: list[Sour
     assert same(without_steps.encoder.language_model, base.model.encoder.language_model)
 
 
-def test_setting_decides_whose_text_is_read(base: Base, sources: list[SourceDomain]) -> None:
+def test_setting_decides_whose_text_is_read(base, sources):
     taggers = {
         text: adapt(base, sources, CONFIG.model_copy(update={"lm_text": text}))
         for text in ("both", "source", "target")
@@ -85,14 +84,14 @@ def test_setting_decides_whose_text_is_read(base: Base, sources: list[SourceDoma
     assert same(again.encoder.language_model, models["source"])
 
 
-def test_text_is_read_from_a_file(base: Base, sources: list[SourceDomain], tmp_path: Path) -> None:
+def test_text_is_read_from_a_file(base, sources, tmp_path):
     lines = [s.text for s in bundled_corpus("drug").split("train")[:9]]
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = {"target_text": (str(tmp_path / "t.txt"),), "target_sentences": 4}
     assert adapt(base, sources, CONFIG.model_copy(update=settings)).facts["unlabelled"] == 4
 
 
-def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[SourceDomain]) -> None:
+def test_zero_shot_reads_no_label_of_the_target(base, sources):
     poisoned = [replace(s, entities=(Entity(0, 99, "no such"),)) for s in target()]
     with pytest.raises(IndexError):
         poisoned[0].tags  # noqa: B018
@@ -105,7 +104,7 @@ def test_zero_shot_reads_no_label_of_the_target(base: Base, sources: list[Source
     assert (bare.facts["sentences"], bare.facts["unlabelled"]) == (0, 20)
 
 
-def test_missing_data_is_reported_before_any_step(base: Base, sources: list[SourceDomain]) -> None:
+def test_missing_data_is_reported_before_any_step(base, sources):
     def fail(*_: object) -> None:
         raise AssertionError("a step was taken")
 
@@ -117,16 +116,14 @@ def test_missing_data_is_reported_before_any_step(base: Base, sources: list[Sour
         adapt(base, sources, support=[s.without_entities() for s in target()], progress=fail)
 
 
-def test_progress_counts_the_steps_of_both_stages(base: Base, sources: list[SourceDomain]) -> None:
+def test_progress_counts_the_steps_of_both_stages(base, sources):
     seen: list[tuple[int, int]] = []
     adapt(base, sources, progress=lambda done, total, remark="": seen.append((done, total)))
     assert seen[:3] == [(1, 6), (2, 6), (3, 6)]
     assert seen[-1] == (6, 6)
 
 
-def test_saved_tagger_and_base_give_the_same_predictions(
-    base: Base, sources: list[SourceDomain], tmp_path: Path
-) -> None:
+def test_saved_tagger_and_base_give_the_same_predictions(base, sources, tmp_path):
     config = CONFIG.model_copy(update={"lm_steps": 3})
     tagger = adapt(base, sources, config, budget=Budget(40))
     test = bundled_corpus("cellline").split("test")[:20]
@@ -140,8 +137,8 @@ def test_saved_tagger_and_base_give_the_same_predictions(
 
 
 def test_only_stm_elmo_accepts_an_encoder_with_a_language_model(
-    sources: list[SourceDomain],
-) -> None:
+    sources,
+):
     with pytest.raises(
         BadConfiguration, match=r"encoder\.language_model_width: in-domain learns no"
     ):

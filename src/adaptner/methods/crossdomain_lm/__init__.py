@@ -58,15 +58,13 @@ class CrossDomainLM(SourceAndTargetMethod):
     config: CrossDomainMethodConfig
 
     def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
-        if (
-            base.provenance.encoder_from == "raw text"
-        ):  # its encoder is used, but not the decoders of its sources
+        if base.provenance.encoder_from == "raw text":  # its decoders are not used
             base = base.of_domains(())
         if not base.model.domains and request.sources:
             base = self.fit(request.sources, Budget(0), start=base, seed=request.seed)
-        if base.model.domains or self.config.adaptation.zero_shot:
-            return run(self.objective(base, request, self.labelled(base, request.sources)))
-        return run(self.objective(base, request, {}))
+        needs_sources = base.model.domains or self.config.adaptation.zero_shot
+        sources = self.labelled(base, request.sources) if needs_sources else {}
+        return run(self.objective(base, request, sources))
 
     def objective(
         self, base: Base, request: AdaptRequest, sources: SourceSentences

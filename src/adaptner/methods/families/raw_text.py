@@ -56,11 +56,9 @@ def text_or_labelled(
     unlabelled: Iterable[Sentence], labelled: Sequence[Sentence]
 ) -> Iterable[Sentence]:
     """The unlabelled text or, if it is empty, the labelled sentences without their labels."""
-    return (
-        unlabelled
-        if has_sentences(unlabelled)
-        else [s.without_entities() for s in labelled if len(s)]
-    )
+    if has_sentences(unlabelled):
+        return unlabelled
+    return [s.without_entities() for s in labelled if len(s)]
 
 
 def has_sentences(text: Iterable[Sentence]) -> bool:

@@ -62,11 +62,8 @@ def find_synonyms() -> Synonyms:
 
 def built_in() -> Synonyms:
     """The package's list of about 180 groups of synonyms, one group in a line."""
-    text = (
-        resources.files("adaptner.methods.pdaln")
-        .joinpath("synonyms.txt")
-        .read_text(encoding="utf-8")
-    )
+    file = resources.files("adaptner.methods.pdaln").joinpath("synonyms.txt")
+    text = file.read_text(encoding="utf-8")
     found: dict[str, dict[str, None]] = {}
     for group in (line.split() for line in text.splitlines()):
         for word in group:
@@ -83,9 +80,8 @@ def _folders() -> Iterator[Path | zipfile.Path]:
     for place in (*os.environ.get("NLTK_DATA", "").split(os.pathsep), *_NLTK):
         corpora = Path(place).expanduser() / "corpora"
         yield corpora / "wordnet"
-        if (
-            archive := corpora / "wordnet.zip"
-        ).is_file():  # NLTK's downloader may leave it compressed
+        archive = corpora / "wordnet.zip"
+        if archive.is_file():  # NLTK's downloader may leave it compressed
             yield zipfile.Path(archive, "wordnet/")
 
 
