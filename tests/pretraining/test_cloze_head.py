@@ -1,4 +1,4 @@
-"""Tests of the cloze head against a naive loop, and that it does not see the predicted word."""
+"""The cloze head against a naive loop, and that it does not see the predicted word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the gazetteer: instances, their spans, and weak labels."""
+"""The gazetteer: instances, their spans, and weak labels."""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ def test_uncertain_neighbours_of_an_instance() -> None:
     spans = known.spans(words)
     assert spans == [(3, 4), (7, 8)]
     # Two before and one after, but no common words, numbers or punctuation.
+    # two words before, one after, no common words
     assert known.uncertain_neighbours(words, spans) == {1, 2, 4}
 
 

@@ -1,4 +1,4 @@
-"""Tests of the teacher against the transformers library."""
+"""The teacher against the transformers library."""
 
 from __future__ import annotations
 

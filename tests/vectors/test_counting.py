@@ -1,4 +1,4 @@
-"""Tests of vectors by counting, each step against a naive computation."""
+"""Vectors by counting, each step against a naive computation."""
 
 from __future__ import annotations
 
@@ -114,17 +114,17 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_file_contains_vectors_and_facts(text: Path, tmp_path: Path) -> None:
-    made = train_count_vectors([text], tmp_path / "v.safetensors", QUICK)
+    facts = train_count_vectors([text], tmp_path / "v.safetensors", QUICK)
     again = train_count_vectors([text], tmp_path / "w.safetensors", QUICK)
-    assert made == again
+    assert facts == again
     assert (tmp_path / "v.safetensors").read_bytes() == (tmp_path / "w.safetensors").read_bytes()
     vectors = read_vectors(tmp_path / "v.safetensors")
-    assert vectors.facts["text_sha256"] == made["text_sha256"]
+    assert vectors.facts["text_sha256"] == facts["text_sha256"]
     assert int(vectors.facts["sentences"]) == len(lines())
     seen = Counter(w for line in lines() for w in line.lower().split())
     assert set(vectors.words) == {w for w, n in seen.items() if n >= QUICK.least}
     assert np.linalg.norm(vectors.vector("The")) == pytest.approx(1, abs=0.02)
-    # a word that has no neighbour twice is made up of its n-grams, as one that is not there
+    # a word that has no neighbour twice gets the mean of its n-grams, as an unknown word does
     assert np.linalg.norm(vectors.vector("Expression")) > 0
     unseen = vectors.vector("unexpressioned")
     assert unseen is not None
@@ -136,12 +136,12 @@ def test_words_with_similar_contexts_are_near(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     sides = {"drug": ("gave", "daily"), "cell": ("cultured", "overnight")}
     names = {kind: [f"{kind}{i}x" for i in range(8)] for kind in sides}
-    said = [
+    texts = [
         f"we {before} {name} {after}"
         for kind, (before, after) in sides.items()
         for name in rng.choice(names[kind], 60)
     ]
-    (tmp_path / "t.txt").write_text("\n".join(said))
+    (tmp_path / "t.txt").write_text("\n".join(texts))
     settings = CountingSettings(width=4, least=2, buckets=50, min_gram=4, max_gram=5)
     train_count_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", settings)
     vectors = read_vectors(tmp_path / "v.safetensors")

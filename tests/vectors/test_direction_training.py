@@ -1,4 +1,4 @@
-"""Tests of label directions: Fisher's discriminant, and look-up by label."""
+"""Label directions: Fisher's discriminant, and look-up by label."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def test_label_gets_the_direction_of_its_longest_known_suffix() -> None:
     assert row("X") is row("") is row("disease name") is None
 
 
-def test_senses_are_kept_in_the_file_of_the_vectors(tmp_path: Path, counts: InstanceCounts) -> None:
+def test_directions_are_saved_in_the_file_of_the_vectors(
+    tmp_path: Path, counts: InstanceCounts
+) -> None:
     rng = np.random.default_rng(2)
     grams = NgramVectors(FourBitTable.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
     words = tuple(counts.named["disease"])

@@ -1,4 +1,4 @@
-"""Tests of the four-bit table: accuracy, indexing, and unusual tables."""
+"""The four-bit table: accuracy, indexing, and unusual tables."""
 
 from __future__ import annotations
 

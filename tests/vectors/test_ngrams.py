@@ -1,4 +1,4 @@
-"""Tests of hashed n-grams against fastText's rule, and of vectors of unknown words."""
+"""Hashed n-grams against fastText's rule, and of vectors of unknown words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the subword vector file: round trips, reproducible bytes, and damage."""
+"""The subword vector file: round trips, reproducible bytes, and damage."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def changed(path: Path, tensors: dict[str, object], about: dict[str, str | None]
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     kept = load_file(path) | tensors
-    told = header["__metadata__"] | about
+    metadata = header["__metadata__"] | about
     save_file(
         {n: np.asarray(t) for n, t in kept.items() if t is not None},
         path,
-        {n: v for n, v in told.items() if v is not None},
+        {n: v for n, v in metadata.items() if v is not None},
     )
 
 
@@ -105,16 +105,16 @@ DAMAGE: dict[str, tuple[dict[str, object], dict[str, str | None]]] = {
     "infinite": ({"grams_scale": np.full(50, np.inf, np.float32)}, {}),
     "grams of another width": ({"grams": np.zeros((50, 4), np.uint8)}, {}),
     "no rows of grams": ({"grams": np.zeros((0, 3), np.uint8), "grams_scale": np.zeros(0, np.float32)}, {}),
-    "another width told": ({}, {"width": "8"}),
-    "no width told": ({}, {"width": None}),
-    "width no number": ({}, {"width": "six"}),
+    "another width": ({}, {"width": "8"}),
+    "no width": ({}, {"width": None}),
+    "width is no number": ({}, {"width": "six"}),
     "grams of no length": ({}, {"min_gram": "0"}),
-    "grams the wrong way": ({}, {"min_gram": "6"}),
-    "case untold": ({}, {"lower": "perhaps"}),
+    "longest n-gram below the shortest": ({}, {"min_gram": "6"}),
+    "case is neither true nor false": ({}, {"lower": "perhaps"}),
     "foreign": ({}, {"format": None}),
-    "of somebody else": ({}, {"format": "pt"}),
+    "another format": ({}, {"format": "pt"}),
     "newer": ({}, {"format_number": "3"}),
-    "number no number": ({}, {"format_number": "two"}),
+    "format is no number": ({}, {"format_number": "two"}),
 }  # fmt: skip
 
 
@@ -132,17 +132,8 @@ def test_damaged_file_raises(path: Path, case: str) -> None:
 
 def test_truncated_file_raises(path: Path) -> None:
     content = path.read_bytes()
-    for end in {
-        0,
-        1,
-        7,
-        8,
-        9,
-        100,
-        len(content) // 2,
-        len(content) - 1,
-        *range(10, len(content), 97),
-    }:
+    middle = len(content) // 2
+    for end in {0, 1, 7, 8, 9, 100, middle, len(content) - 1, *range(10, len(content), 97)}:
         path.write_bytes(content[:end])
         with pytest.raises(BadVectors):
             read_vectors(path)

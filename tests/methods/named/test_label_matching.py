@@ -55,7 +55,7 @@ def batch(seed: int, rows: int = 3, length: int = 4) -> tuple[torch.Tensor, torc
 def test_decoder_of_one_matched_label_has_the_distribution_of_the_source(
     seed: int, scheme: TagScheme
 ) -> None:
-    """Every path of every sentence is as likely as before, whatever scores O has."""
+    """Every path of every sentence is as likely, for any scores of O."""
     source, mine = LabelSet(("Gene",), scheme), LabelSet(("T1",), scheme)
     known, decoder = random_crf(source, seed), random_crf(mine, seed + 1)
     LabelMatch(known, "Gene").copy_to(decoder, "T1")
@@ -94,22 +94,22 @@ def test_one_label_of_a_source_with_two_is_copied() -> None:
 def test_agreement_is_f1_with_one_more_mistake() -> None:
     """Against mentions counted by the scorer."""
     labels = LabelSet(("Gene",))
-    kin = LabelMatch(random_crf(labels, 0), "Gene")
+    match = LabelMatch(random_crf(labels, 0), "Gene")
     states, mask = batch(5)
-    path = kin.decoder.decode(states, mask)
+    path = match.decoder.decode(states, mask)
     part = EncodedSentences(states, path, mask, tuple(range(len(mask[0]))), torch.ones(1, 1))
-    found = kin.mentions([part, part])
+    found = match.mentions([part, part])
     rows = [
         [labels.tags[t] for t in row[: int(m.sum())]]
         for row, m in zip(path[0], mask[0], strict=True)
     ]
-    there = score_tags(rows, rows).overall.true_positives
-    assert there, "choose another seed"
-    assert len(found) == 2 * there  # of two parts, though they are alike
-    assert agreement(found, found) == pytest.approx(4 * there / (4 * there + 1))
+    correct = score_tags(rows, rows).overall.true_positives
+    assert correct, "choose another seed"
+    assert len(found) == 2 * correct  # the two parts are equal
+    assert agreement(found, found) == pytest.approx(4 * correct / (4 * correct + 1))
     assert agreement(found, set()) == agreement(set(), set()) == 0
-    some = set(sorted(found)[:1])
-    assert agreement(found, some) == pytest.approx(2 / (2 * there + 1 + 1))
+    one_of_them = set(sorted(found)[:1])
+    assert agreement(found, one_of_them) == pytest.approx(2 / (2 * correct + 1 + 1))
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +118,11 @@ def base() -> Base:
     return default_base()
 
 
-def marked(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[EncodedSentences]:
+def encoded(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[EncodedSentences]:
     return [EncodedSentences.of(base, sentences, labels)]
 
 
-def called(sentences: list[Sentence], label: str) -> list[Sentence]:
+def relabelled(sentences: list[Sentence], label: str) -> list[Sentence]:
     return [
         Sentence(s.text, s.token_spans, tuple(replace(e, label=label) for e in s.entities))
         for s in sentences
@@ -154,16 +154,16 @@ def test_labels_match_by_name(base: Base, label: str, kind: str | None) -> None:
     [("disease", "Disease"), ("drug", "Drug"), ("gene", "Gene"), ("cellline", None)],
 )
 def test_labels_match_by_the_annotated_mentions(base: Base, corpus: str, kind: str | None) -> None:
-    """The name says nothing."""
-    sentences = called(list(bundled_corpus(corpus).split("train")[:20]), "T1")
-    found = match_labels(base, LabelSet(("T1",)), marked(base, sentences, LabelSet(("T1",))))
+    """The name of the label matches none."""
+    sentences = relabelled(list(bundled_corpus(corpus).split("train")[:20]), "T1")
+    found = match_labels(base, LabelSet(("T1",)), encoded(base, sentences, LabelSet(("T1",))))
     assert (found["T1"].label if found else None) == kind
 
 
 def test_each_label_matches_separately(base: Base) -> None:
     labels = LabelSet(("CellLine", "Chemical", "Gene"))
     found = match_labels(base, labels, [])
-    assert {label: kin.label for label, kin in found.items()} == {
+    assert {label: match.label for label, match in found.items()} == {
         "Chemical": "Drug",
         "Gene": "Gene",
     }
@@ -194,18 +194,18 @@ def test_penalties_are_stronger_if_all_labels_match(base: Base) -> None:
     both, one = LabelSet(("CellLine", "Disease")), LabelSet(("Disease",))
     known = match_labels(base, both, [])
     assert stronger_penalties(config, both, known) == config
-    firm = stronger_penalties(config, one, known)
-    assert (firm.penalty, firm.bias_penalty, firm.transition_penalty) == (1.0, 6.0, 0.2)
+    stronger = stronger_penalties(config, one, known)
+    assert (stronger.penalty, stronger.bias_penalty, stronger.transition_penalty) == (1.0, 6.0, 0.2)
 
 
 def test_stronger_penalties_keep_the_fit_nearer_to_the_source(base: Base) -> None:
-    """The firmer, the nearer; at last it stays where it began."""
+    """With a very large factor, the decoder does not change."""
     sentences = list(bundled_corpus("disease").split("train")[:10])
     labels = LabelSet(("Disease",))
     start = decoder_prior(base, labels, LinearFitConfig(), match_labels(base, labels, [])).weight
     gaps = []
-    for firm in (1.0, 4.0, 1e4):
-        config = LinearFitConfig(source_penalty_factor=firm)
+    for factor in (1.0, 4.0, 1e4):
+        config = LinearFitConfig(source_penalty_factor=factor)
         found = fit_linear_decoder(EncodedTarget.of(base, sentences, config), config).decoder
         gaps.append(float((found.weight - start).detach().norm()))
     assert gaps[0] > gaps[1] > gaps[2]
@@ -213,12 +213,12 @@ def test_stronger_penalties_keep_the_fit_nearer_to_the_source(base: Base) -> Non
 
 
 def test_annotated_sentences_contradict_a_name(base: Base) -> None:
-    """A type called Disease that marks cell lines is none; with three mentions nobody can say."""
-    sentences = called(list(bundled_corpus("cellline").split("train")[:30]), "Disease")
+    """A label Disease for cell lines does not match; three mentions are too few to tell."""
+    sentences = relabelled(list(bundled_corpus("cellline").split("train")[:30]), "Disease")
     labels = LabelSet(("Disease",))
-    assert not match_labels(base, labels, marked(base, sentences, labels))
+    assert not match_labels(base, labels, encoded(base, sentences, labels))
     few = [s for s in sentences if len(s.entities) == 1][:3]
-    assert match_labels(base, labels, marked(base, few, labels))["Disease"].label == "Disease"
+    assert match_labels(base, labels, encoded(base, few, labels))["Disease"].label == "Disease"
 
 
 def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(base: Base) -> None:
@@ -228,7 +228,7 @@ def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(b
     for corpus in corpora:
         labels = bundled_corpus(corpus).labels
         sentences = list(bundled_corpus(corpus).split("train")[:40])
-        parts = marked(base, sentences, labels)
+        parts = encoded(base, sentences, labels)
         meant = {
             (0, row, *m[:2])
             for row, place in enumerate(parts[0].order)
@@ -243,9 +243,9 @@ def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(b
     assert compared >= len(corpora) * (len(matches) - 1) > 0
 
 
-@pytest.mark.parametrize("tune_from", [150, 1])  # φ alone, or with θ
+@pytest.mark.parametrize("tune_from", [150, 1])  # the decoder alone, or also the encoder
 def test_facts_name_the_matched_source_labels(base: Base, tune_from: int) -> None:
-    sentences = called(list(bundled_corpus("drug").split("train")[:6]), "Chemical")
+    sentences = relabelled(list(bundled_corpus("drug").split("train")[:6]), "Chemical")
     config = LinearFitConfig(fine_tune_from=tune_from, steps=1, epochs=0)
     tagger = adapt_named(encode_target(base, sentences, config), config)
     assert tagger.facts["known"] == {"Chemical": "Drug"}

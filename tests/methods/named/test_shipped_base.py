@@ -1,4 +1,4 @@
-"""The base that the package brings: what it must be, and that it is good enough to be the default."""
+"""The base of the package: its contents, and the minimum F1 of its taggers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["disease", "drug", "gene", "species"])
 def test_source_decoders_raise_f1(base: Base, corpus: str) -> None:
-    """13 to 24 when it was made."""
+    """13 to 24 points when it was made."""
     bare = base.of_domains(())
     gains = [f1(base, corpus, 5, seed) - f1(bare, corpus, 5, seed) for seed in range(3)]
     assert mean(gains) > 0.05
@@ -70,21 +70,21 @@ def test_source_decoders_raise_f1(base: Base, corpus: str) -> None:
 
 @pytest.mark.slow
 def test_fine_tuned_encoder_raises_f1(base: Base) -> None:
-    """1 to 6 when it was made; it has learnt from none of these corpora."""
+    """1 to 6 points when it was made; its sources are none of these corpora."""
     first = replace(base, fine_tuned_encoder=None)
     pairs = [(c, seed) for c in ("disease", "drug", "gene", "species") for seed in range(3)]
     assert mean(f1(base, c, 5, seed) - f1(first, c, 5, seed) for c, seed in pairs) > 0.01
 
 
 def test_estimate_is_higher_for_known_labels(base: Base) -> None:
-    """By constants of their own (``trust-known.json``), from the same sentences."""
+    """Known labels have separate calibration constants (``trust-known.json``)."""
     target = bundled_corpus("gene")
     support = draw_sentences(target.split("train"), 5, 0)
     known = adaptner.adapt(support, base, labels=target.labels.labels)
     without = adaptner.adapt(support, base.of_domains(()), labels=target.labels.labels)
-    told = CalibrationConstants.of(base_folder(DEFAULT), known=True)
-    assert told != CalibrationConstants.of(base_folder(DEFAULT))
-    assert known.calibration.slope == pytest.approx(told.scores[1])
+    constants = CalibrationConstants.of(base_folder(DEFAULT), known=True)
+    assert constants != CalibrationConstants.of(base_folder(DEFAULT))
+    assert known.calibration.slope == pytest.approx(constants.scores[1])
     assert without.calibration.slope != known.calibration.slope
     assert known.assessment is not None
     assert without.assessment is not None

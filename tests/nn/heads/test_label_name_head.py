@@ -33,8 +33,10 @@ def test_loss_equals_loops(head: LabelNameHead) -> None:
     )
     of_borders = of_names = 0.0
     for t, border in enumerate(borders):
-        told = [float(head.border_weight[k] @ states[t] + head.border_bias[k]) for k in range(3)]
-        of_borders += math.log(sum(map(math.exp, told))) - told[border]
+        border_scores = [
+            float(head.border_weight[k] @ states[t] + head.border_bias[k]) for k in range(3)
+        ]
+        of_borders += math.log(sum(map(math.exp, border_scores))) - border_scores[border]
         for n in range(NAMES):
             odds = float(head.weight[n] @ states[t] + head.bias[n])
             p, wanted = 1 / (1 + math.exp(-odds)), pairs.get((t, n), 0.0)
@@ -53,8 +55,10 @@ def test_outside_tokens_are_sampled_and_weighted(head: LabelNameHead) -> None:
     wanted[0, 2] = 0.5
     odds = states @ head.weight.T + head.bias
     costs = torch.nn.functional.binary_cross_entropy_with_logits(odds, wanted, reduction="none")
-    told = states @ head.border_weight.T + head.border_bias
-    whole = float((costs.sum(1).mean() + torch.nn.functional.cross_entropy(told, borders)).detach())
+    border_scores = states @ head.border_weight.T + head.border_bias
+    whole = float(
+        (costs.sum(1).mean() + torch.nn.functional.cross_entropy(border_scores, borders)).detach()
+    )
     noise = torch.Generator().manual_seed(4)
     found = [float(head(states, labels, noise).detach()) for _ in range(3000)]
     assert sum(found) / len(found) == pytest.approx(whole, rel=0.02)

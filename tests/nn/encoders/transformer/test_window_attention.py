@@ -114,9 +114,9 @@ def test_batch_is_one_sequence(tiny_transformer: Path, monkeypatch: pytest.Monke
     widths = []
     real = encoder.network.forward
 
-    def watched(**told: Any) -> Any:
-        widths.append(told["inputs_embeds"].shape)
-        return real(**told)
+    def watched(**arguments: Any) -> Any:
+        widths.append(arguments["inputs_embeds"].shape)
+        return real(**arguments)
 
     monkeypatch.setattr(encoder.network, "forward", watched)
     encoder(batcher([sentences]))
