@@ -20,7 +20,7 @@ GENE = [sentence("a b c", "O B-G I-G"), sentence("b", "O")]
 DRUG = [sentence("c a", "B-E I-E"), sentence("b b a d", "B-D O B-E O")]
 
 
-def made(head: str = "mean") -> tuple[TaggingModel, WordBatcher]:
+def build(head: str = "mean") -> tuple[TaggingModel, WordBatcher]:
     batcher = WordBatcher(VECTORS, "abc")
     g = torch.Generator().manual_seed(0)
     config = EncoderConfig(char_embedding=2, char_cnn_filters=2, char_lstm=2, hidden=2)
@@ -34,13 +34,13 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]], domains: list[in
 
 
 def test_every_parameter_belongs_to_a_group() -> None:
-    model, _ = made()
+    model, _ = build()
     assert {group_of(n) for n in model.stack_tasks([0])} == {"encoder", "decoder", "head"}
-    assert {group_of(n) for n in made(head="none")[0].stack_tasks([0])} == {"encoder", "decoder"}
+    assert {group_of(n) for n in build(head="none")[0].stack_tasks([0])} == {"encoder", "decoder"}
 
 
 def test_stacking_repeats_the_encoder_and_pads_decoders() -> None:
-    model, _ = made()
+    model, _ = build()
     stacked = model.stack_tasks([0, 1, 0])
     own = dict(model.named_parameters())
     for name, value in stacked.items():
@@ -59,7 +59,7 @@ def test_stacking_repeats_the_encoder_and_pads_decoders() -> None:
 
 @pytest.mark.parametrize("per_token", [False, True])
 def test_losses_at_once_equal_separate_losses(per_token: bool) -> None:
-    model, batcher = made()
+    model, batcher = build()
     tasks, domains = [GENE, DRUG, GENE], [0, 1, 0]
     together = model.losses(
         model.stack_tasks(domains),
@@ -84,14 +84,14 @@ def test_losses_at_once_equal_separate_losses(per_token: bool) -> None:
 
 
 def test_total_without_a_head_is_the_label_loss() -> None:
-    model, batcher = made(head="none")
+    model, batcher = build(head="none")
     losses = model.losses(model.stack_tasks([0]), batch_of(batcher, [GENE], [0]), [0])
     assert losses.aux is None
     assert torch.equal(losses.total, losses.label)
 
 
 def test_losses_do_not_change_the_module() -> None:
-    model, batcher = made()
+    model, batcher = build()
     before = {n: p.clone() for n, p in model.named_parameters()}
     parameters = {n: (p + 1).requires_grad_() for n, p in model.stack_tasks([0]).items()}
     model.losses(parameters, batch_of(batcher, [GENE], [0]), [0]).total.sum().backward()
@@ -101,7 +101,7 @@ def test_losses_do_not_change_the_module() -> None:
 
 
 def test_gradients_are_weighted_and_absent_domains_have_none() -> None:
-    model, _ = made()
+    model, _ = build()
     domains = [1, 0, 1]
     gradients = {
         n: torch.arange(1.0, p.numel() + 1, dtype=torch.float64).view(p.shape)
@@ -133,7 +133,7 @@ def test_gradients_are_weighted_and_absent_domains_have_none() -> None:
 
 
 def test_gradients_are_accumulated() -> None:
-    model, _ = made()
+    model, _ = build()
     ones = {n: torch.ones_like(p) for n, p in model.stack_tasks([0]).items()}
     weights = {g: torch.ones(1, dtype=torch.float64) for g in ("encoder", "decoder", "head")}
     for _ in range(2):
@@ -148,7 +148,7 @@ def test_gradients_are_accumulated() -> None:
 
 def test_stacked_gradients_equal_module_gradients() -> None:
     """Stacking, differentiating and adding with weight 1 equals backward on the module."""
-    model, batcher = made()
+    model, batcher = build()
     domains, tasks = [1, 0, 1], [DRUG, GENE, DRUG[::-1]]
     start = {n: p.clone().requires_grad_() for n, p in model.stack_tasks(domains).items()}
     losses = model.losses(start, batch_of(batcher, tasks, domains), domains, aux_weight=0.5)

@@ -75,7 +75,7 @@ class Enumerated:
         return found
 
 
-def made(label_sets: list[LabelSet], lengths: list[list[int]], seed: int, scale: float = 1.0):
+def build(label_sets: list[LabelSet], lengths: list[list[int]], seed: int, scale: float = 1.0):
     """Stacked parameters (surplus tags of smaller tasks hold noise, which must not matter), states,
     gold tags (random allowed paths) and the mask."""
     g = torch.Generator().manual_seed(seed)
@@ -133,7 +133,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_loss_partition_and_best_path_equal_enumeration(case: str) -> None:
     label_sets, lengths = CASES[case]
-    parameters, states, tags, mask = made(label_sets, lengths, seed=3)
+    parameters, states, tags, mask = build(label_sets, lengths, seed=3)
     limits = TagConstraints(label_sets)
     losses = functional_call(decoder(label_sets[0]), parameters, (states, tags, mask, limits))
     scores = scores_of(parameters, states, limits)
@@ -153,7 +153,7 @@ def test_tree_and_step_paths_agree_with_their_gradients(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     label_sets, lengths = CASES[case]
-    parameters, states, tags, mask = made(label_sets, lengths, seed=4)
+    parameters, states, tags, mask = build(label_sets, lengths, seed=4)
     results = []
     for up_to in (0, 99):
         monkeypatch.setattr(crf_module, "_TREE_UP_TO", up_to)
@@ -167,7 +167,7 @@ def test_tree_and_step_paths_agree_with_their_gradients(
 
 @pytest.mark.parametrize(("few", "many"), [(ONE, FIVE), (ONE_S, THREE_S)], ids=["bio", "bioes"])
 def test_surplus_tags_of_a_padded_task_get_no_gradient(few: LabelSet, many: LabelSet) -> None:
-    parameters, states, tags, mask = made([few, many], [[3, 2], [3, 1]], seed=5)
+    parameters, states, tags, mask = build([few, many], [[3, 2], [3, 1]], seed=5)
     leaves = {n: p.requires_grad_() for n, p in parameters.items()}
     losses = functional_call(
         decoder(few), leaves, (states, tags, mask, TagConstraints([few, many]))
@@ -184,7 +184,7 @@ def test_surplus_tags_of_a_padded_task_get_no_gradient(few: LabelSet, many: Labe
 @pytest.mark.parametrize("labels", [ONE, TWO, FIVE, ONE_S, TWO_S, THREE_S], ids=named)
 def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
     lengths = [[3, 2, 1]]
-    parameters, states, _, mask = made([labels], lengths, seed=6)
+    parameters, states, _, mask = build([labels], lengths, seed=6)
     crf = decoder(labels)
     crf.load_state_dict(parameters)
     found = crf.marginals(states, mask)
@@ -200,7 +200,7 @@ def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
 
 @pytest.mark.parametrize("labels", [ONE, FIVE, ONE_S, THREE_S], ids=named)
 def test_bias_gradient_is_expected_minus_observed_counts(labels: LabelSet) -> None:
-    parameters, states, tags, mask = made([labels], [[4, 2]], seed=7)
+    parameters, states, tags, mask = build([labels], [[4, 2]], seed=7)
     crf = decoder(labels)
     crf.load_state_dict(parameters)
     (gradient,) = torch.autograd.grad(crf(states, tags, mask).sum(), [crf.bias])
@@ -295,7 +295,7 @@ def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
 
 @pytest.mark.parametrize("sets", [[ONE, FIVE], [ONE_S, THREE_S]], ids=["bio", "bioes"])
 def test_padding_has_no_influence(sets: list[LabelSet]) -> None:
-    parameters, states, tags, mask = made(sets, [[4, 2], [3, 1]], seed=8)
+    parameters, states, tags, mask = build(sets, [[4, 2], [3, 1]], seed=8)
     limits = TagConstraints(sets)
     crf = decoder(sets[0])
     before = functional_call(crf, parameters, (states, tags, mask, limits))
@@ -307,7 +307,7 @@ def test_padding_has_no_influence(sets: list[LabelSet]) -> None:
 
 
 def test_partition_can_be_differentiated_twice() -> None:
-    parameters, states, _, mask = made([ONE, TWO], [[3, 1], [2, 2]], seed=9)
+    parameters, states, _, mask = build([ONE, TWO], [[3, 1], [2, 2]], seed=9)
     inputs = [x.requires_grad_() for x in scores_of(parameters, states, TagConstraints([ONE, TWO]))]
 
     def function(*scores: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from adaptner.types import LabelSet
 LABELS = LabelSet(("A", "B"))
 
 
-def made(labels: LabelSet = LABELS) -> SoftmaxDecoder:
+def build(labels: LabelSet = LABELS) -> SoftmaxDecoder:
     return SoftmaxDecoder(3, labels, torch.Generator().manual_seed(0)).double()
 
 
@@ -34,7 +34,7 @@ def naive_scores(decoder: SoftmaxDecoder, state: torch.Tensor) -> list[float]:
 
 
 def test_loss_marginals_and_tags_equal_a_loop_over_tokens() -> None:
-    decoder = made()
+    decoder = build()
     values, tags, mask = states()
     losses, marginals = decoder(values, tags, mask).detach(), decoder.marginals(values, mask)
     best = decoder.decode(values, mask)
@@ -54,7 +54,7 @@ def test_loss_marginals_and_tags_equal_a_loop_over_tokens() -> None:
 
 def test_surplus_tags_of_a_task_have_probability_zero() -> None:
     """Two tasks at once, with parameters padded to the larger label set."""
-    small, large = made(LabelSet(("A",))), made()
+    small, large = build(LabelSet(("A",))), build()
     values, _, mask = states()
     tags = torch.tensor([[[0, 1, 2, 0], [1, 0, 0, 0]]])
     weight = torch.cat([torch.nn.functional.pad(small.weight, (0, 0, 0, 2)), large.weight])

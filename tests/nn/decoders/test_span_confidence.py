@@ -19,7 +19,7 @@ ONE, TWO = LabelSet(("X",)), LabelSet(("X", "Y"))
 ONE_S, TWO_S = LabelSet(("X",), "bioes"), LabelSet(("X", "Y"), "bioes")
 
 
-def made(labels: LabelSet, seed: int) -> tuple[CRF, torch.Tensor]:
+def build(labels: LabelSet, seed: int) -> tuple[CRF, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     crf = CRF(WIDTH, labels, generator).double()
     with torch.no_grad():
@@ -37,7 +37,7 @@ def spans(path: tuple[int, ...], labels: LabelSet) -> set[tuple[int, int, str]]:
 def test_confidence_is_the_share_of_paths_with_the_mention(labels: LabelSet) -> None:
     seen = 0
     for seed in range(16):
-        crf, states = made(labels, seed)
+        crf, states = build(labels, seed)
         mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
         best = crf.decode(states, mask)
         sure = crf.path_confidence(crf.tag_scores(states), mask, best)[:, 0, 0].T.tolist()
@@ -57,7 +57,7 @@ def test_confidence_is_the_share_of_paths_with_the_mention(labels: LabelSet) -> 
 
 
 def test_padding_and_other_sentences_have_no_influence() -> None:
-    crf, states = made(TWO, 3)
+    crf, states = build(TWO, 3)
     mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
     best = crf.decode(states, mask)
     alone = crf.path_confidence(crf.tag_scores(states), mask, best)
@@ -71,10 +71,10 @@ def test_padding_and_other_sentences_have_no_influence() -> None:
 
 
 def test_several_decoders_equal_separate_decoders() -> None:
-    decoders = [made(TWO, seed)[0] for seed in range(3)]
-    _, states = made(TWO, 9)
+    decoders = [build(TWO, seed)[0] for seed in range(3)]
+    _, states = build(TWO, 9)
     mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
-    several = made(TWO, 0)[0]
+    several = build(TWO, 0)[0]
     for name, parameter in several.named_parameters():
         parameter.data = torch.cat([dict(d.named_parameters())[name].data for d in decoders])
     tags = torch.zeros(3, 1, LENGTH, dtype=torch.long)

@@ -46,7 +46,7 @@ ENCODER = EncoderConfig(
 )
 
 
-def made(tuned: bool = True) -> tuple[TaggingModel, WordBatcher]:
+def build(tuned: bool = True) -> tuple[TaggingModel, WordBatcher]:
     batcher = WordBatcher(VECTORS, "abcdefg")
     g = torch.Generator().manual_seed(0)
     config = ENCODER.model_copy(update={"tune_words": tuned})
@@ -62,7 +62,7 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]]) -> WordBatch:
 
 
 def test_rows_in_use_are_ascending() -> None:
-    model, batcher = made()
+    model, batcher = build()
     numbers = {word: i for i, word in enumerate(WORDS)}
     first = rows_in_use(model.encoder, [batch_of(batcher, TASKS)])
     assert first is not None
@@ -77,7 +77,7 @@ def test_rows_in_use_are_ascending() -> None:
 
 
 def test_frozen_vectors_are_not_restricted() -> None:
-    model, batcher = made(tuned=False)
+    model, batcher = build(tuned=False)
     batch = batch_of(batcher, TASKS)
     assert rows_in_use(model.encoder, [batch]) is None
     assert restrict_batch(batch, None) is batch
@@ -85,7 +85,7 @@ def test_frozen_vectors_are_not_restricted() -> None:
 
 
 def test_restricted_batch_has_the_same_vectors() -> None:
-    model, batcher = made()
+    model, batcher = build()
     batch = batch_of(batcher, TASKS)
     rows = rows_in_use(model.encoder, [batch, batch_of(batcher, MORE)])
     full, less = (
@@ -101,7 +101,7 @@ def test_restricted_batch_has_the_same_vectors() -> None:
 
 def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Tensor]]:
     """Losses and dense ``.grad`` of an iteration without (``inner`` 0) or with an inner loop."""
-    model, batcher = made()
+    model, batcher = build()
     batches = [batch_of(batcher, TASKS), batch_of(batcher, MORE)]
     rows = rows_in_use(model.encoder, batches) if narrowed else None
     support, query = (restrict_batch(batch, rows) for batch in batches)
@@ -171,7 +171,7 @@ SGD = OptimiserConfig(name="sgd", rate=0.3, momentum=0.9, weight_decay=0, clip=1
 
 
 def own_base() -> Base:
-    model, batcher = made()
+    model, batcher = build()
     facts = {"vectors": "given", "iterations": 1}
     return Base(model, batcher, "hgda", {}, facts)
 
@@ -234,11 +234,11 @@ def test_pretraining_with_a_restricted_table_gives_the_same_base(
 
 
 def test_frozen_and_fully_used_tables_are_not_restricted() -> None:
-    model, batcher = made(tuned=False)
+    model, batcher = build(tuned=False)
     table = ActiveVocabulary(model.encoder, batcher, CORPUS)
     assert table.batcher is batcher
     table.restore()
-    model, batcher = made()
+    model, batcher = build()
     before = model.encoder.words.table
     table = ActiveVocabulary(model.encoder, batcher, [Sentence.from_tokens(WORDS)])
     assert table.batcher is batcher
@@ -248,7 +248,7 @@ def test_frozen_and_fully_used_tables_are_not_restricted() -> None:
 
 def test_run_without_known_words_restores_the_table() -> None:
     """Only the row of unknown words is trained."""
-    model, batcher = made()
+    model, batcher = build()
     start = model.encoder.words.table.detach().clone()
     table = ActiveVocabulary(model.encoder, batcher, [sentence("p53 Ras")])
     assert model.encoder.words.table.shape == (1, 1, 3)

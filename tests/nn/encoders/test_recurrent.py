@@ -32,7 +32,7 @@ SENTENCES = [
 ]
 
 
-def made(config: EncoderConfig = SMALL, seed: int = 0) -> tuple[RecurrentEncoder, WordBatcher]:
+def build(config: EncoderConfig = SMALL, seed: int = 0) -> tuple[RecurrentEncoder, WordBatcher]:
     batcher = WordBatcher(VECTORS, "aegimnpst53du")
     encoder = RecurrentEncoder(config, batcher, torch.Generator().manual_seed(seed))
     return encoder.double(), batcher
@@ -56,7 +56,7 @@ VARIANTS = {
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> None:
     """Alone, with others, in another order, or together with a task of longer sentences."""
-    encoder, batcher = made(VARIANTS[variant])
+    encoder, batcher = build(VARIANTS[variant])
     expected = [alone(encoder, batcher, s) for s in SENTENCES]
     shifted = SENTENCES[1:] + SENTENCES[:1]
     longer = [Sentence.from_tokens(f"w{i}" for i in range(12 - n)) for n in range(4)]
@@ -77,7 +77,7 @@ def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> Non
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_parameter_is_used(variant: str) -> None:
     """An unused parameter would make the inner loop's gradient fail."""
-    encoder, batcher = made(VARIANTS[variant])
+    encoder, batcher = build(VARIANTS[variant])
     states = encoder(batcher([SENTENCES]))
     gradients = torch.autograd.grad(states.square().sum(), [*encoder.parameters()])
     for (name, _), gradient in zip(encoder.named_parameters(), gradients, strict=True):
@@ -95,7 +95,7 @@ def test_default_sizes_are_those_of_hgda() -> None:
 
 
 def test_unknown_words_differ_only_by_characters() -> None:
-    encoder, batcher = made()
+    encoder, batcher = build()
     same = [alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("ΩΩ", "ΨΨ")]
     assert torch.equal(*same)
     other = alone(encoder, batcher, Sentence.from_tokens(["Ω5"]))
@@ -103,13 +103,13 @@ def test_unknown_words_differ_only_by_characters() -> None:
 
 
 def test_words_found_in_lower_case_keep_their_characters() -> None:
-    encoder, batcher = made()
+    encoder, batcher = build()
     lower, upper = (alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("gene", "GENE"))
     assert not torch.allclose(lower, upper)
 
 
 def test_dropout_needs_noise_and_is_reproducible() -> None:
-    encoder, batcher = made(SMALL.model_copy(update={"dropout": 0.5}))
+    encoder, batcher = build(SMALL.model_copy(update={"dropout": 0.5}))
     batch = batcher([SENTENCES])
     assert torch.equal(encoder(batch), encoder(batch))
     noisy = [encoder(batch, torch.Generator().manual_seed(n)) for n in (1, 1, 2)]
@@ -117,7 +117,7 @@ def test_dropout_needs_noise_and_is_reproducible() -> None:
     assert not torch.equal(noisy[0], noisy[2])
     share = (noisy[0][batch.mask] == 0).double().mean()
     assert 0.3 < share < 0.7
-    still = made(SMALL.model_copy(update={"dropout": 0.0}))[0]
+    still = build(SMALL.model_copy(update={"dropout": 0.0}))[0]
     assert torch.equal(still(batch, torch.Generator().manual_seed(1)), still(batch))
 
 
@@ -131,7 +131,7 @@ def test_dropout_keeps_the_mean() -> None:
 
 
 def test_copies_share_only_frozen_vectors() -> None:
-    encoder, _ = made()
+    encoder, _ = build()
     twin = copy.deepcopy(encoder)
     assert twin.words._table is VECTORS.table
     ours = {p.data_ptr() for p in encoder.parameters()}
@@ -139,7 +139,7 @@ def test_copies_share_only_frozen_vectors() -> None:
 
 
 def test_same_seed_gives_the_same_encoder() -> None:
-    one, two, other = (made(seed=s)[0].state_dict() for s in (1, 1, 2))
+    one, two, other = (build(seed=s)[0].state_dict() for s in (1, 1, 2))
     assert all(torch.equal(one[n], two[n]) for n in one)
     assert not any(torch.equal(one[n], other[n]) for n in one)
 

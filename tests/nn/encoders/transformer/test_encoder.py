@@ -35,7 +35,7 @@ SENTENCES = [
 ]
 
 
-def made(folder: Path, **settings: Any) -> tuple[TransformerEncoder, SubwordBatcher]:
+def build(folder: Path, **settings: Any) -> tuple[TransformerEncoder, SubwordBatcher]:
     given = {"max_length": 40, "overlap": 8, **settings}
     config = TransformerConfig(name=str(folder), **given)
     encoder, batcher = new_encoder(config, [], None, 0, torch.Generator().manual_seed(0))
@@ -63,7 +63,7 @@ def naive(folder: Path, sentence: Sentence, alignment: str, **more: Any) -> Tens
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
 def test_word_states_are_those_of_their_subwords(tiny_transformer: Path, alignment: str) -> None:
-    encoder, batcher = made(tiny_transformer, subwords=alignment)
+    encoder, batcher = build(tiny_transformer, subwords=alignment)
     batch = batcher([SENTENCES])
     states = encoder(batch).detach()
     assert states.shape == (1, 4, 12, encoder.width)
@@ -80,7 +80,7 @@ def test_word_states_are_those_of_their_subwords(tiny_transformer: Path, alignme
 def test_states_do_not_depend_on_other_sentences_or_padding(
     tiny_transformer: Path, alignment: str
 ) -> None:
-    encoder, batcher = made(tiny_transformer, subwords=alignment)
+    encoder, batcher = build(tiny_transformer, subwords=alignment)
     expected = [encoder(batcher([[s]]))[0, 0].detach() for s in SENTENCES]
     shifted = SENTENCES[1:] + SENTENCES[:1]
     longer = [Sentence.from_tokens(["cell"] * (30 - n)) for n in range(4)]
@@ -97,7 +97,7 @@ def test_states_do_not_depend_on_other_sentences_or_padding(
 
 
 def test_tasks_have_separate_parameters(tiny_transformer: Path) -> None:
-    encoder, batcher = made(tiny_transformer)
+    encoder, batcher = build(tiny_transformer)
     other = copy.deepcopy(encoder)
     with torch.no_grad():
         for p in other.parameters():
@@ -133,7 +133,7 @@ def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
                 pad_token_id=1, bos_token_id=0, eos_token_id=2, initializer_range=0.3, **shape,
             )
         ).save_pretrained(tmp_path)  # fmt: skip
-    encoder, batcher = made(tmp_path)
+    encoder, batcher = build(tmp_path)
     table = ActiveVocabulary(encoder, batcher, SENTENCES)
     for used in (table.batcher, batcher):  # a restricted and the full embedding table
         batch = used([SENTENCES])
@@ -144,7 +144,7 @@ def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
             torch.testing.assert_close(states[0, place, : len(sentence)], truth)
         table.restore()
     with pytest.raises(EncoderUnusable, match="at most 40 sub-words"):
-        made(tmp_path, max_length=41)
+        build(tmp_path, max_length=41)
 
 
 # --- windows --------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_windows_cover_every_word_once_within_the_limit(
 @pytest.mark.parametrize("alignment", ["first", "mean"])
 def test_long_sentence_is_split_into_windows(tiny_transformer: Path, alignment: str) -> None:
     """The state of each word is that of its window, encoded as a separate sentence."""
-    encoder, batcher = made(tiny_transformer, subwords=alignment)
+    encoder, batcher = build(tiny_transformer, subwords=alignment)
     tokens = ["gene", "mutated", "p53", "cell"] * 12
     sentence = Sentence.from_tokens(tokens)
     states = encoder(batcher([[sentence, SENTENCES[0]]]))[0, 0].detach()
@@ -190,7 +190,7 @@ def test_long_sentence_is_split_into_windows(tiny_transformer: Path, alignment: 
 
 
 def test_long_word_is_cut_in_the_middle(tiny_transformer: Path) -> None:
-    _, batcher = made(tiny_transformer, max_length=16)
+    _, batcher = build(tiny_transformer, max_length=16)
     (pieces,) = batcher.pieces(["acgt" * 20])
     whole = [*batcher.pieces(["acgt"])[0]]
     assert len(pieces) == 14  # the maximum of a window
@@ -216,7 +216,7 @@ def gradients(encoder: TransformerEncoder, batcher: SubwordBatcher, seed: int = 
 
 def test_every_parameter_is_used(tiny_transformer: Path) -> None:
     """An unused parameter would make the inner loop's gradient fail."""
-    encoder, batcher = made(tiny_transformer)
+    encoder, batcher = build(tiny_transformer)
     assert all(g.any() for g in gradients(encoder, batcher))
     assert not any("pooler" in n for n, _ in encoder.named_parameters())
 
@@ -226,8 +226,8 @@ def test_checkpointing_gives_the_same_gradients(
     tiny_transformer: Path, settings: dict[str, Any]
 ) -> None:
     """The repeated forward pass uses the same dropout noise."""
-    plain, batcher = made(tiny_transformer, **settings)
-    saving, _ = made(tiny_transformer, checkpointing=True, **settings)
+    plain, batcher = build(tiny_transformer, **settings)
+    saving, _ = build(tiny_transformer, checkpointing=True, **settings)
     for a, b in zip(gradients(plain, batcher), gradients(saving, batcher), strict=True):
         torch.testing.assert_close(a, b, atol=1e-12, rtol=0)
 
@@ -235,7 +235,7 @@ def test_checkpointing_gives_the_same_gradients(
 def test_checkpointing_repeats_the_forward_pass(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder, batcher = made(tiny_transformer, checkpointing=True)
+    encoder, batcher = build(tiny_transformer, checkpointing=True)
     calls = []
     real = encoder.network.forward
     monkeypatch.setattr(encoder.network, "forward", lambda **k: calls.append(1) or real(**k))
@@ -244,7 +244,7 @@ def test_checkpointing_repeats_the_forward_pass(
 
 
 def test_dropout_depends_only_on_the_generator(tiny_transformer: Path) -> None:
-    encoder, batcher = made(tiny_transformer, dropout=0.0)
+    encoder, batcher = build(tiny_transformer, dropout=0.0)
     batch = batcher([SENTENCES])
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
@@ -253,23 +253,23 @@ def test_dropout_depends_only_on_the_generator(tiny_transformer: Path) -> None:
     assert not torch.equal(one, other)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.equal(encoder(batch), encoder(batch))  # no dropout without noise
-    quiet, _ = made(tiny_transformer, dropout=0.0, network_dropout=False)
+    quiet, _ = build(tiny_transformer, dropout=0.0, network_dropout=False)
     assert torch.equal(quiet(batch, torch.Generator().manual_seed(1)), quiet(batch))
 
 
 def test_layer_decay_scales_the_rates(tiny_transformer: Path) -> None:
-    encoder, _ = made(tiny_transformer, layer_decay=0.5)
+    encoder, _ = build(tiny_transformer, layer_decay=0.5)
     rates = {n: encoder.rates()[p] for n, p in encoder.named_parameters()}
     assert {r for n, r in rates.items() if "layer.1." in n} == {1.0}
     assert {r for n, r in rates.items() if "layer.0." in n} == {0.5}
     assert {r for n, r in rates.items() if "embeddings" in n} == {0.25}
     assert len(rates) == len(list(encoder.parameters()))
-    assert made(tiny_transformer)[0].rates() == {}
+    assert build(tiny_transformer)[0].rates() == {}
 
 
 def test_frozen_layers_are_not_trained(tiny_transformer: Path) -> None:
-    whole, batcher = made(tiny_transformer)
-    upper, _ = made(tiny_transformer, frozen_layers=1)
+    whole, batcher = build(tiny_transformer)
+    upper, _ = build(tiny_transformer, frozen_layers=1)
     names = [n for n, _ in upper.named_parameters()]
     assert names == [n for n, _ in whole.named_parameters() if "layer.1." in n]
     assert upper.table is None  # embeddings are below the layers
@@ -282,20 +282,20 @@ def test_frozen_layers_are_not_trained(tiny_transformer: Path) -> None:
 
 def test_freezing_all_layers_raises(tiny_transformer: Path) -> None:
     with pytest.raises(BadConfiguration, match="has 2 layers"):
-        made(tiny_transformer, frozen_layers=2)
+        build(tiny_transformer, frozen_layers=2)
 
 
 def test_frozen_layers_have_no_low_rank_updates(tiny_transformer: Path) -> None:
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
-    names = [n for n, _ in made(tiny_transformer, frozen_layers=1, lora=2)[0].named_parameters()]
+    names = [n for n, _ in build(tiny_transformer, frozen_layers=1, lora=2)[0].named_parameters()]
     assert names
     assert all("layer.1." in n and "lora_" in n for n in names)
 
 
 def test_lora_trains_only_its_updates(tiny_transformer: Path) -> None:
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
-    encoder, batcher = made(tiny_transformer, lora=2)
-    plain, _ = made(tiny_transformer)
+    encoder, batcher = build(tiny_transformer, lora=2)
+    plain, _ = build(tiny_transformer)
     names = [n for n, _ in encoder.named_parameters()]
     assert names
     assert all("lora_" in n for n in names)
@@ -312,7 +312,7 @@ def test_lora_trains_only_its_updates(tiny_transformer: Path) -> None:
 
 
 def test_restricted_table_gives_the_same_states_and_gradients(tiny_transformer: Path) -> None:
-    encoder, batcher = made(tiny_transformer)
+    encoder, batcher = build(tiny_transformer)
     assert encoder.table is not None
     batch = batcher([SENTENCES])
     rows = rows_in_use(encoder, [batch])
@@ -330,7 +330,7 @@ def test_restricted_table_gives_the_same_states_and_gradients(tiny_transformer: 
 
 
 def test_run_holds_only_the_rows_in_use(tiny_transformer: Path) -> None:
-    encoder, batcher = made(tiny_transformer)
+    encoder, batcher = build(tiny_transformer)
     expected = encoder(batcher([SENTENCES])).detach()
     start = encoder.get_parameter(encoder.table or "").detach().clone()
     table = ActiveVocabulary(encoder, batcher, SENTENCES[:2])
@@ -351,5 +351,5 @@ def test_run_holds_only_the_rows_in_use(tiny_transformer: Path) -> None:
 
 
 def encoder_of(folder: Path, sentences: list[Sentence]) -> Tensor:
-    encoder, batcher = made(folder)
+    encoder, batcher = build(folder)
     return encoder(batcher([sentences]))

@@ -67,7 +67,7 @@ def test_packed_windows_equal_separate_windows(family: str) -> None:
             torch.testing.assert_close(b.grad, a.grad, atol=1e-12, rtol=1e-9)
 
 
-def made(folder: Path, padded: bool, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Any:
+def build(folder: Path, padded: bool, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Any:
     with monkeypatch.context() as patch:
         if padded:
             patch.setattr(window_attention, "FAMILIES", ())
@@ -86,7 +86,7 @@ def test_packed_and_padded_encoders_agree(
     tasks = [sentences, [sentences[1], sentences[0], sentences[0]]]
     results = []
     for padded in (False, True):
-        encoder, batcher = made(tiny_transformer, padded, monkeypatch)
+        encoder, batcher = build(tiny_transformer, padded, monkeypatch)
         encoder.double()
         stacked = {n: p.expand(2, *p.shape[1:]) for n, p in encoder.named_parameters()}
         states = torch.func.functional_call(encoder, stacked, (batcher(tasks),))
@@ -103,13 +103,13 @@ def test_missing_window_lengths_raise(
     tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise sentences would attend to each other."""
-    encoder, _ = made(tiny_transformer, False, monkeypatch)
+    encoder, _ = build(tiny_transformer, False, monkeypatch)
     with pytest.raises(TypeError, match="window_lengths"):
         window_attention.window_attention(encoder.network, *[torch.zeros(1, 2, 3, 4)] * 3, None)
 
 
 def test_batch_is_one_sequence(tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder, batcher = made(tiny_transformer, False, monkeypatch)
+    encoder, batcher = build(tiny_transformer, False, monkeypatch)
     sentences = [Sentence.from_tokens(["gene"] * n) for n in (2, 30, 11)]
     widths = []
     real = encoder.network.forward
