@@ -75,14 +75,14 @@ class Enumerated:
         return found
 
 
-def build(label_sets: list[LabelSet], lengths: list[list[int]], seed: int, scale: float = 1.0):
+def build(label_sets: list[LabelSet], lengths: list[list[int]], seed: int):
     """Stacked parameters (surplus tags of smaller tasks hold noise, which must not matter), states,
     gold tags (random allowed paths) and the mask."""
     g = torch.Generator().manual_seed(seed)
     tasks, most = len(label_sets), max(len(x.tags) for x in label_sets)
 
     def noise(*shape: int) -> Tensor:
-        return scale * torch.randn(shape, generator=g, dtype=torch.float64)
+        return torch.randn(shape, generator=g, dtype=torch.float64)
 
     parameters = {
         "weight": noise(tasks, most, WIDTH),
