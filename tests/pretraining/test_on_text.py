@@ -73,6 +73,13 @@ def test_resumed_run_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Pa
     assert torch.equal(weights(again)["recurrent.bias"], weights(whole)["recurrent.bias"])
 
 
+@pytest.mark.slow
+def test_cloze_loss_decreases(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+    pretrain_on_text([text], vectors, CONFIG, Budget(150), tmp_path / "run")
+    history = losses(tmp_path / "run")
+    assert sum(history[-20:]) < 0.85 * sum(history[:20])
+
+
 def test_resuming_with_other_text_raises(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
     pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path / "run")
     other = tmp_path / "own.txt"

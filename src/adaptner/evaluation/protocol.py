@@ -9,7 +9,7 @@ and the score records how many sentences it used.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -17,7 +17,7 @@ from adaptner.corpora.corpus import Corpus
 from adaptner.corpora.sources import SourceDomain
 from adaptner.episodes import draw_sentences, draw_share
 from adaptner.methods.base import Method
-from adaptner.metrics.spans import correct_tokens, score_entities
+from adaptner.metrics.spans import Scores, correct_tokens, score_entities
 from adaptner.models.base import Base
 from adaptner.training.budget import Budget
 
@@ -93,7 +93,7 @@ def evaluate_few_shot(
             gold = [s.entities for s in scored]
             predicted = tagger.predict_sentences(scored)
             scores = score_entities(gold, predicted)
-            score, tokens = scores.overall, correct_tokens(scored, predicted)
+            score = scores.overall
             yield DrawScore(
                 corpus=target.name,
                 method=method.name,
@@ -111,13 +111,17 @@ def evaluate_few_shot(
                 unlabelled=int(tagger.facts.get("unlabelled", 0)),
                 protocol=PROTOCOL,
                 data=target.sha256,
-                by_type={
-                    label: {
-                        "correct": of_label.true_positives,
-                        "predicted": of_label.predicted,
-                        "gold": of_label.gold,
-                        "tokens": tokens[label],
-                    }
-                    for label, of_label in scores.by_label.items()
-                },
+                by_type=_by_type(scores, correct_tokens(scored, predicted)),
             )
+
+
+def _by_type(scores: Scores, tokens: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    return {
+        label: {
+            "correct": score.true_positives,
+            "predicted": score.predicted,
+            "gold": score.gold,
+            "tokens": tokens[label],
+        }
+        for label, score in scores.by_label.items()
+    }

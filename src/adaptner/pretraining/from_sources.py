@@ -88,10 +88,7 @@ def pretrain(
     base = method.fit(sources, budget, vectors=table, start=start_base, seed=seed, run=run)
     if second_encoder:
         assert start_base is not None
-        trained = {"method": base.method, **base.facts}
-        trained.pop("start", None)  # already in the facts of the start
-        facts = {**start_base.facts, "fine_tuned_encoder": trained}
-        base = replace(start_base, facts=facts, fine_tuned_encoder=rounded(base.model))
+        base = _with_second_encoder(start_base, base)
     base.save(folder)
     with atomic_file(folder / CARD) as file:
         file.write(model_card(base, method))
@@ -111,6 +108,16 @@ def _source_domains(
             + (f", {domain.removed} left out (in a held-out test set)" if domain.removed else "")
         )
     return sources
+
+
+def _with_second_encoder(start: Base, trained: Base) -> Base:
+    facts = {"method": trained.method, **trained.facts}
+    facts.pop("start", None)  # already in the facts of the start
+    return replace(
+        start,
+        facts={**start.facts, "fine_tuned_encoder": facts},
+        fine_tuned_encoder=rounded(trained.model),
+    )
 
 
 def _check_second_encoder(method: Method, start: Base | None) -> None:

@@ -22,6 +22,7 @@ from adaptner.vectors.cooccurrence import context_blocks, count_cooccurrences
 from adaptner.vectors.factorisation import leading_singular_vectors, shifted_mutual_information
 from adaptner.vectors.four_bit import FourBitTable
 from adaptner.vectors.ngram_fit import fit_ngram_vectors
+from adaptner.vectors.ngrams import NgramVectors
 from adaptner.vectors.settings import VectorSettings, check_call
 from adaptner.vectors.subword_file import write_subwords
 from adaptner.version import __version__
@@ -75,21 +76,7 @@ def train_count_vectors(
         vectors, values = leading_singular_vectors(blocks, settings.width, settings.seed, progress)
     table = np.zeros((len(counts.words), settings.width), dtype=np.float32)
     table[:, : len(values)] = vectors * values**settings.power
-    length = np.linalg.norm(table, axis=1)
-    known = np.flatnonzero(length)
-    table[known] /= length[known, None]
-    grams = fit_ngram_vectors(
-        [counts.words[i] for i in known],
-        table[known],
-        least=settings.min_gram,
-        most=settings.max_gram,
-        buckets=settings.buckets,
-        lower=settings.lower,
-    )
-    # Words whose contexts are all too rare get the mean of their n-grams.
-    for i in np.flatnonzero(length == 0):
-        if len(rows := grams.rows(counts.words[i])):
-            table[i] = grams.table[rows].mean(axis=0)
+    grams = _normalise(table, counts.words, settings)
     made_of = {**facts, "text_sha256": state.hexdigest()}
     metadata = {
         "made_by": f"adaptner {__version__}, counted",
@@ -104,3 +91,23 @@ def train_count_vectors(
         **made_of,
         "bytes": output.stat().st_size,
     }
+
+
+def _normalise(table: np.ndarray, words: Sequence[str], settings: CountingSettings) -> NgramVectors:
+    """Gives the rows of ``table`` unit length, in place, and returns n-gram vectors fitted to them.
+    Words whose contexts are all too rare get the mean of their n-grams."""
+    length = np.linalg.norm(table, axis=1)
+    known = np.flatnonzero(length)
+    table[known] /= length[known, None]
+    grams = fit_ngram_vectors(
+        [words[int(i)] for i in known],
+        table[known],
+        least=settings.min_gram,
+        most=settings.max_gram,
+        buckets=settings.buckets,
+        lower=settings.lower,
+    )
+    for i in np.flatnonzero(length == 0):
+        if len(rows := grams.rows(words[int(i)])):
+            table[i] = grams.table[rows].mean(axis=0)
+    return grams
