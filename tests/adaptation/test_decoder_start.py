@@ -58,9 +58,7 @@ SIMPLE = ("weight", "bias", "start", "end")
 
 @schemes
 @pytest.mark.parametrize("wanted", [("New",), ("A", "New", "Z")], ids=["one", "three"])
-def test_mean_start_averages_over_all_labels_of_all_sources(
-    scheme: str, wanted: tuple[str, ...]
-) -> None:
+def test_mean_start_averages_over_all_labels_of_all_sources(scheme, wanted):
     """A source with two labels counts twice, for O as well."""
     sources = [crf(("X",), scheme, 1), crf(("P", "Q"), scheme, 2)]
     pairs = [(sources[0], "X"), (sources[1], "P"), (sources[1], "Q")]
@@ -91,7 +89,7 @@ def test_mean_start_averages_over_all_labels_of_all_sources(
     assert all(same(source, old) for source, old in zip(sources, kept, strict=True))
 
 
-def test_mean_start_without_sources_changes_nothing() -> None:
+def test_mean_start_without_sources_changes_nothing():
     decoder = crf(("X",), "bio", 0)
     before = copy.deepcopy(decoder)
     set_to_mean(decoder, [])
@@ -102,7 +100,7 @@ def test_mean_start_without_sources_changes_nothing() -> None:
 
 
 @schemes
-def test_known_tags_are_copied_and_others_are_not(scheme: str) -> None:
+def test_known_tags_are_copied_and_others_are_not(scheme):
     source = crf(("Gene", "Drug", "Odd"), scheme, 1)
     decoder = crf(("Amount", "Gene", "Odd", "Zeal"), scheme, 2)
     before = copy.deepcopy(decoder)
@@ -121,7 +119,7 @@ def test_known_tags_are_copied_and_others_are_not(scheme: str) -> None:
             assert transition(decoder, a, b) == transition(origin, a, b), (a, b)
 
 
-def test_last_source_that_knows_a_tag_decides() -> None:
+def test_last_source_that_knows_a_tag_decides():
     first, last = crf(("A", "B"), "bio", 1), crf(("B", "C"), "bio", 2)
     decoder = crf(("A", "B", "C"), "bio", 3)
     before = copy.deepcopy(decoder)
@@ -139,7 +137,7 @@ def test_last_source_that_knows_a_tag_decides() -> None:
     )  # no source knows both
 
 
-def test_only_o_is_copied_between_different_labels() -> None:
+def test_only_o_is_copied_between_different_labels():
     source, decoder = crf(("A",), "bio", 1), crf(("B",), "bio", 2)
     before = copy.deepcopy(decoder)
     keep_known_tags(decoder, [source])
@@ -166,7 +164,7 @@ def base(shared: bool, scheme: str = "bioes", domains: Sequence[tuple[str, ...]]
 
 
 @schemes
-def test_base_with_a_decoder_per_domain_gives_a_new_or_mean_decoder(scheme: str) -> None:
+def test_base_with_a_decoder_per_domain_gives_a_new_or_mean_decoder(scheme):
     target_base = base(shared=False, scheme=scheme)
     labels = LabelSet(("G", "N"), scheme)  # type: ignore[arg-type]
     found = starting_decoder(target_base, labels, "fresh", torch.Generator().manual_seed(5))
@@ -183,7 +181,7 @@ def test_base_with_a_decoder_per_domain_gives_a_new_or_mean_decoder(scheme: str)
     [([("A",), ()], [("A",)], "mean"), ([()], [()], "fresh")],
     ids=["some", "all"],
 )
-def test_mean_start_ignores_sources_without_labels(with_empty, without, start) -> None:
+def test_mean_start_ignores_sources_without_labels(with_empty, without, start):
     first, second = (
         starting_decoder(base(False, "bio", domains), LabelSet(("N",)), kind, g)
         for domains, kind in ((with_empty, "mean"), (without, start))
@@ -194,7 +192,7 @@ def test_mean_start_ignores_sources_without_labels(with_empty, without, start) -
 
 @schemes
 @pytest.mark.parametrize("start", ["fresh", "mean"])
-def test_base_with_one_decoder_keeps_its_tags(scheme: str, start) -> None:
+def test_base_with_one_decoder_keeps_its_tags(scheme, start):
     """Unknown tags start as without a base."""
     target_base = base(shared=True, scheme=scheme)
     (source,) = target_base.model.decoder
@@ -222,7 +220,7 @@ def test_base_with_one_decoder_keeps_its_tags(scheme: str, start) -> None:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_fine_tuning_starts_from_the_starting_decoder(shared: bool) -> None:
+def test_fine_tuning_starts_from_the_starting_decoder(shared):
     """Without a step: the homogeneous setting keeps the decoder, the other one has a new one."""
     target_base = base(shared)
     config = FineTuneConfig()

@@ -163,12 +163,12 @@ def test_divergence_raises(base):
 
 
 @pytest.mark.parametrize(("sentences", "steps"), [(1, 20), (5, 20), (20, 20), (21, 30), (50, 50)])
-def test_default_steps_grow_with_the_sentences(sentences: int, steps: int) -> None:
+def test_default_steps_grow_with_the_sentences(sentences, steps):
     """At least 20 steps and ten epochs in batches of ten."""
     assert FineTuneConfig().steps_for(sentences) == steps
 
 
-def test_encoder_has_a_tenth_of_the_rate(base: Base) -> None:
+def test_encoder_has_a_tenth_of_the_rate(base):
     """AdamW's first step changes a parameter by its rate, whatever the gradient."""
     config = FineTuneConfig(optimiser=OptimiserConfig(name="adamw", rate=1e-3, weight_decay=0))
     before = {n: p.clone() for n, p in base.model.encoder.named_parameters()}

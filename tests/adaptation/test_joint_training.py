@@ -244,7 +244,7 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("case", CASES)
-def test_joint_steps_equal_the_naive_ones(case: str, spy: Spy) -> None:
+def test_joint_steps_equal_the_naive_ones(case, spy):
     name, shape = CASES[case]
     given, names, steps = base(**shape), ("species", "gene"), 3
     before = values_of(given.model)
@@ -290,7 +290,7 @@ def test_joint_steps_equal_the_naive_ones(case: str, spy: Spy) -> None:
     assert tagger.facts["source_sentences"] == sum(len(CORPORA[n]) for n in names)
 
 
-def test_adversary_ramp_rises_from_zero_to_one() -> None:
+def test_adversary_ramp_rises_from_zero_to_one():
     assert adversary_ramp(0) == 0
     assert adversary_ramp(0.1) == pytest.approx(math.tanh(0.5))
     assert adversary_ramp(0.5) == pytest.approx(math.tanh(2.5))
@@ -298,7 +298,7 @@ def test_adversary_ramp_rises_from_zero_to_one() -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_source_smaller_than_a_batch_is_repeated(spy: Spy) -> None:
+def test_source_smaller_than_a_batch_is_repeated(spy):
     """The target's batch keeps its size, so that the target is read as often as in fine-tuning."""
     small = [SourceDomain("gene", LabelSet(("G",)), {"gene": CORPORA["gene"][:2]}, {})]
     MultiTask(adaptation=OPTIONS).adapt(base(), TARGET, sources=small, budget=Budget(2))
@@ -326,7 +326,7 @@ def assert_tags_equal(
 
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("name", ["multitask", "dann"])
-def test_source_decoders_are_copied_and_the_target_has_a_new_one(name: str, spy: Spy) -> None:
+def test_source_decoders_are_copied_and_the_target_has_a_new_one(name, spy):
     given, names = base(), ("species", "drug", "gene")  # not in the base's order
     run(name, given, names, steps=1)
     before = values_of(given.model)
@@ -347,7 +347,7 @@ def test_source_decoders_are_copied_and_the_target_has_a_new_one(name: str, spy:
 
 
 @pytest.mark.usefixtures("_double")
-def test_target_keeps_tags_of_a_base_with_one_decoder(spy: Spy) -> None:
+def test_target_keeps_tags_of_a_base_with_one_decoder(spy):
     given = base(shared=True)
     run("multitask", given, ("gene",), steps=1)
     (source,) = given.model.decoder
@@ -363,7 +363,7 @@ def test_target_keeps_tags_of_a_base_with_one_decoder(spy: Spy) -> None:
 
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("shared", [True, False])
-def test_decoder_of_agg_has_the_labels_of_all_domains(shared: bool, spy: Spy) -> None:
+def test_decoder_of_agg_has_the_labels_of_all_domains(shared, spy):
     given = base(shared=shared)
     tagger = run("agg", given, ("species", "drug"), steps=1)
     every = {*NEW, *SOURCES["species"], *SOURCES["drug"]}
@@ -386,7 +386,7 @@ def test_decoder_of_agg_has_the_labels_of_all_domains(shared: bool, spy: Spy) ->
 
 
 @pytest.mark.usefixtures("_double")
-def test_labels_of_unlabelled_text_are_never_read(spy: Spy) -> None:
+def test_labels_of_unlabelled_text_are_never_read(spy):
     """Text with unknown labels, with wrong ones or without any gives the same tagger."""
     bare = [Sentence.from_tokens(s.tokens) for s in TEXT]
     poisoned = [Sentence.from_tokens(s.tokens, ["B-POISON"] * len(s)) for s in TEXT]
@@ -404,7 +404,7 @@ def test_labels_of_unlabelled_text_are_never_read(spy: Spy) -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_without_text_the_labelled_sentences_are_its_text(spy: Spy) -> None:
+def test_without_text_the_labelled_sentences_are_its_text(spy):
     tagger = run("dann", base())
     words = {s.tokens for s in TARGET}
     assert all(s.tokens in words and not s.entities for tasks in spy.tasks for s in tasks[-1])
@@ -412,7 +412,7 @@ def test_without_text_the_labelled_sentences_are_its_text(spy: Spy) -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_empty_sentences_of_the_text_are_ignored(spy: Spy) -> None:
+def test_empty_sentences_of_the_text_are_ignored(spy):
     blank = Sentence("", ())
     with_blanks = values_of(run("dann", base(), text=[blank, *TEXT, blank]))
     without = values_of(run("dann", base(), text=TEXT))
@@ -422,7 +422,7 @@ def test_empty_sentences_of_the_text_are_ignored(spy: Spy) -> None:
 
 
 @pytest.mark.usefixtures("_double")
-def test_multitask_does_not_read_unlabelled_text() -> None:
+def test_multitask_does_not_read_unlabelled_text():
     with_text, without = (values_of(run("multitask", base(), text=t)) for t in (TEXT, []))
     assert all(torch.equal(v, without[n]) for n, v in with_text.items())
 
@@ -431,7 +431,7 @@ def test_multitask_does_not_read_unlabelled_text() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_empty_sources_and_unknown_source_labels_are_refused(name: str) -> None:
+def test_empty_sources_and_unknown_source_labels_are_refused(name):
     empty = SourceDomain("drug", LabelSet(("D", "E")), {"drug": [Sentence("", ())]}, {})
     with pytest.raises(SourcesNeeded, match="drug"):
         METHODS[name]().adapt(base(), TARGET, sources=[*domains("gene"), empty])
@@ -459,9 +459,7 @@ def distinguishable(marks: tuple[str, str], label: str, seed: int, size: int) ->
 
 
 @pytest.mark.slow
-def test_discriminator_stays_near_chance_only_with_the_reversal(
-    spy: Spy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_discriminator_stays_near_chance_only_with_the_reversal(spy, monkeypatch):
     """Chance is a loss of ln 2. The entities are learnt with and without the reversal."""
     sources = [
         SourceDomain(

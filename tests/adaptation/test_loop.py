@@ -57,7 +57,7 @@ class Stopped(OneNumber):
         return steps == 3
 
 
-def test_schedule_falls_over_the_budget_and_progress_follows_each_step(base) -> None:
+def test_schedule_falls_over_the_budget_and_progress_follows_each_step(base):
     seen: list[tuple[int, int, str]] = []
     objective = OneNumber(base, budget=Budget(4), progress=lambda *step: seen.append(step))
     tagger = run(objective)
@@ -68,7 +68,7 @@ def test_schedule_falls_over_the_budget_and_progress_follows_each_step(base) -> 
     assert tagger.facts == {"steps": 4, "sentences": 6, "seed": 0, "base": base.method}
 
 
-def test_each_stage_has_a_new_optimiser_and_schedule(base) -> None:
+def test_each_stage_has_a_new_optimiser_and_schedule(base):
     seen: list[tuple[int, int]] = []
     objective = TwoStages(
         base, budget=Budget(4), progress=lambda done, total, _="": seen.append((done, total))
@@ -79,17 +79,17 @@ def test_each_stage_has_a_new_optimiser_and_schedule(base) -> None:
     assert (tagger.facts["steps"], tagger.facts["extra"]) == (4, 1)
 
 
-def test_no_step_is_taken_without_a_budget(base) -> None:
+def test_no_step_is_taken_without_a_budget(base):
     objective = OneNumber(base, budget=Budget(0))
     assert run(objective).facts["steps"] == 0
     assert objective.values == []
 
 
-def test_objective_can_stop_before_the_budget_is_spent(base) -> None:
+def test_objective_can_stop_before_the_budget_is_spent(base):
     assert run(Stopped(base, budget=Budget(9))).facts["steps"] == 3
 
 
-def test_steps_know_only_the_words_of_their_sentences(base) -> None:
+def test_steps_know_only_the_words_of_their_sentences(base):
     class TableSize(OneNumber):
         def loss(self) -> Tensor:
             sizes.append(self.encoder.get_parameter(self.encoder.table).shape[1])
@@ -114,7 +114,7 @@ class Diverging(OneNumber):
 
 
 @pytest.mark.parametrize("bad", [(float("nan"), 1.0), (float("inf"), 1.0), (1.0, float("nan"))])
-def test_loss_or_gradient_that_is_not_finite_stops_the_run(base, bad) -> None:
+def test_loss_or_gradient_that_is_not_finite_stops_the_run(base, bad):
     objective = Diverging(base, budget=Budget(5))
     objective.bad = bad
     with pytest.raises(TrainingDiverged, match="iteration 2"):
@@ -122,7 +122,7 @@ def test_loss_or_gradient_that_is_not_finite_stops_the_run(base, bad) -> None:
     assert len(objective.values) == 2
 
 
-def test_target_text_is_the_unlabelled_sentences_or_the_labelled_ones_without_labels() -> None:
+def test_target_text_is_the_unlabelled_sentences_or_the_labelled_ones_without_labels():
     empty, plain = Sentence("", ()), Sentence.from_tokens(["a", "b"])
     labelled = Sentence.from_tokens(["a", "b"], ["B-X", "O"])
     assert AdaptRequest([labelled], unlabelled=[empty, plain]).target_text() == [plain]

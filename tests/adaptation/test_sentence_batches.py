@@ -29,7 +29,7 @@ def make_sentences(count: int, seed: int, longest: int = 40) -> list[Sentence]:
 @example(POOL * 4, 4, 0)  # just enough to group by length
 @example(POOL * 4 - 1, 4, 0)
 @example(POOL * 4 + 3, 4, 0)
-def test_every_sentence_comes_once_in_each_epoch(count: int, size: int, seed: int) -> None:
+def test_every_sentence_comes_once_in_each_epoch(count, size, seed):
     sentences = make_sentences(count, seed)
     batches = SentenceBatches(sentences, size, random.Random(seed))
     drawn: list[Sentence] = []
@@ -42,7 +42,7 @@ def test_every_sentence_comes_once_in_each_epoch(count: int, size: int, seed: in
 
 
 @pytest.mark.parametrize("count", [30, 100])  # without and with grouping by length
-def test_seed_determines_batches_and_epochs_differ(count: int) -> None:
+def test_seed_determines_batches_and_epochs_differ(count):
     sentences = make_sentences(count, 0)
 
     def draw(seed: int) -> list[list[Sentence]]:
@@ -56,7 +56,7 @@ def test_seed_determines_batches_and_epochs_differ(count: int) -> None:
     assert sentences == make_sentences(count, 0)
 
 
-def test_repeated_sentence_comes_as_often_as_it_is_given() -> None:
+def test_repeated_sentence_comes_as_often_as_it_is_given():
     one, two = make_sentences(2, 0)
     batches = SentenceBatches([one, two, one], 3, random.Random(0))
     assert Counter(batches.next()) == {one: 2, two: 1}
@@ -76,12 +76,12 @@ def padding_factor(count: int, size: int, epochs: int = 3) -> float:
 @pytest.mark.parametrize(
     ("count", "size"), [(POOL * 10, 10), (400, 10), (405, 10), (2000, 20), (2003, 10)]
 )
-def test_many_sentences_are_grouped_by_length(count: int, size: int) -> None:
+def test_many_sentences_are_grouped_by_length(count, size):
     assert padding_factor(count, size) < 1.1
     assert padding_factor(POOL * size - size, size) > 1.5  # too few: in random order
 
 
-def test_grouped_batches_come_in_random_order_with_new_members_in_each_epoch() -> None:
+def test_grouped_batches_come_in_random_order_with_new_members_in_each_epoch():
     batches = SentenceBatches(make_sentences(400, 0), 10, random.Random(1))
     epochs = [[batches.next() for _ in range(40)] for _ in range(2)]
     means = [sum(map(len, batch)) / 10 for batch in epochs[0]]

@@ -37,9 +37,7 @@ def unfused(*given: Any, fused: bool) -> Optimiser:
     return Optimiser(*given)
 
 
-def test_fast_and_plain_steps_give_the_same_tagger(
-    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fast_and_plain_steps_give_the_same_tagger(tiny_transformer, monkeypatch):
     """Packed windows and the fused kernel against padded windows and PyTorch's AdamW."""
     fast = tune(tiny_transformer, network_dropout=False)
     monkeypatch.setattr(module, "Optimiser", unfused)
@@ -56,7 +54,7 @@ def test_fast_and_plain_steps_give_the_same_tagger(
     assert fast.predict_sentences(sentences) == plain.predict_sentences(sentences)
 
 
-def test_network_dropout_changes_the_tagger_reproducibly(tiny_transformer: Path) -> None:
+def test_network_dropout_changes_the_tagger_reproducibly(tiny_transformer):
     with_noise, without = (tune(tiny_transformer, network_dropout=on) for on in (True, False))
     states = (with_noise.state_dict(), without.state_dict())
     assert not all(torch.equal(a, b) for a, b in zip(*(s.values() for s in states), strict=True))
@@ -65,7 +63,7 @@ def test_network_dropout_changes_the_tagger_reproducibly(tiny_transformer: Path)
 
 
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
-def test_fused_kernels_accept_transposed_gradients(name: str) -> None:
+def test_fused_kernels_accept_transposed_gradients(name):
     """PyTorch's fused kernels would read a transposed gradient row by row."""
     start, gradient = torch.randn(1, 3, 4), torch.randn(1, 4, 3).mT
     assert not gradient.is_contiguous()

@@ -119,9 +119,7 @@ def toy_task_of(g: int, plain: LossFunction, fixed: Parameters) -> Task:
 @steps
 @with_and_without
 @variants
-def test_smooth_toy_equals_the_equations(
-    steps: int, adversary: bool, new_only: bool, maml: bool
-) -> None:
+def test_smooth_toy_equals_the_equations(steps, adversary, new_only, maml):
     tasks = toy_tasks(adversary, steps + 1)
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
     rate, weight = 0.3, 0.7
@@ -136,7 +134,7 @@ def test_smooth_toy_equals_the_equations(
     assert_found(found, chains)
 
 
-def test_variants_and_numbers_of_steps_give_different_updates() -> None:
+def test_variants_and_numbers_of_steps_give_different_updates():
     """Otherwise the tests above would pass for one and the same update."""
     tasks = toy_tasks(True, 4)
     chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
@@ -161,7 +159,7 @@ def test_variants_and_numbers_of_steps_give_different_updates() -> None:
             assert torch.equal(plain.gradients[name], step.gradients[name])
 
 
-def test_arguments_are_not_changed() -> None:
+def test_arguments_are_not_changed():
     tasks = toy_tasks(True, 3)
     theta = {"encoder.a": noise(CHAINS, 3, seed=1)}
     chosen = [DomainBatch(reversed_(f), fixed) for f, fixed in tasks]
@@ -295,9 +293,7 @@ class NaiveModel:
         (2, False, False, True),
     ],
 )
-def test_tagging_model_equals_the_equations(
-    steps: int, adversary: bool, new_only: bool, maml: bool
-) -> None:
+def test_tagging_model_equals_the_equations(steps, adversary, new_only, maml):
     """Chains of different domains at once, some with more labels than others."""
     method = MetaNER(**{**CONFIG, "adversary": adversary})
     scene, lexicon = set_up(method, seed=0)
@@ -361,7 +357,7 @@ CASES: dict[str, dict[str, Any]] = {
     ("case", "tuned"),
     [*((case, True) for case in CASES), ("as published", False), ("one decoder", False)],
 )
-def test_iteration_equals_algorithm_1(case: str, tuned: bool) -> None:
+def test_iteration_equals_algorithm_1(case, tuned):
     options = {**CONFIG, **CASES[case]}
     options["encoder"] = {**options["encoder"], "tune_words": tuned}
     method = MetaNER(**options)
@@ -411,9 +407,7 @@ def test_iteration_equals_algorithm_1(case: str, tuned: bool) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("adversary", [True, False])
-def test_adversary_without_meta_learning_has_the_same_direction(
-    shared: bool, adversary: bool
-) -> None:
+def test_adversary_without_meta_learning_has_the_same_direction(shared, adversary):
     """Plain training: encoder by L_tr - λ L_dis, decoder by L_tr, discriminator by L_dis."""
     decoders = "shared" if shared else "own"
     method = MetaNER(**{**CONFIG, "meta": False, "adversary": adversary, "decoders": decoders})

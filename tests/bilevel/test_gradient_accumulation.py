@@ -59,12 +59,7 @@ def taken(
         ("finetuning", {}),
     ],
 )
-def test_tasks_one_after_another_give_the_same_step(
-    tiny_transformer: Path,
-    name: str,
-    settings: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tasks_one_after_another_give_the_same_step(tiny_transformer, name, settings, monkeypatch):
     if name == "finetuning":
         monkeypatch.setattr(f"{__name__}.SETTINGS", {"k": 2, "tasks": 4})
     found, *_ = taken(name, tiny_transformer, settings)
@@ -75,7 +70,7 @@ def test_tasks_one_after_another_give_the_same_step(
         torch.testing.assert_close(gradient, expected[parameter], atol=1e-10, rtol=1e-7)
 
 
-def test_step_equals_the_algorithm(tiny_transformer: Path) -> None:
+def test_step_equals_the_algorithm(tiny_transformer):
     """HGDA Algorithms 1 and 2, first order, for each task on a copy of the model."""
     found, model, (config, batcher), drawn = taken(
         "hgda", tiny_transformer, {"tag_head": "softmax"}
@@ -122,9 +117,7 @@ def _losses(
 @pytest.mark.parametrize("weighting", [equal_weights, hardness_weights])
 @pytest.mark.parametrize("totals", [[1.0, 3.0, 2.0, 0.5], [0.0, 0.0, 2.0, 1.0]])
 @pytest.mark.filterwarnings("ignore:task losses are all zero")
-def test_sum_does_not_depend_on_the_parts(
-    tiny_transformer: Path, weighting: Any, totals: list[float]
-) -> None:
+def test_sum_does_not_depend_on_the_parts(tiny_transformer, weighting, totals):
     _, model, _, _ = taken("maml", tiny_transformer, {"aux_weight": 1.0})
     domains = [0, 1, 1, 0]
     rng = torch.Generator().manual_seed(0)

@@ -81,7 +81,7 @@ METHODS = {
 @pytest.mark.parametrize(
     ("name", "steps"), [("hgda", 1), ("hgda", 3), ("hgda-nes", 1), ("maml", 1)]
 )
-def test_update_equals_the_algorithms(name: str, steps: int) -> None:
+def test_update_equals_the_algorithms(name, steps):
     kind, hard, classifier, sampling = METHODS[name]
     seed = seed_with_absent_domains(sampling)
     method: MetaLearner = kind(**CONFIG)
@@ -128,7 +128,7 @@ def test_update_equals_the_algorithms(name: str, steps: int) -> None:
         assert len(seen) == 2  # so one decoder was not updated
 
 
-def test_base_is_reproducible_and_depends_on_the_seed() -> None:
+def test_base_is_reproducible_and_depends_on_the_seed():
     one, two, other = (
         HGDA(**CONFIG).fit(SOURCES, Budget(2), vectors=VECTORS, seed=s).model.state_dict()
         for s in (5, 5, 6)
@@ -138,13 +138,13 @@ def test_base_is_reproducible_and_depends_on_the_seed() -> None:
 
 
 @pytest.mark.parametrize("outer", ["first", "second", "implicit"])
-def test_training_runs_with_every_outer_gradient(outer: str) -> None:
+def test_training_runs_with_every_outer_gradient(outer):
     base = HGDA(**CONFIG, outer=outer).fit(SOURCES, Budget(2), vectors=VECTORS)
     assert base.facts["iterations"] == 2
     assert all(p.isfinite().all() for p in base.model.parameters())
 
 
-def test_second_order_handles_sentences_of_one_word() -> None:
+def test_second_order_handles_sentences_of_one_word():
     """Recurrent weights are not in the graph of sequences of one step."""
     single = [
         SourceDomain(n, LabelSet((n,)), {n: [sentence(f"{n}{i}", f"B-{n}") for i in range(4)]}, {})
@@ -156,7 +156,7 @@ def test_second_order_handles_sentences_of_one_word() -> None:
     assert all(p.isfinite().all() for p in base.model.parameters())
 
 
-def test_recipes_have_the_values_of_the_paper() -> None:
+def test_recipes_have_the_values_of_the_paper():
     """The defaults differ only in the outer optimiser."""
     recipes = resources.files("adaptner.reproduce.tables") / "recipes"
     hgda, nes, maml = (
@@ -181,7 +181,7 @@ def test_recipes_have_the_values_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("k", [5, 8, 32, 50])
-def test_learning_rate_follows_equation_3(k: int) -> None:
+def test_learning_rate_follows_equation_3(k):
     config = HGDA(k=k, optimiser={"name": "sgd"}).config
     assert config.scaled_rate() == pytest.approx(1e-2 * math.sqrt(k / 32))
     assert config.outer_optimiser().rate == config.scaled_rate()
@@ -189,7 +189,7 @@ def test_learning_rate_follows_equation_3(k: int) -> None:
     assert HGDA(k=k, outer_rate=0.3).config.outer_optimiser().rate == 0.3
 
 
-def test_recorded_hardness_equals_equation_2(tmp_path: Any) -> None:
+def test_recorded_hardness_equals_equation_2(tmp_path):
     """Tables 1 and 4 are made from these records."""
     HGDA(**CONFIG).fit(SOURCES, Budget(1), vectors=VECTORS, run=TrainingRun(folder=tmp_path))
     lines = (tmp_path / "hardness.jsonl").read_text(encoding="utf-8").splitlines()

@@ -14,7 +14,7 @@ CASES = {"toy": toy, "tagger": tagger}
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("through", [False, True])
-def test_gradient_of_each_group_is_that_of_its_loss(case: str, through: bool) -> None:
+def test_gradient_of_each_group_is_that_of_its_loss(case, through):
     support, _, start = CASES[case]()
     leaves = {n: p.clone().requires_grad_() for n, p in start.items()}
     found = group_gradients(support(leaves), leaves, apart=through, keep_graph=through)
@@ -27,7 +27,7 @@ def test_gradient_of_each_group_is_that_of_its_loss(case: str, through: bool) ->
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("steps", [1, 3])
-def test_adapt_equals_algorithm_2(case: str, steps: int) -> None:
+def test_adapt_equals_algorithm_2(case, steps):
     support, _, start = CASES[case]()
     inner = InnerLoop(steps, 0.3)
     expected = descended(support, start, steps, 0.3)
@@ -39,7 +39,7 @@ def test_adapt_equals_algorithm_2(case: str, steps: int) -> None:
             assert not torch.allclose(found[name], start[name])
 
 
-def test_adapt_does_not_change_the_start() -> None:
+def test_adapt_does_not_change_the_start():
     support, _, start = toy()
     before = {n: p.clone() for n, p in start.items()}
     InnerLoop(2, 0.3).adapt(support, start, proximal=1.0)
@@ -48,7 +48,7 @@ def test_adapt_does_not_change_the_start() -> None:
         assert p.grad is None
 
 
-def test_proximal_term_keeps_parameters_near_the_start() -> None:
+def test_proximal_term_keeps_parameters_near_the_start():
     support, _, start = toy()
     expected = descended(support, start, 3, 0.2, proximal=1.5)
     found = InnerLoop(3, 0.2).adapt(support, start, proximal=1.5)
@@ -58,7 +58,7 @@ def test_proximal_term_keeps_parameters_near_the_start() -> None:
         assert (found[name] - start[name]).norm() < (free[name] - start[name]).norm()
 
 
-def test_step_on_a_quadratic_by_hand() -> None:
+def test_step_on_a_quadratic_by_hand():
     def support(p: Parameters) -> Losses:
         label = (p["encoder.x"].square() / 2 + p["encoder.x"] * p["decoder.y"]).sum(1)
         aux = (p["encoder.x"] * p["head.z"] ** 2).sum(1)
@@ -71,7 +71,7 @@ def test_step_on_a_quadratic_by_hand() -> None:
     assert found["head.z"].item() == pytest.approx(7 - 0.1 * 2 * 3 * 7)  # aux, without λ
 
 
-def test_tasks_are_independent() -> None:
+def test_tasks_are_independent():
     case: Case = toy()
     support, _, start = case
     together = InnerLoop(2, 0.3).adapt(support, start)

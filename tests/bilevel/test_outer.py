@@ -36,7 +36,7 @@ def check_losses(found: Losses, expected: Losses) -> None:
     ("case", "steps"),
     [(case, steps) for case in CASES for steps in (1, 3) if (case, steps) != ("gru tagger", 3)],
 )
-def test_second_order_is_the_gradient_of_the_outer_objective(case: str, steps: int) -> None:
+def test_second_order_is_the_gradient_of_the_outer_objective(case, steps):
     support, query, start = CASES[case]()
     inner = InnerLoop(steps, 0.3)
     losses, gradients = SecondOrder()(inner, support, query, start)
@@ -51,9 +51,7 @@ def test_second_order_is_the_gradient_of_the_outer_objective(case: str, steps: i
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("steps", [1, 3])
-def test_first_order_is_the_gradient_of_the_query_loss_at_the_adapted_point(
-    case: str, steps: int
-) -> None:
+def test_first_order_is_the_gradient_of_the_query_loss_at_the_adapted_point(case, steps):
     support, query, start = CASES[case]()
     losses, gradients = FirstOrder()(InnerLoop(steps, 0.3), support, query, start)
     adapted = descended(support, start, steps, 0.3)
@@ -61,7 +59,7 @@ def test_first_order_is_the_gradient_of_the_query_loss_at_the_adapted_point(
     assert_is_gradient(gradients, query, adapted)
 
 
-def test_first_and_second_order_differ() -> None:
+def test_first_and_second_order_differ():
     """Otherwise the two tests above would pass for one and the same function."""
     support, query, start = tagger()
     first = FirstOrder()(InnerLoop(2, 0.3), support, query, start)[1]
@@ -75,9 +73,7 @@ def converged(aux_weight: float | None = 1.0) -> tuple[Case, InnerLoop, float]:
 
 
 @pytest.mark.parametrize("aux_weight", [1.0, None])
-def test_implicit_is_the_gradient_of_the_converged_proximal_problem(
-    aux_weight: float | None,
-) -> None:
+def test_implicit_is_the_gradient_of_the_converged_proximal_problem(aux_weight):
     (support, query, start), inner, strength = converged(aux_weight)
     implicit = Implicit(strength, iterations=20, tolerance=1e-24)
     losses, gradients = implicit(inner, support, query, start)
@@ -95,7 +91,7 @@ def test_implicit_is_the_gradient_of_the_converged_proximal_problem(
     assert_is_gradient(gradients, lambda p: query(solved(p)), start)
 
 
-def test_implicit_approaches_first_order_as_the_proximal_term_grows() -> None:
+def test_implicit_approaches_first_order_as_the_proximal_term_grows():
     support, query, start = toy(1.0, curvature=0.2)
     inner = InnerLoop(50, 1e-8)  # the strong proximal term keeps the parameters at the start
     implicit = Implicit(1e7, iterations=10)(inner, support, query, start)[1]
@@ -104,7 +100,7 @@ def test_implicit_approaches_first_order_as_the_proximal_term_grows() -> None:
         torch.testing.assert_close(implicit[name], first[name], atol=1e-5, rtol=0)
 
 
-def test_implicit_gradients_of_a_tagger_are_finite() -> None:
+def test_implicit_gradients_of_a_tagger_are_finite():
     support, query, start = tagger(aux_weight=1.0)
     losses, gradients = Implicit(5.0)(InnerLoop(3, 0.1), support, query, start)
     assert set(gradients) == set(start)
@@ -112,7 +108,7 @@ def test_implicit_gradients_of_a_tagger_are_finite() -> None:
     assert losses.total.isfinite().all()
 
 
-def test_conjugate_gradient_equals_a_dense_solve_for_each_task() -> None:
+def test_conjugate_gradient_equals_a_dense_solve_for_each_task():
     """Tasks of very different condition numbers, one trivial and one with a zero target."""
     g = torch.Generator().manual_seed(0)
     size, tasks = 6, 4
@@ -137,7 +133,7 @@ def test_conjugate_gradient_equals_a_dense_solve_for_each_task() -> None:
     assert joined(found)[3].abs().max() == 0
 
 
-def test_conjugate_gradient_stops_at_the_limit_and_on_convergence() -> None:
+def test_conjugate_gradient_stops_at_the_limit_and_on_convergence():
     diagonal = torch.tensor([[1.0, 2, 3, 4]], dtype=torch.float64)
     calls = []
 
@@ -155,5 +151,5 @@ def test_conjugate_gradient_stops_at_the_limit_and_on_convergence() -> None:
     torch.testing.assert_close(exact, 1 / diagonal)
 
 
-def test_registry_has_all_three_outer_gradients() -> None:
+def test_registry_has_all_three_outer_gradients():
     assert {"first": FirstOrder, "second": SecondOrder, "implicit": Implicit} == OUTER_GRADIENTS

@@ -11,7 +11,7 @@ def sentence(tagged: str) -> Sentence:
     return Sentence.from_tokens([p[0] for p in pairs], [p[1] for p in pairs])
 
 
-def test_find_contradictions() -> None:
+def test_find_contradictions():
     sentences = [
         sentence("p53/B-G fell/O p53/O"),
         sentence("breast/B-D cancer/I-D and/O cancer/B-D"),  # part of a longer mention
@@ -25,6 +25,6 @@ def test_find_contradictions() -> None:
     ]
 
 
-def test_find_duplicates() -> None:
+def test_find_duplicates():
     texts = [sentence(t) for t in ("a/O", "b/O", "a/O", "a/B-X")]
     assert find_duplicates(texts) == {2: 0, 3: 0}

@@ -12,7 +12,7 @@ LABELS = dict(zip(BUNDLED, ("Disease", "Drug", "Gene", "Species", "CellLine"), s
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_size_and_labels(name: str) -> None:
+def test_size_and_labels(name):
     corpus = bundled_corpus(name)
     assert corpus.domain == LABELS[name]
     assert corpus.labels.labels == (LABELS[name],)
@@ -26,7 +26,7 @@ def test_size_and_labels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_first_four_words_of_sentences_differ(name: str) -> None:
+def test_first_four_words_of_sentences_differ(name):
     corpus = bundled_corpus(name)
     beginnings = [
         " ".join(s.text.lower().split()[:4]) for split in corpus.splits for s in corpus.split(split)
@@ -34,7 +34,7 @@ def test_first_four_words_of_sentences_differ(name: str) -> None:
     assert len(beginnings) == len(set(beginnings))
 
 
-def test_sentences_are_distinct() -> None:
+def test_sentences_are_distinct():
     texts = [
         "".join(s.text.lower().split())
         for name in BUNDLED
@@ -46,7 +46,7 @@ def test_sentences_are_distinct() -> None:
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_mentions_have_no_outer_space_or_punctuation(name: str) -> None:
+def test_mentions_have_no_outer_space_or_punctuation(name):
     corpus = bundled_corpus(name)
     for split in corpus.splits:
         for sentence in corpus.split(split):
@@ -58,12 +58,12 @@ def test_mentions_have_no_outer_space_or_punctuation(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_mentions_are_labelled_consistently(name: str) -> None:
+def test_mentions_are_labelled_consistently(name):
     corpus = bundled_corpus(name)
     sentences = [s for split in corpus.splits for s in corpus.split(split)]
     assert find_contradictions(sentences) == []
 
 
-def test_unknown_name_raises() -> None:
+def test_unknown_name_raises():
     with pytest.raises(UnknownName, match=r"did you mean 'disease'"):
         bundled_corpus("diseases")

@@ -9,13 +9,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from cli_kit import Call
 from web_kit import SPLITS, entry, write_mirror
 
 from adaptner.corpora import catalogue as module
 from adaptner.corpora.catalogue import (
     ACCESS,
-    CatalogueEntry,
     catalogue,
     check_files,
     describe_state,
@@ -57,14 +55,14 @@ USED = {
 }
 
 
-def test_catalogue_has_every_corpus_of_the_papers() -> None:
+def test_catalogue_has_every_corpus_of_the_papers():
     named = {paper: {e.name for e in catalogue() if paper in e.papers} for paper in USED}
     assert named == USED
     assert {p.short for p in papers()} == set(USED)
 
 
 @pytest.mark.parametrize("known", catalogue(), ids=lambda e: e.name)
-def test_entry_is_consistent(known: CatalogueEntry) -> None:
+def test_entry_is_consistent(known):
     assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", known.name)
     assert known.access in ACCESS
     assert known.licence
@@ -87,7 +85,7 @@ def test_entry_is_consistent(known: CatalogueEntry) -> None:
 
 
 @pytest.mark.parametrize("known", [e for e in catalogue() if e.conversion], ids=lambda e: e.name)
-def test_converter_accepts_the_settings_of_the_entry(known: CatalogueEntry) -> None:
+def test_converter_accepts_the_settings_of_the_entry(known):
     settings = dict(known.conversion)
     layout = settings.pop("layout")
     if layout in FOLDER_CONVERTERS:
@@ -96,14 +94,14 @@ def test_converter_accepts_the_settings_of_the_entry(known: CatalogueEntry) -> N
         inspect.signature(FILE_CONVERTERS[layout]).bind({}, **settings)
 
 
-def test_names_are_unique() -> None:
+def test_names_are_unique():
     entries = catalogue()
     assert len({e.name for e in entries}) == len(entries)
     assert len({e.short_name for e in entries}) == len(entries)
     assert not {e.short_name for e in entries} & {e.group for e in entries}
 
 
-def test_catalogue_is_package_data() -> None:
+def test_catalogue_is_package_data():
     package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "corpora/catalogue.toml" in package["tool"]["setuptools"]["package-data"]["adaptner"]
 
@@ -111,15 +109,13 @@ def test_catalogue_is_package_data() -> None:
 # --- agreement with the data ----------------------------------------------------------------------
 
 
-def test_every_data_folder_is_in_the_catalogue(shared_data: Path) -> None:
+def test_every_data_folder_is_in_the_catalogue(shared_data):
     folders = {f"{p.parent.name}/{p.name}" for p in shared_data.glob("*/*") if p.is_dir()}
     assert folders == {e.name for e in catalogue() if e.sha256}
 
 
 @pytest.mark.parametrize("known", [e for e in catalogue() if e.sha256], ids=lambda e: e.name)
-def test_checksums_sentences_and_types_agree_with_the_data(
-    shared_data: Path, known: CatalogueEntry
-) -> None:
+def test_checksums_sentences_and_types_agree_with_the_data(shared_data, known):
     assert check_files(known, shared_data).verified == tuple(known.sha256)
     assert describe_state(known, shared_data) == "here"
     splits = {p.name.removesuffix(".conll") for p in known.folder(shared_data).iterdir()}
@@ -134,7 +130,7 @@ def test_checksums_sentences_and_types_agree_with_the_data(
     assert tuple(sorted(types)) == known.types
 
 
-def test_sources_and_licences_agree_with_the_readme_of_the_data(shared_data: Path) -> None:
+def test_sources_and_licences_agree_with_the_readme_of_the_data(shared_data):
     """Each row of the README has a repository, a commit, and a path."""
     text = (shared_data / "README.md").read_text(encoding="utf-8")
     checked = 0
@@ -166,7 +162,7 @@ def data(tmp_path: Path) -> Path:
     return write_mirror(tmp_path / "data")
 
 
-def test_describe_state(data: Path) -> None:
+def test_describe_state(data):
     known = entry()
     assert describe_state(known, data) == "here"
     assert check_files(known, data).complete
@@ -181,7 +177,7 @@ def test_describe_state(data: Path) -> None:
     assert not check_files(known, data).complete
 
 
-def test_entries_are_found_by_name_and_group() -> None:
+def test_entries_are_found_by_name_and_group():
     assert find_entry("bio8/s800") is find_entry("s800") is find_entry("bio8/s800/")
     assert [e.name for e in select_entries(["s800", "news", "bio8/s800"])] == [
         "bio8/s800",
@@ -196,7 +192,7 @@ def test_entries_are_found_by_name_and_group() -> None:
 # --- corpora list ---------------------------------------------------------------------------------------
 
 
-def test_list_shows_every_corpus(call: Call) -> None:
+def test_list_shows_every_corpus(call):
     answer = call("corpora", "list")
     assert (answer.code, answer.err) == (0, "")
     for known in catalogue():
@@ -208,9 +204,7 @@ def test_list_shows_every_corpus(call: Call) -> None:
     assert answer.out.count("LDC2006T06") == 1
 
 
-def test_list_shows_the_state_of_a_data_folder(
-    call: Call, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_list_shows_the_state_of_a_data_folder(call, data, monkeypatch):
     known = (entry(), entry("tiny/other"), entry("tiny/silver", access="unavailable", obtain="no"))
     monkeypatch.setattr(module, "catalogue", lambda: known)
     (data / "tiny/gene/dev.conll").write_bytes(b"changed")
@@ -228,7 +222,7 @@ def test_list_shows_the_state_of_a_data_folder(
     )
 
 
-def test_list_shows_the_facts_about_one_corpus(call: Call) -> None:
+def test_list_shows_the_facts_about_one_corpus(call):
     answer = call("corpora", "list", "scitech", "general/ontonotes5")
     assert answer.code == 0
     for part in (
@@ -241,7 +235,7 @@ def test_list_shows_the_facts_about_one_corpus(call: Call) -> None:
     assert "adaptner corpora convert ontonotes FOLDER -o DATA" in answer.out
 
 
-def test_unknown_name_or_folder_exits_with_an_error(call: Call, tmp_path: Path) -> None:
+def test_unknown_name_or_folder_exits_with_an_error(call, tmp_path):
     answer = call("corpora", "list", "scitec")
     assert (answer.code, answer.out) == (2, "")
     assert "did you mean 'scitech'" in answer.err

@@ -55,14 +55,14 @@ def converted(path: Path, **settings: object) -> str:
 # --- column files -----------------------------------------------------------------------------------
 
 
-def test_tags_without_label_get_the_label(write: Write) -> None:
+def test_tags_without_label_get_the_label(write):
     path = write("IL\tB\n-\tI\n2\tI\nrose\tO\n\n\nTP53\tB\n")
     assert converted(path, label="Gene") == (
         "IL\tB-Gene\n-\tI-Gene\n2\tI-Gene\nrose\tO\n\nTP53\tB-Gene\n\n"
     )
 
 
-def test_labels_are_replaced_or_mapped(write: Write) -> None:
+def test_labels_are_replaced_or_mapped(write):
     path = write("a\tB-x\nb\tB-y\nc\tI-y\n\n")
     assert converted(path, label="Gene") == "a\tB-Gene\nb\tB-Gene\nc\tI-Gene\n\n"
     assert converted(path, types={"x": "P", "y": "Q"}) == "a\tB-P\nb\tB-Q\nc\tI-Q\n\n"
@@ -70,14 +70,14 @@ def test_labels_are_replaced_or_mapped(write: Write) -> None:
         converted(path, types={"x": "P"})
 
 
-def test_iob1_with_docstart_and_four_columns(write: Write) -> None:
+def test_iob1_with_docstart_and_four_columns(write):
     path = write(
         "-DOCSTART- -X- O O\n\nBank NNP - I-ORG\nJohn NN - I-PER\nAnn NN - B-PER\nsaid VB - O\n\n"
     )
     assert converted(path) == "Bank\tB-ORG\nJohn\tB-PER\nAnn\tB-PER\nsaid\tO\n\n"
 
 
-def test_invalid_bioes_is_repaired(write: Write) -> None:
+def test_invalid_bioes_is_repaired(write):
     """SciTech has an S in place of an E and an I without a mention before it."""
     path = write("The O\nJapanese B-ORG\nKibo S-ORG\nlab O\nNew I-LOC\nYork E-LOC\n")
     assert converted(path) == (
@@ -85,12 +85,12 @@ def test_invalid_bioes_is_repaired(write: Write) -> None:
     )
 
 
-def test_tag_column_first_and_windows_line_endings(write: Write) -> None:
+def test_tag_column_first_and_windows_line_endings(write):
     path = write("O\twho\r\nB-ACTOR\tbruce\r\nI-ACTOR\twillis\r\n\r\n")
     assert converted(path, token=1, tag=0) == "who\tO\nbruce\tB-ACTOR\nwillis\tI-ACTOR\n\n"
 
 
-def test_resplit_splits_tokens_at_punctuation(write: Write) -> None:
+def test_resplit_splits_tokens_at_punctuation(write):
     path = write("(N,N-di_methyl)\tB\naniline\tI\nµg/ml.\tO\n")
     assert [
         line.split("\t") for line in converted(path, label="Drug", resplit=True).split("\n")
@@ -103,7 +103,7 @@ def test_resplit_splits_tokens_at_punctuation(write: Write) -> None:
     ]
 
 
-def test_control_characters_are_tokens(write: Write) -> None:
+def test_control_characters_are_tokens(write):
     """SciTech has such tokens, at which str.split() would split a line."""
     assert converted(write("\x14 O\n\u200b O\n\n")) == "\x14\tO\n\u200b\tO\n\n"
 
@@ -119,13 +119,13 @@ def test_control_characters_are_tokens(write: Write) -> None:
     ],
     ids=["one column", "no tag", "a space", "empty", "a line separator"],
 )
-def test_invalid_column_file_raises_with_the_line(write: Write, content: str, line: str) -> None:
+def test_invalid_column_file_raises_with_the_line(write, content, line):
     path = write(content)
     with pytest.raises(RawFileUnusable, match=f"{path.name}{line}: cannot be converted"):
         read_columns(path)
 
 
-def test_other_encodings_raise(tmp_path: Path) -> None:
+def test_other_encodings_raise(tmp_path):
     (tmp_path / "latin").write_bytes("naïve\tO\n".encode("latin-1"))
     with pytest.raises(WrongEncoding):
         read_columns(tmp_path / "latin")
@@ -138,7 +138,7 @@ def test_other_encodings_raise(tmp_path: Path) -> None:
         max_size=6,
     )
 )
-def test_any_tags_convert_to_valid_bio(sequences: list[list[str]]) -> None:
+def test_any_tags_convert_to_valid_bio(sequences):
     sentences = [TaggedTokens(tuple("w" * len(tags)), tuple(tags)) for tags in sequences]
     result = convert_to_bio(sentences, "ENTITY")
     for before, after in zip(sentences, result, strict=True):
@@ -162,7 +162,7 @@ def numbers(sentences: list[TaggedTokens]) -> list[int]:
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 765, 1164])
-def test_dev_is_a_random_tenth_of_train(count: int) -> None:
+def test_dev_is_a_random_tenth_of_train(count):
     splits = split_off_dev(numbered(count))
     train, dev = numbers(splits["train"]), numbers(splits["dev"])
     assert sorted(train + dev) == list(range(count))
@@ -171,12 +171,12 @@ def test_dev_is_a_random_tenth_of_train(count: int) -> None:
     assert dev == sorted(dev)
 
 
-def test_draw_is_the_one_of_the_checksums() -> None:
+def test_draw_is_the_one_of_the_checksums():
     dev = numbers(split_off_dev(numbered(1164))["dev"])
     assert dev[:6] == [4, 6, 11, 29, 61, 73]
 
 
-def test_splits_60_20_20_and_80_10_10() -> None:
+def test_splits_60_20_20_and_80_10_10():
     assert {s: len(x) for s, x in split_60_20_20(numbered(8684)).items()} == {
         "train": 5210,
         "dev": 1737,
@@ -199,7 +199,7 @@ def bond(path: Path, sentences: list[TaggedTokens], numbers: dict[str, int]) -> 
     return path
 
 
-def test_bond_tag_numbers_are_mapped_and_errors_raise(tmp_path: Path) -> None:
+def test_bond_tag_numbers_are_mapped_and_errors_raise(tmp_path):
     numbers = {"O": 0, "B-PER": 3, "I-PER": 1}
     (tmp_path / "tags").write_text(json.dumps(numbers))
     sentences = [TaggedTokens(("John", "Beale", "'s"), ("B-PER", "I-PER", "O"))]
@@ -291,9 +291,7 @@ def in_columns(known: CatalogueEntry, sentences: list[TaggedTokens]) -> str:
         "general/sec",
     ],
 )
-def test_real_corpus_is_reproduced_byte_for_byte(
-    shared_data: Path, tmp_path: Path, name: str
-) -> None:
+def test_real_corpus_is_reproduced_byte_for_byte(shared_data, tmp_path, name):
     known = find_entry(name)
     splits = convert_files(known.conversion, as_published(known, shared_data, tmp_path))
     assert list(splits) == list(known.sha256)
@@ -301,7 +299,7 @@ def test_real_corpus_is_reproduced_byte_for_byte(
     assert found == dict(known.sha256)
 
 
-def test_sentence_in_several_splits_is_assigned_by_position(tmp_path: Path) -> None:
+def test_sentence_in_several_splits_is_assigned_by_position(tmp_path):
     """WikiGold has "3 ." early in train and late in test."""
 
     def sentence(text: str) -> TaggedTokens:
@@ -329,7 +327,7 @@ def test_sentence_in_several_splits_is_assigned_by_position(tmp_path: Path) -> N
 # --- raw files of the user --------------------------------------------------------------------
 
 
-def test_folder_of_raw_files_is_converted_and_installed(tmp_path: Path) -> None:
+def test_folder_of_raw_files_is_converted_and_installed(tmp_path):
     for name in ("train.tsv", "devel.tsv", "test.tsv"):
         (tmp_path / name).write_text("Aspirin\tB\nhelps\tO\n\n")
     fetcher = Fetcher(tmp_path / "data")
@@ -341,7 +339,7 @@ def test_folder_of_raw_files_is_converted_and_installed(tmp_path: Path) -> None:
         convert_folder("bc4chemd", tmp_path, fetcher)
 
 
-def test_raw_files_with_a_wrong_checksum_raise(tmp_path: Path) -> None:
+def test_raw_files_with_a_wrong_checksum_raise(tmp_path):
     raw = tmp_path / "clone/data/s800"
     raw.mkdir(parents=True)
     with pytest.raises(
@@ -355,6 +353,6 @@ def test_raw_files_with_a_wrong_checksum_raise(tmp_path: Path) -> None:
     assert not (tmp_path / "data/bio8/s800/train.conll").exists()
 
 
-def test_corpus_without_converter_raises(tmp_path: Path) -> None:
+def test_corpus_without_converter_raises(tmp_path):
     with pytest.raises(CorpusUnavailable, match="no converter"):
         convert_folder("biored", tmp_path, Fetcher(tmp_path / "data"))

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_corpus_of_a_folder(folder: Path) -> None:
+def test_corpus_of_a_folder(folder):
     corpus = load_corpus(folder)
     assert (corpus.name, corpus.domain, corpus.folder) == ("my-corpus", "Gene", folder)
     assert corpus.labels.labels == ("Gene",)
@@ -41,7 +41,7 @@ def test_corpus_of_a_folder(folder: Path) -> None:
         corpus.split("dev")
 
 
-def test_domain_is_given_or_the_label_or_the_folder(folder: Path) -> None:
+def test_domain_is_given_or_the_label_or_the_folder(folder):
     assert load_corpus(f"Protein={folder}").domain == "Protein"
     (folder / "dev.tsv").write_text(MIXED)
     assert load_corpus(str(folder)).domain == "my-corpus"
@@ -49,7 +49,7 @@ def test_domain_is_given_or_the_label_or_the_folder(folder: Path) -> None:
     assert load_corpus(str(with_equals)).name == "a=b"
 
 
-def test_corpus_is_immutable(folder: Path) -> None:
+def test_corpus_is_immutable(folder):
     corpus = load_corpus(folder)
     with pytest.raises(dataclasses.FrozenInstanceError):
         corpus.name = "other"
@@ -57,7 +57,7 @@ def test_corpus_is_immutable(folder: Path) -> None:
         corpus.sentences["train"] = ()
 
 
-def test_checksum_depends_on_splits_and_contents_only(folder: Path) -> None:
+def test_checksum_depends_on_splits_and_contents_only(folder):
     before = load_corpus(folder).sha256
     (folder / "train.distant.conll").write_text("y\tO\n")
     moved = folder.rename(folder.with_name("moved"))
@@ -68,7 +68,7 @@ def test_checksum_depends_on_splits_and_contents_only(folder: Path) -> None:
     assert load_corpus(moved).sha256 not in (before, "")
 
 
-def test_missing_and_ambiguous_files_raise(folder: Path, tmp_path: Path) -> None:
+def test_missing_and_ambiguous_files_raise(folder, tmp_path):
     with pytest.raises(FileMissing, match="nowhere"):
         load_corpus(tmp_path / "nowhere")
     with pytest.raises(FileMissing, match="nowhere"):
@@ -81,7 +81,7 @@ def test_missing_and_ambiguous_files_raise(folder: Path, tmp_path: Path) -> None
         load_corpus(folder)
 
 
-def test_misaligned_entity_raises_with_its_line(folder: Path) -> None:
+def test_misaligned_entity_raises_with_its_line(folder):
     (folder / "dev.jsonl").write_text(
         '{"text": "fine"}\n{"text": "TP53", "entities": [{"start": 0, "end": 2, "label": "G"}]}'
     )
@@ -89,7 +89,7 @@ def test_misaligned_entity_raises_with_its_line(folder: Path) -> None:
         load_corpus(folder)
 
 
-def test_domains_are_in_order_of_appearance(folder: Path) -> None:
+def test_domains_are_in_order_of_appearance(folder):
     gene = load_corpus(folder)
     others = [load_corpus(f"{name}={folder}") for name in ("Z", "Gene", "A", "Z")]
     domains = group_by_domain([gene, *others])

@@ -9,7 +9,6 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from cli_kit import Call
 
 from adaptner.corpora.converters.ace2005 import convert_ace2005
 from adaptner.corpora.converters.ontonotes import convert_ontonotes
@@ -68,7 +67,7 @@ def onto(tmp_path: Path) -> Callable[..., Path]:
     return put
 
 
-def test_ontonotes_is_converted_by_split(onto: Callable[..., Path], tmp_path: Path) -> None:
+def test_ontonotes_is_converted_by_split(onto, tmp_path):
     progress = []
     converted = convert_ontonotes(tmp_path / "conll-2012", lambda *counts: progress.append(counts))
     splits = converted.corpora["general/ontonotes5"]
@@ -93,15 +92,13 @@ def test_ontonotes_is_converted_by_split(onto: Callable[..., Path], tmp_path: Pa
         ("[WORD]", "contains no words"),
     ],
 )
-def test_invalid_ontonotes_file_raises(
-    onto: Callable[..., Path], tmp_path: Path, sentence: str, reason: str
-) -> None:
+def test_invalid_ontonotes_file_raises(onto, tmp_path, sentence, reason):
     onto("train", "bc/cctv/00/cctv_0002", sentence)
     with pytest.raises(RawFileUnusable, match=f"cctv_0002.*{reason}"):
         convert_ontonotes(tmp_path / "conll-2012")
 
 
-def test_folder_without_ontonotes_raises(tmp_path: Path) -> None:
+def test_folder_without_ontonotes_raises(tmp_path):
     with pytest.raises(
         RawFilesMissing, match=r"(?s)contains no CoNLL-2012 file.*train, development"
     ):
@@ -194,9 +191,7 @@ EXPECTED = [
 
 
 @pytest.mark.parametrize("how", [{}, {"escapes_count_as_one": True}], ids=["as written", "as one"])
-def test_innermost_mentions_of_the_example_in_the_paper(
-    english: Path, how: dict[str, bool]
-) -> None:
+def test_innermost_mentions_of_the_example_in_the_paper(english, how):
     news(**how).put(english / "nw" / "timex2norm", "AFP_1")
     converted = convert_ace2005(english)
     assert sorted(all_of(converted.corpora["general/ace2005-nw"])) == sorted(EXPECTED)
@@ -206,7 +201,7 @@ def test_innermost_mentions_of_the_example_in_the_paper(
     }
 
 
-def test_final_version_of_each_document_is_used(english: Path) -> None:
+def test_final_version_of_each_document_is_used(english):
     for version in ("adj", "fp1", "fp2"):
         Ace(NEWS).mark("WEA", "Orders").put(english / "nw" / version, "AFP_1")
     news().put(english / "nw" / "timex2norm", "AFP_1")
@@ -217,7 +212,7 @@ def test_final_version_of_each_document_is_used(english: Path) -> None:
     assert convert_ace2005(english / "nw").corpora == corpora
 
 
-def test_speakers_posters_and_quotes_are_left_out(english: Path) -> None:
+def test_speakers_posters_and_quotes_are_left_out(english):
     talk = Ace(
         "<DOC>\n<BODY>\n<TEXT>\n<TURN>\n<SPEAKER> JOHN KING </SPEAKER>\nHe left Rome\n</TURN>\n"
         "<TURN>\n<SPEAKER> ANN </SPEAKER>\nWhy?\n</TURN>\n</TEXT>\n</BODY>\n</DOC>\n"
@@ -242,7 +237,7 @@ def test_speakers_posters_and_quotes_are_left_out(english: Path) -> None:
     assert converted.left_out["mentions outside sentences (speakers, headings)"] == 2
 
 
-def test_unusable_mentions_are_counted(english: Path) -> None:
+def test_unusable_mentions_are_counted(english):
     text = "<DOC><TEXT>\nThe old man saw northern Iraq and Kuwaitis there.\n</TEXT></DOC>\n"
     document = Ace(text)
     document.mark("PER", "The old man").mark("PER", "old man saw").mark("GPE", "Iraq")
@@ -261,7 +256,7 @@ def test_unusable_mentions_are_counted(english: Path) -> None:
     }
 
 
-def test_invalid_ace_files_raise(english: Path) -> None:
+def test_invalid_ace_files_raise(english):
     with pytest.raises(RawFilesMissing, match=r"(?s)no \.apf\.xml.*LDC2006T06"):
         convert_ace2005(english)
     folder = english / "wl" / "timex2norm"
@@ -284,7 +279,7 @@ def test_invalid_ace_files_raise(english: Path) -> None:
 # --- corpora convert ---------------------------------------------------------------------------------------
 
 
-def test_convert_command_installs_ontonotes(call: Call, onto, tmp_path: Path) -> None:
+def test_convert_command_installs_ontonotes(call, onto, tmp_path):
     data = tmp_path / "data"
     answer = call("corpora", "convert", "ontonotes", tmp_path / "conll-2012", "-o", data)
     assert answer.code == 0
@@ -301,7 +296,7 @@ def test_convert_command_installs_ontonotes(call: Call, onto, tmp_path: Path) ->
     assert [row["name"] for row in json.loads(answer.out)["corpora"]] == ["general/ontonotes5"]
 
 
-def test_convert_command_installs_ace2005(call: Call, english: Path, tmp_path: Path) -> None:
+def test_convert_command_installs_ace2005(call, english, tmp_path):
     for domain in ("bc", "nw"):
         news().put(english / domain / "timex2norm", f"{domain}_1")
     answer = call("corpora", "convert", "ace2005", english, "-o", tmp_path / "data")
@@ -314,13 +309,13 @@ def test_convert_command_installs_ace2005(call: Call, english: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["ontonote", "ace2004"])
-def test_convert_command_suggests_a_name(call: Call, tmp_path: Path, name: str) -> None:
+def test_convert_command_suggests_a_name(call, tmp_path, name):
     answer = call("corpora", "convert", name, tmp_path, "-o", tmp_path / "data")
     assert answer.code == 2
     assert "did you mean" in answer.err
 
 
-def test_convert_command_with_missing_folder_fails(call: Call, tmp_path: Path) -> None:
+def test_convert_command_with_missing_folder_fails(call, tmp_path):
     answer = call("corpora", "convert", "ontonotes", tmp_path / "none", "-o", tmp_path / "data")
     assert answer.code == 1
     assert "no such file or folder" in answer.err

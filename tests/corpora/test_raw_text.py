@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import lzma
 import random
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +33,7 @@ def noise(seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("ending", PACK)
-def test_tokens_are_separated_by_one_space(tmp_path: Path, ending: str) -> None:
+def test_tokens_are_separated_by_one_space(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     path.write_bytes(PACK[ending](TEXT.encode()))
     positions: list[int] = []
@@ -43,13 +42,13 @@ def test_tokens_are_separated_by_one_space(tmp_path: Path, ending: str) -> None:
     assert positions == sorted(positions)
 
 
-def test_untokenised_text_is_tokenised(tmp_path: Path) -> None:
+def test_untokenised_text_is_tokenised(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("IL-2 (10 µg).\n", encoding="utf-8")
     assert list(read_sentences(path, tokenised=False)) == ["IL - 2 ( 10 µg ) ."]
 
 
-def test_concatenated_archives_are_read(tmp_path: Path) -> None:
+def test_concatenated_archives_are_read(tmp_path):
     for ending in (".gz", ".xz"):
         path = tmp_path / f"t{ending}"
         path.write_bytes(PACK[ending](b"one\n") + PACK[ending](b"two\n"))
@@ -57,7 +56,7 @@ def test_concatenated_archives_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".txt", ".xz"])
-def test_long_lines_are_cut_at_a_space(tmp_path: Path, monkeypatch, ending: str) -> None:
+def test_long_lines_are_cut_at_a_space(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(raw_text, "_MAX_LINE_BYTES", 50)
     words = [f"{'日' * (i % 5 + 1)}{i}" for i in range(100)]
     path = tmp_path / f"t{ending}"
@@ -71,7 +70,7 @@ def test_long_lines_are_cut_at_a_space(tmp_path: Path, monkeypatch, ending: str)
         list(read_sentences(path))
 
 
-def test_find_text_files_in_folders_without_hidden_ones(tmp_path: Path) -> None:
+def test_find_text_files_in_folders_without_hidden_ones(tmp_path):
     (tmp_path / "a" / "deep").mkdir(parents=True)
     (tmp_path / "a" / ".hidden").mkdir()
     for name in ("b.txt", "deep/c.txt.gz", "d.XZ", "notes.md", ".e.txt", ".hidden/f.txt"):
@@ -83,7 +82,7 @@ def test_find_text_files_in_folders_without_hidden_ones(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_find_text_files_raises_for_other_files(tmp_path: Path) -> None:
+def test_find_text_files_raises_for_other_files(tmp_path):
     (tmp_path / "t.pdf").write_bytes(b"")
     with pytest.raises(UnknownFormat, match=r"\.txt, \.gz, \.xz") as caught:
         find_text_files([tmp_path / "t.pdf"])
@@ -96,7 +95,7 @@ def test_find_text_files_raises_for_other_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".gz", ".xz"])
 @pytest.mark.parametrize("damage", ["cut", "empty", "not compressed", "flipped", "head only"])
-def test_damaged_archive_raises(tmp_path: Path, ending: str, damage: str) -> None:
+def test_damaged_archive_raises(tmp_path, ending, damage):
     content = PACK[ending](noise(1))
     middle = len(content) // 2
     content = {
@@ -113,7 +112,7 @@ def test_damaged_archive_raises(tmp_path: Path, ending: str, damage: str) -> Non
     assert caught.value.file == str(path)
 
 
-def test_invalid_bytes_raise_with_the_line(tmp_path: Path) -> None:
+def test_invalid_bytes_raise_with_the_line(tmp_path):
     path = tmp_path / "t.xz"
     path.write_bytes(lzma.compress(b"fine\nb\xffd\n"))
     with pytest.raises(WrongEncoding, match=r"t\.xz:2:"):

@@ -55,7 +55,7 @@ def published(data: Path, corpus: str) -> dict[str, list[float]]:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_statistics_equal_the_published_ones(shared_data: Path, name: str) -> None:
+def test_statistics_equal_the_published_ones(shared_data, name):
     figures = corpus_statistics(corpus_at(shared_data / name))
     assert published(shared_data, name) == {
         "sentences": list(figures.sentences.values()),
@@ -66,7 +66,7 @@ def test_statistics_equal_the_published_ones(shared_data: Path, name: str) -> No
     assert sum(figures.mentions_per_type.values()) == sum(figures.mentions.values())
 
 
-def test_mentions_by_type_of_conll03(shared_data: Path) -> None:
+def test_mentions_by_type_of_conll03(shared_data):
     corpus = corpus_at(shared_data / "news/conll03")
     counts: dict[str, int] = {}
     for sentence in corpus.split("train"):
@@ -76,7 +76,7 @@ def test_mentions_by_type_of_conll03(shared_data: Path) -> None:
     assert corpus.domain == "conll03"
 
 
-def test_domains_of_the_bio8_corpora(shared_data: Path) -> None:
+def test_domains_of_the_bio8_corpora(shared_data):
     corpora = [corpus_at(shared_data / "bio8" / name) for name in BIO8]
     assert {c.name: c.domain for c in corpora} == BIO8
     assert [d.name for d in group_by_domain(corpora)] == ["Disease", "Drug", "Gene", "Species"]
@@ -109,13 +109,11 @@ def shared(corpus: Corpus, other: Corpus) -> int:
         ("bc5cdr-chem", "bc5cdr-chem", 3),
     ],
 )
-def test_overlaps_equal_the_published_ones(
-    shared_data: Path, tested: str, held: str, count: int
-) -> None:
+def test_overlaps_equal_the_published_ones(shared_data, tested, held, count):
     assert shared(*(corpus_at(shared_data / "bio8" / name) for name in (tested, held))) == count
 
 
-def test_overlap_is_removed(shared_data: Path) -> None:
+def test_overlap_is_removed(shared_data):
     corpus = corpus_at(shared_data / "bio8" / "jnlpba")
     sentences, test = train_and_dev(corpus), corpus.split("test")
     kept, removed = remove_overlap(sentences, test)
@@ -124,7 +122,7 @@ def test_overlap_is_removed(shared_data: Path) -> None:
     assert remove_overlap(kept, test) == (kept, 0)
 
 
-def test_overlap_ignores_case_and_spacing_and_short_sentences() -> None:
+def test_overlap_ignores_case_and_spacing_and_short_sentences():
     def sentence(text: str) -> Sentence:
         return Sentence.from_tokens(text.split())
 

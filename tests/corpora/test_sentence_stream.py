@@ -7,7 +7,6 @@ import lzma
 import random
 from collections import Counter
 from itertools import islice
-from pathlib import Path
 
 import pytest
 import torch
@@ -35,7 +34,7 @@ def words(text: object) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", [".txt", ".gz", ".xz"])
-def test_files_are_read_in_every_iteration(tmp_path: Path, ending: str) -> None:
+def test_files_are_read_in_every_iteration(tmp_path, ending):
     file = tmp_path / f"a{ending}"
     open_file = {".txt": open, ".gz": gzip.open, ".xz": lzma.open}[ending]
     with open_file(file, "wb") as out:
@@ -46,7 +45,7 @@ def test_files_are_read_in_every_iteration(tmp_path: Path, ending: str) -> None:
     assert words(text) == sentences * 2
 
 
-def test_endless_stream_is_read_one_pool_at_a_time() -> None:
+def test_endless_stream_is_read_one_pool_at_a_time():
 
     class Endless:
         read = 0
@@ -62,7 +61,7 @@ def test_endless_stream_is_read_one_pool_at_a_time() -> None:
     assert source.read <= 2 * 50 * 4  # two pools of 50 batches
 
 
-def test_stream_alternates_between_parts_and_drops_labels() -> None:
+def test_stream_alternates_between_parts_and_drops_labels():
     one = [sentence("a b", "B-X", "O"), Sentence("", ()), sentence("c d e f")]
     other = [sentence("g"), sentence("h"), sentence("i")]
     text = SentenceStream((one, other), longest=3)
@@ -73,7 +72,7 @@ def test_stream_alternates_between_parts_and_drops_labels() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 20])
-def test_every_sentence_is_drawn_before_any_repeats(size: int) -> None:
+def test_every_sentence_is_drawn_before_any_repeats(size):
     sentences = [sentence(f"w{i}") for i in range(7)]
     batches = endless_batches(sentences, size, random.Random(1))
     stream = [s.text for batch in islice(batches, 21) for s in batch]
@@ -82,7 +81,7 @@ def test_every_sentence_is_drawn_before_any_repeats(size: int) -> None:
         assert Counter(stream[start : start + 7]) == Counter(s.text for s in sentences)
 
 
-def test_batches_depend_on_the_seed_only() -> None:
+def test_batches_depend_on_the_seed_only():
     sentences = [sentence(f"w{i}") for i in range(40)]
     one, two, other = (
         list(islice(endless_batches(SentenceStream((sentences,)), 6, random.Random(s)), 20))
@@ -92,12 +91,12 @@ def test_batches_depend_on_the_seed_only() -> None:
     assert one != other
 
 
-def test_empty_text_raises() -> None:
+def test_empty_text_raises():
     with pytest.raises(TooFewSentences):
         next(endless_batches([], 3, random.Random(0)))
 
 
-def test_vocabulary_counts_words_of_each_text() -> None:
+def test_vocabulary_counts_words_of_each_text():
     texts = [[sentence("a a b rare"), sentence("b c")], [sentence("a d d")]]
     found = Vocabulary.of(texts)
     assert found.number == {"a": 2, "b": 3, "d": 4}  # by frequency, then by name
@@ -110,7 +109,7 @@ def test_vocabulary_counts_words_of_each_text() -> None:
     assert fewer.counts.tolist() == [[4, 2, 2], [2, 1, 1]]
 
 
-def test_word_numbers_follow_the_order_of_the_batch() -> None:
+def test_word_numbers_follow_the_order_of_the_batch():
     text = [sentence("b"), sentence("a x b")]
     vocabulary = Vocabulary.of([[sentence("a b a b")]])
     vectors = WordVectors(("a", "b"), torch.zeros(2, 3).numpy())

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -48,7 +47,7 @@ print(json.dumps({
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
+def test_result_is_independent_of_the_hash_seed(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
     processes = [

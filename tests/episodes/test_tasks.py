@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptner.episodes import Sampling, TaskSource
+from adaptner.episodes import TaskSource
 from adaptner.errors import TooFewSentences
 from adaptner.types import Sentence
 
@@ -36,9 +36,7 @@ DOMAINS = [
     sampling=st.sampled_from(["all", "entities", "support_only"]),
     seed=st.integers(0, 2**32),
 )
-def test_task_has_2k_distinct_sentences_of_one_corpus(
-    k: int, sampling: Sampling, seed: int
-) -> None:
+def test_task_has_2k_distinct_sentences_of_one_corpus(k, sampling, seed):
     task = TaskSource(DOMAINS, k, sampling).sample(random.Random(seed))
     assert len(task.support) == len(task.query) == k
     texts = [s.text for s in (*task.support, *task.query)]
@@ -51,7 +49,7 @@ def test_task_has_2k_distinct_sentences_of_one_corpus(
         assert all(s.entities for s in task.query)
 
 
-def test_support_only_does_not_restrict_the_query() -> None:
+def test_support_only_does_not_restrict_the_query():
     source = TaskSource([{"x": corpus("x", 40, 10)}], 5, "support_only")
     rng = random.Random(0)
     query = [s for _ in range(200) for s in source.sample(rng).query]
@@ -61,7 +59,7 @@ def test_support_only_does_not_restrict_the_query() -> None:
     )  # ten have an entity, five of them in the support
 
 
-def test_all_draws_sentences_with_and_without_entities() -> None:
+def test_all_draws_sentences_with_and_without_entities():
     rng, source = random.Random(0), TaskSource([{"x": corpus("x", 40, 10)}], 5)
     tasks = [source.sample(rng) for _ in range(200)]
     for part in ("support", "query"):
@@ -74,7 +72,7 @@ def chi_square(counts: Counter, expected: dict) -> float:
     return sum((counts[x] - e) ** 2 / e for x, e in expected.items())
 
 
-def test_domains_and_corpora_are_uniform_independent_of_size() -> None:
+def test_domains_and_corpora_are_uniform_independent_of_size():
     rng, source, n = random.Random(7), TaskSource(DOMAINS, 1), 6000
     tasks = [source.sample(rng) for _ in range(n)]
     by_domain = Counter(t.domain for t in tasks)
@@ -85,7 +83,7 @@ def test_domains_and_corpora_are_uniform_independent_of_size() -> None:
 
 
 @pytest.mark.parametrize("sampling", ["all", "support_only"])
-def test_sentences_are_uniform_in_support_and_query(sampling: Sampling) -> None:
+def test_sentences_are_uniform_in_support_and_query(sampling):
     rng, source, n = random.Random(8), TaskSource([{"x": corpus("x", 10)}], 2, sampling), 3000
     tasks = [source.sample(rng) for _ in range(n)]
     expected = {str(i): 2 * n / 10 for i in range(10)}
@@ -94,7 +92,7 @@ def test_sentences_are_uniform_in_support_and_query(sampling: Sampling) -> None:
         assert chi_square(counts, expected) < 27.9  # 9 df, p = 0.001
 
 
-def test_tasks_depend_on_the_generator_only() -> None:
+def test_tasks_depend_on_the_generator_only():
     source = TaskSource(DOMAINS, 3)
     one, two = random.Random(5), random.Random(5)
     assert [source.sample(one) for _ in range(20)] == [source.sample(two) for _ in range(20)]
@@ -102,7 +100,7 @@ def test_tasks_depend_on_the_generator_only() -> None:
     assert again[0] == again[1]  # the source has no state
 
 
-def test_repeated_sentences_count_once_and_empty_ones_never() -> None:
+def test_repeated_sentences_count_once_and_empty_ones_never():
     twice = [*corpus("x", 4), *corpus("x", 4), Sentence("", ())]
     source, rng = TaskSource([{"x": twice}], 2), random.Random(0)
     for _ in range(50):
@@ -129,7 +127,7 @@ TOO_FEW = {
 
 
 @pytest.mark.parametrize("case", TOO_FEW)
-def test_corpus_with_too_few_sentences_raises(case: str) -> None:
+def test_corpus_with_too_few_sentences_raises(case):
     sentences, sampling, facts = TOO_FEW[case]
     with pytest.raises(TooFewSentences) as caught:
         TaskSource([{"fine": corpus("fine", 30)}, {"x": sentences}], 5, sampling)
@@ -137,7 +135,7 @@ def test_corpus_with_too_few_sentences_raises(case: str) -> None:
 
 
 @pytest.mark.parametrize("sampling", ["all", "entities", "support_only"])
-def test_corpus_with_just_enough_sentences_is_accepted(sampling: Sampling) -> None:
+def test_corpus_with_just_enough_sentences_is_accepted(sampling):
     with_entities = {"all": 0, "entities": 10, "support_only": 5}[sampling]
     task = TaskSource([{"x": corpus("x", 10, with_entities)}], 5, sampling).sample(random.Random(0))
     assert len({s.text for s in (*task.support, *task.query)}) == 10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -32,7 +31,7 @@ AWKWARD = 'Quotes " and \\ and\ttabs\r\n, \x07\x1f, µ, 漢字, 🧬, \u2028. '
 # --- writing ----------------------------------------------------------------------------------------
 
 
-def test_document_written_in_chunks_equals_the_whole_document(tmp_path: Path) -> None:
+def test_document_written_in_chunks_equals_the_whole_document(tmp_path):
     pieces = [AWKWARD, "HeLa " * 3, "", "the end"]
     text = "".join(pieces)
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
@@ -55,7 +54,7 @@ def test_document_written_in_chunks_equals_the_whole_document(tmp_path: Path) ->
     assert list(formats.read(tmp_path / "a.jsonl"))[1] == whole
 
 
-def test_exception_while_writing_chunks_leaves_no_file(tmp_path: Path) -> None:
+def test_exception_while_writing_chunks_leaves_no_file(tmp_path):
     def chunks():
         yield DocumentChunk(Document("First chunk. "), last=False)
         raise KeyboardInterrupt
@@ -68,7 +67,7 @@ def test_exception_while_writing_chunks_leaves_no_file(tmp_path: Path) -> None:
 # --- splitting -------------------------------------------------------------------------------------------
 
 
-def test_pretokenised_document_is_one_chunk() -> None:
+def test_pretokenised_document_is_one_chunk():
     text = "word. " * CHUNK_CHARACTERS
     spans = tuple((start, start + 5) for start in range(0, len(text), 6))
     assert list(split_document(Document(text, token_spans=spans))) == [
@@ -76,7 +75,7 @@ def test_pretokenised_document_is_one_chunk() -> None:
     ]
 
 
-def test_groups_are_bounded_in_characters_and_documents() -> None:
+def test_groups_are_bounded_in_characters_and_documents():
     many = [DocumentChunk(Document("")) for _ in range(5000)]
     assert max(map(len, group_chunks(many))) <= 1000
     long = list(split_document(Document("A sentence of six words or so. " * 40_000)))
@@ -88,7 +87,7 @@ def test_groups_are_bounded_in_characters_and_documents() -> None:
 # --- reading -------------------------------------------------------------------------------------------
 
 
-def test_chunks_of_a_text_file_are_its_content(tmp_path: Path) -> None:
+def test_chunks_of_a_text_file_are_its_content(tmp_path):
     text = "  " + (AWKWARD + "A sentence. Another one.\n") * 10_000
     file = tmp_path / "a.txt"
     file.write_bytes(text.encode())
@@ -104,7 +103,7 @@ def test_chunks_of_a_text_file_are_its_content(tmp_path: Path) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=200))
-def test_line_blocks_cover_the_file_and_do_not_split_characters(text: str) -> None:
+def test_line_blocks_cover_the_file_and_do_not_split_characters(text):
     raw = text.encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_BLOCK_BYTES", 7)
@@ -128,8 +127,8 @@ def test_line_blocks_cover_the_file_and_do_not_split_characters(text: str) -> No
     ],
 )
 def test_error_deep_in_a_long_line_is_located_and_no_chunk_is_read(
-    tmp_path: Path, content: bytes, error: type[AdaptnerError], position: int | None
-) -> None:
+    tmp_path, content, error, position
+):
     file = tmp_path / "a.txt"
     file.write_bytes(content)
     problems: list[AdaptnerError] = []
@@ -140,9 +139,7 @@ def test_error_deep_in_a_long_line_is_located_and_no_chunk_is_read(
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.conll"])
-def test_line_too_long_is_reported_and_the_rest_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_line_too_long_is_reported_and_the_rest_is_read(tmp_path, monkeypatch, name):
     for module in (lines, conll):
         monkeypatch.setattr(module, "MAX_LINE_BYTES", 1000)
     good = {"a.jsonl": b'{"text": "One."}\n', "a.conll": b"One\tO\n\n"}[name]
@@ -163,9 +160,7 @@ def test_line_too_long_is_reported_and_the_rest_is_read(
     assert ".txt" in str(problem)
 
 
-def test_conll_sentence_too_long_is_reported_and_the_rest_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_conll_sentence_too_long_is_reported_and_the_rest_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(conll, "MAX_SENTENCE_TOKENS", 100)
     file = tmp_path / "a.conll"
     file.write_text("ok\tO\n\n" + "word\tO\n" * 101 + "\n" + "last\tO\n" * 100)

@@ -67,7 +67,7 @@ def file(tmp_path: Path) -> Path:
 
 @in_one_folder
 @given(st.lists(tagged(), min_size=1, max_size=5), st.sampled_from(Scheme))
-def test_round_trip_in_every_scheme(file: Path, sentences: list[Sentence], scheme: Scheme) -> None:
+def test_round_trip_in_every_scheme(file, sentences, scheme):
     documents = [document_of(s) for s in sentences]
     reported: list[TagRepair] = []
     ConllFormat().write(documents, file, scheme)
@@ -77,7 +77,7 @@ def test_round_trip_in_every_scheme(file: Path, sentences: list[Sentence], schem
 
 @in_one_folder
 @given(st.lists(tagged(), min_size=1, max_size=5))
-def test_round_trip_through_jsonl(file: Path, sentences: list[Sentence]) -> None:
+def test_round_trip_through_jsonl(file, sentences):
     formats.write([document_of(s) for s in sentences], file)
     jsonl, back = file.with_suffix(".jsonl"), file.with_name("back.conll")
     formats.write(formats.read(file), jsonl)
@@ -85,7 +85,7 @@ def test_round_trip_through_jsonl(file: Path, sentences: list[Sentence]) -> None
     assert back.read_bytes() == file.read_bytes()
 
 
-def test_columns_are_separated_by_tabs_or_spaces_and_docstart_lines_skipped(file: Path) -> None:
+def test_columns_are_separated_by_tabs_or_spaces_and_docstart_lines_skipped(file):
     content = (
         "-DOCSTART- -X- O O\n\nThe DT  B-NP O\n# NN I-NP I-X\n\n\n -DOCSTART-x N N O\nend E E O"
     )
@@ -98,7 +98,7 @@ def test_columns_are_separated_by_tabs_or_spaces_and_docstart_lines_skipped(file
     assert len(read(file, "a\tO\n-DOCSTART-\nb\tO\n")) == 2
 
 
-def test_token_with_a_space_is_read_from_tabs_but_not_written(file: Path) -> None:
+def test_token_with_a_space_is_read_from_tabs_but_not_written(file):
     (document,) = read(file, "1 1/2\tO\ncups\tB-X \t\n")
     assert tokens_and_tags([document]) == [(("1 1/2", "cups"), ("O", "B-X"))]
     with pytest.raises(EntityNotRepresentable, match="1 1/2"):
@@ -106,7 +106,7 @@ def test_token_with_a_space_is_read_from_tabs_but_not_written(file: Path) -> Non
     assert not file.with_name("out.conll").exists()
 
 
-def test_repairs_are_reported_with_lines(file: Path) -> None:
+def test_repairs_are_reported_with_lines(file):
     file.write_text("a O\nb I-X\n\nc B-X\nd I-Y\n")
     reported: list[tuple[int, TagRepair]] = []
     documents = list(formats.read(file, on_repair=lambda line, r: reported.append((line, r))))
@@ -117,7 +117,7 @@ def test_repairs_are_reported_with_lines(file: Path) -> None:
     ]
 
 
-def test_tags_without_label_get_the_default_label(file: Path) -> None:
+def test_tags_without_label_get_the_default_label(file):
     (document,) = read(file, "a B\nb I\nc O\n")
     assert document.entities == (Entity(0, 3, "ENTITY"),)
 
@@ -137,9 +137,7 @@ def test_tags_without_label_get_the_default_label(file: Path) -> None:
         ("a S-X\n\nb B-X\nc O\n", MixedSchemes, None),
     ],
 )
-def test_error_names_file_and_line(
-    file: Path, content: str, error: type[AdaptnerError], line: int | None
-) -> None:
+def test_error_names_file_and_line(file, content, error, line):
     with pytest.raises(error) as caught:
         read(file, content)
     assert caught.value.file == str(file)
@@ -149,7 +147,7 @@ def test_error_names_file_and_line(
         assert "B-X at line 3" in str(caught.value)
 
 
-def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
+def test_all_errors_are_reported_and_the_rest_is_read(file):
     file.write_bytes(b"a O\n\nb Q\nc\n\nd O\ne\xff O\n\nf O\n")
     reported: list[AdaptnerError] = []
     documents = [
@@ -159,7 +157,7 @@ def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
     assert [e.line for e in reported] == [3, 4, 7]
 
 
-def test_untokenised_document_is_written_as_tokenised_sentences(file: Path) -> None:
+def test_untokenised_document_is_written_as_tokenised_sentences(file):
     formats.write([Document("TP53 fell. IL-2 rose.", (Entity(11, 15, "Gene"),))], file)
     assert file.read_text() == (
         "TP53\tO\nfell\tO\n.\tO\n\nIL\tB-Gene\n-\tI-Gene\n2\tI-Gene\nrose\tO\n.\tO\n\n"
@@ -176,21 +174,19 @@ def test_untokenised_document_is_written_as_tokenised_sentences(file: Path) -> N
         (Document("a\u00a0b", token_spans=((0, 3),)), EntityNotRepresentable),
     ],
 )
-def test_unwritable_document_raises_and_leaves_no_file(
-    file: Path, document: Document, error: type[AdaptnerError]
-) -> None:
+def test_unwritable_document_raises_and_leaves_no_file(file, document, error):
     with pytest.raises(error):
         formats.write([Document("fine"), document], file)
     assert list(file.parent.iterdir()) == []
 
 
-def test_sentence_of_100000_tokens_is_read(file: Path) -> None:
+def test_sentence_of_100000_tokens_is_read(file):
     (document,) = read(file, "w\tO\n" * 100_000)
     assert document.token_spans is not None
     assert len(document.token_spans) == 100_000
 
 
-def test_documents_are_read_lazily(file: Path) -> None:
+def test_documents_are_read_lazily(file):
     """An error at the end is raised after the documents before it."""
     file.write_text("a O\n\n" * 1000 + "b\n")
     documents = formats.read(file)

@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(documents(), min_size=1, max_size=4))
-def test_round_trip(file: Path, given_documents: list[Document]) -> None:
+def test_round_trip(file, given_documents):
     formats.write(given_documents, file)
     assert list(formats.read(file)) == given_documents
     content = file.read_bytes()
@@ -49,12 +49,12 @@ def test_round_trip(file: Path, given_documents: list[Document]) -> None:
     assert file.read_bytes() == content
 
 
-def test_optional_keys_are_read_and_unknown_keys_ignored(file: Path) -> None:
+def test_optional_keys_are_read_and_unknown_keys_ignored(file):
     file.write_text('{"text": "a", "meta": {"x": 1}, "id": 7}\n\n{"text": "b", "entities": []}\n')
     assert list(formats.read(file)) == [Document("a", id="7"), Document("b")]
 
 
-def test_offsets_are_code_points(file: Path) -> None:
+def test_offsets_are_code_points(file):
     line = {"text": "🧬 TP53", "entities": [{"start": 2, "end": 6, "label": "G", "score": 1}]}
     file.write_text(
         json.dumps(line)
@@ -84,7 +84,7 @@ def test_offsets_are_code_points(file: Path) -> None:
         ('{"text": "a", "n": ' + "9" * 5000 + "}", "number is too long"),
     ],
 )
-def test_invalid_line_raises_with_its_number(file: Path, line: str, reason: str) -> None:
+def test_invalid_line_raises_with_its_number(file, line, reason):
     file.write_text('{"text": "fine"}\n' + line + "\n")
     with pytest.raises(BadJson) as caught:
         list(formats.read(file))
@@ -108,7 +108,7 @@ def test_invalid_line_raises_with_its_number(file: Path, line: str, reason: str)
         ("[0, 2, 3]", "it is a list"),
     ],
 )
-def test_invalid_entity_raises_with_line_and_number(file: Path, entity: str, reason: str) -> None:
+def test_invalid_entity_raises_with_line_and_number(file, entity, reason):
     file.write_text('{"text": "TP53", "entities": [' + entity + "]}")
     with pytest.raises(BadEntity) as caught:
         list(formats.read(file))
@@ -116,7 +116,7 @@ def test_invalid_entity_raises_with_line_and_number(file: Path, entity: str, rea
     assert reason in str(caught.value)
 
 
-def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
+def test_all_errors_are_reported_and_the_rest_is_read(file):
     bad = '{"text": "a", "entities": [{}, {"start": 0, "end": 1, "label": "G"}, 3]}'
     file.write_text(f'oops\n{bad}\n{{"text": "fine"}}\n')
     reported: list[AdaptnerError] = []
@@ -126,7 +126,7 @@ def test_all_errors_are_reported_and_the_rest_is_read(file: Path) -> None:
     assert [(type(e), e.line) for e in reported] == [(BadJson, 1), (BadEntity, 2), (BadEntity, 2)]
 
 
-def test_exception_while_writing_leaves_no_file(file: Path) -> None:
+def test_exception_while_writing_leaves_no_file(file):
     def failing():
         yield Document("a")
         raise BadJson(reason="on purpose")

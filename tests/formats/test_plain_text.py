@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from adaptner import formats
@@ -11,7 +9,7 @@ from adaptner.errors import EntityNotRepresentable
 from adaptner.types import Document, Entity
 
 
-def test_round_trip_keeps_every_character(tmp_path: Path) -> None:
+def test_round_trip_keeps_every_character(tmp_path):
     content = "  Line one.\r\nLine two µ 🧬.\n\n"
     source, copy = tmp_path / "a.txt", tmp_path / "b.txt"
     source.write_bytes(content.encode())
@@ -20,12 +18,12 @@ def test_round_trip_keeps_every_character(tmp_path: Path) -> None:
     assert copy.read_bytes() == source.read_bytes()
 
 
-def test_documents_are_separated_by_a_blank_line(tmp_path: Path) -> None:
+def test_documents_are_separated_by_a_blank_line(tmp_path):
     formats.write([Document("One"), Document("Two")], tmp_path / "a.txt")
     assert (tmp_path / "a.txt").read_text() == "One\n\nTwo"
 
 
-def test_entities_raise_because_text_cannot_hold_them(tmp_path: Path) -> None:
+def test_entities_raise_because_text_cannot_hold_them(tmp_path):
     with pytest.raises(EntityNotRepresentable, match="document 2"):
         formats.write([Document("One"), Document("Two", (Entity(0, 3, "X"),))], tmp_path / "a.txt")
     assert not (tmp_path / "a.txt").exists()

@@ -24,9 +24,7 @@ SMALL = {"word_width": 8, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", methods())
-def test_method_computes_the_same_on_another_device(
-    name: str, sources: list[SourceDomain], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_method_computes_the_same_on_another_device(name, sources, monkeypatch):
     # the pretend device computes PyTorch's fused kernels on the CPU
     optimizer = sys.modules["torch.optim.optimizer"]
     kinds = ["cpu", PRETEND.type]

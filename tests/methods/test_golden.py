@@ -32,9 +32,7 @@ RELATIVE, ABSOLUTE = 1e-5, 1e-3
 
 
 @pytest.mark.parametrize("name", methods())
-def test_values_change_only_with_the_version_of_a_method(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_values_change_only_with_the_version_of_a_method(name, tmp_path, request):
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     version, values = method(name).version, measure(name, tmp_path)
     known = golden.get(name)
@@ -54,11 +52,11 @@ def test_values_change_only_with_the_version_of_a_method(
     )
 
 
-def test_golden_values_belong_to_existing_methods() -> None:
+def test_golden_values_belong_to_existing_methods():
     assert set(json.loads(GOLDEN.read_text(encoding="utf-8"))) == set(methods())
 
 
-def test_projection_sees_signs_and_order() -> None:
+def test_projection_sees_signs_and_order():
     values = torch.tensor([1.0, -2.0, 3.0])
     known = projection({"weight": values})
     for other in (-values, values.flip(0), values + torch.tensor([0.01, 0.0, 0.0])):

@@ -732,7 +732,7 @@ def test_method_has_a_published_row(name):
     assert rows
 
 
-def test_seed_determines_the_sample_of_a_source() -> None:
+def test_seed_determines_the_sample_of_a_source():
     sentences = [Sentence.from_tokens([str(n)]) for n in range(20)]
     whole = SourceDomain("a", LabelSet(("X",)), {"one": sentences, "two": sentences[:3]}, {})
     fewer = whole.subsample(5, seed=1)

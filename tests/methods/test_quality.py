@@ -78,11 +78,11 @@ def f1(name: str) -> float:
 
 
 @pytest.mark.parametrize("name", sorted(methods()))
-def test_tagger_is_useful(name: str) -> None:
+def test_tagger_is_useful(name):
     assert f1(name) > USEFUL
 
 
 @pytest.mark.parametrize("name", sorted(set(methods()) - {"in-domain"}))
-def test_tagger_is_about_as_good_as_one_of_the_target_alone(name: str) -> None:
+def test_tagger_is_about_as_good_as_one_of_the_target_alone(name):
     tolerance = TOLERANCE if "crf" in method(name).capabilities.decoders else TOLERANCE_WITHOUT_CRF
     assert f1(name) > f1("in-domain") - tolerance

@@ -71,7 +71,7 @@ def base(folder: Path) -> Base:
     return Base.load(folder)
 
 
-def test_first_encoder_is_unchanged(folder: Path, base: Base) -> None:
+def test_first_encoder_is_unchanged(folder, base):
     start = base_folder("biomedical")
     assert (folder / WEIGHTS).read_bytes() == (start / WEIGHTS).read_bytes()
     assert base.method == "named"
@@ -79,7 +79,7 @@ def test_first_encoder_is_unchanged(folder: Path, base: Base) -> None:
     assert [s["domain"] for s in base.facts["fine_tuned_encoder"]["sources"]] == ["Gene"]
 
 
-def test_second_encoder_is_trained_on_its_own_domains(base: Base) -> None:
+def test_second_encoder_is_trained_on_its_own_domains(base):
     second = base.with_fine_tuned_encoder
     assert second is not None
     assert second.model.domains == ("Gene",)
@@ -87,7 +87,7 @@ def test_second_encoder_is_trained_on_its_own_domains(base: Base) -> None:
     assert not torch.allclose(states_of(base, sentence), states_of(second, sentence), atol=1e-2)
 
 
-def test_second_encoder_loads_as_saved(base: Base, tmp_path: Path) -> None:
+def test_second_encoder_loads_as_saved(base, tmp_path):
     base.save(tmp_path / "again")
     again = Base.load(tmp_path / "again")
     assert base.fine_tuned_encoder is not None
@@ -97,7 +97,7 @@ def test_second_encoder_loads_as_saved(base: Base, tmp_path: Path) -> None:
     assert equal_parameters(taggers[0].decoder, taggers[1].decoder)
 
 
-def test_known_label_is_adapted_with_the_fine_tuned_encoder(base: Base) -> None:
+def test_known_label_is_adapted_with_the_fine_tuned_encoder(base):
     assert base.fine_tuned_encoder is not None
     gene = adapted(base, support("gene"))
     assert gene.encoder is base.fine_tuned_encoder.encoder
@@ -108,7 +108,7 @@ def test_known_label_is_adapted_with_the_fine_tuned_encoder(base: Base) -> None:
     assert equal_parameters(cells.decoder, without.decoder)
 
 
-def test_fine_tuned_encoder_is_chosen_if_it_covers_two_thirds_of_the_mentions(base: Base) -> None:
+def test_fine_tuned_encoder_is_chosen_if_it_covers_two_thirds_of_the_mentions(base):
     def is_chosen(genes: int, cell_lines: int, *labels: str) -> bool:
         sentences = [*one_mention("gene")[:genes], *one_mention("cellline")[:cell_lines]]
         return encode_target(base, sentences, CONFIG, LabelSet(labels)).base is not base
@@ -119,24 +119,24 @@ def test_fine_tuned_encoder_is_chosen_if_it_covers_two_thirds_of_the_mentions(ba
     assert not is_chosen(0, 4, "CellLine")
 
 
-def test_labels_decide_if_there_is_no_mention(base: Base) -> None:
+def test_labels_decide_if_there_is_no_mention(base):
     bare = [s.without_entities() for s in support("gene")]
     assert encode_target(base, bare, CONFIG, LabelSet(("Gene",))).base is not base
     assert encode_target(base, bare, CONFIG, LabelSet(("Gene", "CellLine"))).base is base
 
 
-def test_first_encoder_is_kept_if_source_labels_are_switched_off(base: Base) -> None:
+def test_first_encoder_is_kept_if_source_labels_are_switched_off(base):
     without_sources = CONFIG.model_copy(update={"use_source_labels": False})
     assert encode_target(base, support("gene"), without_sources, LabelSet(("Gene",))).base is base
 
 
-def test_second_encoder_is_dropped_with_one_of_its_domains(base: Base) -> None:
+def test_second_encoder_is_dropped_with_one_of_its_domains(base):
     """The encoder was trained on the labels of that domain."""
     assert base.of_domains(["Disease", "Gene"]).fine_tuned_encoder is base.fine_tuned_encoder
     assert base.of_domains(["Disease"]).fine_tuned_encoder is None
 
 
-def test_second_encoder_is_kept_if_other_sources_are_added(base: Base) -> None:
+def test_second_encoder_is_kept_if_other_sources_are_added(base):
     learn = method("named")(**QUICK)
     more = learn.fit(sources("cellline"), Budget(2), start=base)
     assert more.fine_tuned_encoder is base.fine_tuned_encoder
@@ -145,7 +145,7 @@ def test_second_encoder_is_kept_if_other_sources_are_added(base: Base) -> None:
 
 
 @pytest.mark.parametrize("name", ["hgda", "named", "wpz", "metaner"])
-def test_unsuitable_methods_cannot_train_a_second_encoder(name: str, tmp_path: Path) -> None:
+def test_unsuitable_methods_cannot_train_a_second_encoder(name, tmp_path):
     start = base_folder("biomedical")
     with pytest.raises(UsageError, match="--second-encoder"):
         pretrain(
@@ -154,7 +154,7 @@ def test_unsuitable_methods_cannot_train_a_second_encoder(name: str, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_replaced_second_encoder_is_reported(folder: Path, tmp_path: Path) -> None:
+def test_replaced_second_encoder_is_reported(folder, tmp_path):
     messages: list[str] = []
     chosen = method("finetuning")(**QUICK)
     found = pretrain(
@@ -171,12 +171,12 @@ def test_replaced_second_encoder_is_reported(folder: Path, tmp_path: Path) -> No
     assert found.fine_tuned_encoder.domains == ("Drug",)
 
 
-def test_second_encoder_needs_a_base_to_start_from(tmp_path: Path) -> None:
+def test_second_encoder_needs_a_base_to_start_from(tmp_path):
     with pytest.raises(UsageError, match="needs a base of the method named"):
         pretrain(method("finetuning")(), corpora("gene"), Budget(1), tmp_path, second_encoder=True)
 
 
-def test_damaged_second_encoder_is_refused(base: Base, tmp_path: Path) -> None:
+def test_damaged_second_encoder_is_refused(base, tmp_path):
     base.save(tmp_path / "copy")
     path = tmp_path / "copy" / FILE
     path.write_bytes(path.read_bytes()[:-1])
@@ -184,7 +184,7 @@ def test_damaged_second_encoder_is_refused(base: Base, tmp_path: Path) -> None:
         Base.load(tmp_path / "copy")
 
 
-def test_second_encoder_of_the_shipped_base_has_its_source_domains() -> None:
+def test_second_encoder_of_the_shipped_base_has_its_source_domains():
     shipped = default_base()
     assert shipped.fine_tuned_encoder is not None
     assert set(shipped.fine_tuned_encoder.domains) == {"Disease", "Drug", "Gene", "Species"}

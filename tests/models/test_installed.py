@@ -27,7 +27,7 @@ def mine(tmp_path: Path, frozen_base_folder: Path, monkeypatch: pytest.MonkeyPat
     return folder
 
 
-def test_name_and_folder_load_the_same_base(mine: Path) -> None:
+def test_name_and_folder_load_the_same_base(mine):
     by_name, by_folder = load_base("tiny"), load_base(mine / "tiny")
     assert by_name.model.domains == by_folder.model.domains
     sentences = bundled_corpus("species").split("train")[:3]
@@ -36,7 +36,7 @@ def test_name_and_folder_load_the_same_base(mine: Path) -> None:
     assert a.predict(texts) == b.predict(texts)
 
 
-def test_base_of_the_user_hides_that_of_the_package(mine: Path, tmp_path: Path) -> None:
+def test_base_of_the_user_hides_that_of_the_package(mine, tmp_path):
     shutil.copytree(mine / "tiny", tmp_path / "package/tiny")
     shutil.copytree(mine / "tiny", tmp_path / "package/other")
     assert [(b.name, b.folder) for b in installed_bases()] == [
@@ -45,25 +45,23 @@ def test_base_of_the_user_hides_that_of_the_package(mine: Path, tmp_path: Path) 
     ]
 
 
-def test_existing_folder_hides_a_name(
-    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_existing_folder_hides_a_name(mine, tmp_path, monkeypatch):
     (tmp_path / "here/tiny").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
     assert base_folder("tiny") == Path("tiny")
 
 
-def test_error_for_an_unknown_name_lists_the_known_ones(mine: Path) -> None:
+def test_error_for_an_unknown_name_lists_the_known_ones(mine):
     with pytest.raises(UnknownBase, match=r"'tinny'.*\n.*tiny"):
         base_folder("tinny")
 
 
-def test_missing_folder_is_not_taken_for_a_name(mine: Path) -> None:
+def test_missing_folder_is_not_taken_for_a_name(mine):
     with pytest.raises(FileMissing):
         load_base("some/where")
 
 
-def test_bases_are_listed(mine: Path) -> None:
+def test_bases_are_listed(mine):
     (mine / "broken").mkdir()
     (mine / "broken/manifest.json").write_text("{")
     (mine / "not-a-base").mkdir()
@@ -80,7 +78,7 @@ def test_bases_are_listed(mine: Path) -> None:
     assert "cannot be used" in shown
 
 
-def test_list_says_if_no_base_is_installed(mine: Path) -> None:
+def test_list_says_if_no_base_is_installed(mine):
     shutil.rmtree(mine / "tiny")
     answer = CliRunner().invoke(app, ["bases"])
     assert answer.exit_code == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +29,7 @@ def bases(sources: list[SourceDomain], vectors: WordVectors) -> Made:
     }
 
 
-def test_encoder_of_named_comes_from_the_base_it_started_from(bases: Made) -> None:
+def test_encoder_of_named_comes_from_the_base_it_started_from(bases):
     found = bases["decoders"].provenance
     assert (found.method, found.sources) == ("named", ("Drug",))
     assert found.encoder_from == found.decoders_from == "sources"
@@ -39,9 +38,7 @@ def test_encoder_of_named_comes_from_the_base_it_started_from(bases: Made) -> No
 
 @pytest.mark.parametrize("name", ["sources", "decoders", "both"])
 @pytest.mark.parametrize("recorded", [True, False])
-def test_provenance_is_read_from_any_manifest(
-    bases: Made, name: str, recorded: bool, tmp_path: Path
-) -> None:
+def test_provenance_is_read_from_any_manifest(bases, name, recorded, tmp_path):
     bases[name].save(tmp_path / "base")
     file = tmp_path / "base" / "manifest.json"
     content = json.loads(file.read_text())
@@ -52,7 +49,7 @@ def test_provenance_is_read_from_any_manifest(
     assert Base.load(tmp_path / "base").provenance == bases[name].provenance
 
 
-def test_shipped_base_has_an_encoder_from_raw_text() -> None:
+def test_shipped_base_has_an_encoder_from_raw_text():
     found = default_base().provenance
     assert found.encoder_from == "raw text"
     assert found.decoders_from == "sources"

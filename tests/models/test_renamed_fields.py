@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ OLD_NAMED = {
 }
 
 
-def test_every_renamed_setting_exists_under_its_new_name_only() -> None:
+def test_every_renamed_setting_exists_under_its_new_name_only():
     new = set(renamed_fields._ENCODER.values())
     assert new <= ENCODER_FIELDS
     assert not renamed_fields._ENCODER.keys() & ENCODER_FIELDS
@@ -54,7 +53,7 @@ def test_every_renamed_setting_exists_under_its_new_name_only() -> None:
         assert not table.keys() & fields, name
 
 
-def test_old_settings_of_named_keep_their_values() -> None:
+def test_old_settings_of_named_keep_their_values():
     config = method("named")(**current_settings("named", OLD_NAMED)).config
     found = config.adaptation.model_dump()
     assert found["optimiser"]["name"] == "sgd"  # `name` is renamed in its own table only
@@ -77,12 +76,12 @@ def test_old_settings_of_named_keep_their_values() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(methods()))
-def test_current_settings_are_left_unchanged(name: str) -> None:
+def test_current_settings_are_left_unchanged(name):
     settings = method(name)().config.model_dump(mode="json")
     assert current_settings(name, settings) == settings
 
 
-def test_settings_file_may_use_old_names(tmp_path: Path) -> None:
+def test_settings_file_may_use_old_names(tmp_path):
     file = tmp_path / "old.toml"
     file.write_text("[adaptation]\neager = 1.5\n[encoder]\nwide = false\n")
     config: Any = make_method("named", file).config
@@ -90,7 +89,7 @@ def test_settings_file_may_use_old_names(tmp_path: Path) -> None:
     assert not config.encoder.lexical_features
 
 
-def test_old_and_new_name_together_are_refused(tmp_path: Path) -> None:
+def test_old_and_new_name_together_are_refused(tmp_path):
     file = tmp_path / "both.toml"
     file.write_text("[adaptation]\neager = 1.5\nentity_bias = 2.0\n")
     with pytest.raises(BadConfiguration, match=r"adaptation\.eager"):
@@ -103,9 +102,7 @@ def under_old_names(settings: Mapping[str, Any], names: Mapping[str, str]) -> di
 
 
 @pytest.mark.parametrize(("kind", "number"), [(Base, 2), (Base, 3), (Base, 4), (Tagger, 4)])
-def test_folder_of_an_older_format_loads_unchanged(
-    kind, number: int, sources, vectors, tmp_path: Path
-) -> None:
+def test_folder_of_an_older_format_loads_unchanged(kind, number, sources, vectors, tmp_path):
     named = method("named")(encoder={"hidden": 4, "char_cnn_filters": 4, "char_lstm": 0})
     made: Any = named.fit(sources, Budget(1), vectors=vectors)
     if kind is Tagger:
@@ -130,7 +127,7 @@ def test_folder_of_an_older_format_loads_unchanged(
     assert again == {p.name: p.read_bytes() for p in (tmp_path / "new").iterdir()}
 
 
-def test_shipped_base_is_read_under_todays_names() -> None:
+def test_shipped_base_is_read_under_todays_names():
     folder = base_folder(DEFAULT)
     assert '"eager"' in (folder / "manifest.json").read_text()
     manifest = read_manifest(folder, "base")

@@ -45,9 +45,7 @@ def files(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_loaded_tagger_predicts_the_same(
-    base: Base, folder: Path, adapted, texts, tmp_path: Path
-) -> None:
+def test_loaded_tagger_predicts_the_same(base, folder, adapted, texts, tmp_path):
     tagger = adapted(base)
     before = tagger.predict(texts)
     assert len(before[0]) > 5
@@ -61,7 +59,7 @@ def test_loaded_tagger_predicts_the_same(
     assert os.path.samefile(folder / "vectors.safetensors", tmp_path / "loaded/vectors.safetensors")
 
 
-def test_unknown_words_have_different_vectors(base: Base) -> None:
+def test_unknown_words_have_different_vectors(base):
     """Without n-grams, all unknown words would share one vector."""
     tokens = ["unheardly", "seldomness"]
     batch = base.batcher([[Sentence.from_tokens(tokens)]])
@@ -70,7 +68,7 @@ def test_unknown_words_have_different_vectors(base: Base) -> None:
     assert states.abs().sum(-1).min() > 0
 
 
-def test_base_saved_again_has_the_same_bytes(base: Base, folder: Path, tmp_path: Path) -> None:
+def test_base_saved_again_has_the_same_bytes(base, folder, tmp_path):
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     Base.load(folder).save(tmp_path / "again")
     base.save(tmp_path / "anew")
@@ -79,16 +77,14 @@ def test_base_saved_again_has_the_same_bytes(base: Base, folder: Path, tmp_path:
         assert {p.name: p.read_bytes() for p in again.iterdir()} == before
 
 
-def test_saved_vectors_equal_the_given_file(fit, subwords: WordVectors, tmp_path: Path) -> None:
+def test_saved_vectors_equal_the_given_file(fit, subwords, tmp_path):
     write_vectors(subwords, tmp_path / "own.safetensors")
     fit(1, vectors=read_vectors(tmp_path / "own.safetensors")).save(tmp_path / "base")
     saved = tmp_path / "base" / "vectors.safetensors"
     assert saved.read_bytes() == (tmp_path / "own.safetensors").read_bytes()
 
 
-def test_trainable_vectors_have_no_ngrams(
-    fit, subwords: WordVectors, adapted, texts, tmp_path: Path
-) -> None:
+def test_trainable_vectors_have_no_ngrams(fit, subwords, adapted, texts, tmp_path):
     encoder = {"word_width": 16, "char_embedding": 4, "char_cnn_filters": 4, "char_lstm": 4}
     encoder |= {"hidden": 4, "tune_words": True}
     base = fit(2, vectors=subwords, encoder=encoder)
@@ -100,7 +96,7 @@ def test_trainable_vectors_have_no_ngrams(
 
 
 @pytest.mark.parametrize("cut", [True, False])
-def test_missing_or_damaged_vectors_raise(folder: Path, cut: bool) -> None:
+def test_missing_or_damaged_vectors_raise(folder, cut):
     path = folder / "vectors.safetensors"
     if cut:
         path.write_bytes(path.read_bytes()[:-8])
@@ -110,7 +106,7 @@ def test_missing_or_damaged_vectors_raise(folder: Path, cut: bool) -> None:
         Base.load(folder)
 
 
-def test_transmitted_base_links_the_vectors_of_the_receiver(folder: Path, tmp_path: Path) -> None:
+def test_transmitted_base_links_the_vectors_of_the_receiver(folder, tmp_path):
     sent = read_base(folder)
     assert set(sent) == {"manifest.json", "weights.safetensors"}
     write_base(tmp_path / "received", sent, folder)

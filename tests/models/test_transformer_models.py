@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from adaptner.corpora.bundled import bundled_corpus
-from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import IncompatibleMethod, ModelUnreadable
 from adaptner.methods import method
 from adaptner.methods.base import Method
@@ -49,12 +48,8 @@ def support() -> list[Sentence]:
     ids=str,
 )
 def test_saved_folder_contains_the_transformer(
-    tiny_transformer: Path,
-    tmp_path: Path,
-    sources: list[SourceDomain],
-    support: list[Sentence],
-    encoder: dict[str, Any],
-) -> None:
+    tiny_transformer, tmp_path, sources, support, encoder
+):
     folder = tmp_path / "transformer"
     shutil.copytree(tiny_transformer, folder)
     hgda = learner("hgda", folder, **encoder)
@@ -81,7 +76,7 @@ def test_saved_folder_contains_the_transformer(
     assert manifest["encoder"]["kind"] == "transformer"
 
 
-def test_several_threads_may_tag_at_once(tiny_transformer: Path, support: list[Sentence]) -> None:
+def test_several_threads_may_tag_at_once(tiny_transformer, support):
     in_domain = learner("in-domain", tiny_transformer)
     tagger = in_domain.adapt(in_domain.fit([], Budget(0)), support)
     texts = [f"{text} {n}" for n in range(6) for text in TEXTS]
@@ -90,7 +85,7 @@ def test_several_threads_may_tag_at_once(tiny_transformer: Path, support: list[S
         assert list(pool.map(lambda text: tagger.predict([text]), texts)) == expected
 
 
-def test_changed_tokenizer_is_refused(tiny_transformer: Path, tmp_path: Path) -> None:
+def test_changed_tokenizer_is_refused(tiny_transformer, tmp_path):
     learner("in-domain", tiny_transformer).fit([], Budget(0)).save(tmp_path)
     path = tmp_path / "tokenizer.json"
     path.write_text(path.read_text().replace("gene", "gone"))
@@ -98,9 +93,7 @@ def test_changed_tokenizer_is_refused(tiny_transformer: Path, tmp_path: Path) ->
         Base.load(tmp_path)
 
 
-def test_resumed_run_gives_the_same_bytes(
-    tiny_transformer: Path, tmp_path: Path, sources: list[SourceDomain]
-) -> None:
+def test_resumed_run_gives_the_same_bytes(tiny_transformer, tmp_path, sources):
     class Interrupted(Exception):
         pass
 
@@ -117,9 +110,7 @@ def test_resumed_run_gives_the_same_bytes(
     assert (whole / WEIGHTS).read_bytes() == (parts / WEIGHTS).read_bytes()
 
 
-def test_incompatible_methods_are_refused_with_a_reason(
-    tiny_transformer: Path, sources: list[SourceDomain], support: list[Sentence]
-) -> None:
+def test_incompatible_methods_are_refused_with_a_reason(tiny_transformer, sources, support):
     base = learner("in-domain", tiny_transformer).fit([], Budget(0))
     for name in ("named", "crossdomain-lm"):
         with pytest.raises(IncompatibleMethod, match="decoder is softmax"):
@@ -142,9 +133,7 @@ def is_trained(base: Base, tagger: Tagger, layer: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["finetuning", "multitask", "agg", "dann", "metaner", "wpz"])
-def test_other_methods_train_the_transformer(
-    tiny_transformer: Path, sources: list[SourceDomain], support: list[Sentence], name: str
-) -> None:
+def test_other_methods_train_the_transformer(tiny_transformer, sources, support, name):
     trained = learner(name, tiny_transformer)
     base = trained.fit(sources, Budget(1))
     tagger = trained.adapt(base, support, sources=sources, budget=Budget(2))
@@ -156,8 +145,8 @@ def test_other_methods_train_the_transformer(
 @pytest.mark.parametrize("name", ["pdaln", "la-dtl", "datnet"])
 @pytest.mark.parametrize("encoder", [{}, {"frozen_layers": 1}], ids=str)
 def test_methods_that_read_the_sources_train_the_transformer(
-    tiny_transformer: Path, sources: list[SourceDomain], name: str, encoder: dict[str, Any]
-) -> None:
+    tiny_transformer, sources, name, encoder
+):
     """With labelled sentences and, if the method can, without."""
     supervised = learner(name, tiny_transformer, tag_head="crf", **encoder)
     base = supervised.fit(sources, Budget(1))

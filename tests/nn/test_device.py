@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,18 +109,14 @@ CASES = [(ENCODERS[name], ModelShape(head="mean")) for name in ENCODERS] + [
 
 
 @pytest.mark.parametrize(("encoder", "shape"), CASES, ids=[*ENCODERS, *SHAPES])
-def test_learning_step_equals_the_cpus(
-    device: torch.device, encoder: EncoderConfig, shape: ModelShape
-) -> None:
+def test_learning_step_equals_the_cpus(device, encoder, shape):
     expected = learning_step(*recurrent_model(encoder, shape), CPU)
     assert_same(learning_step(*recurrent_model(encoder, shape), device), expected)
 
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("lora", [0, 2])
-def test_transformer_step_equals_the_cpus(
-    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch, packed: bool, lora: int
-) -> None:
+def test_transformer_step_equals_the_cpus(tiny_transformer, monkeypatch, packed, lora):
     if not packed:
         monkeypatch.setattr(window_attention, "FAMILIES", ())
     if lora:
@@ -143,7 +138,7 @@ def test_transformer_step_equals_the_cpus(
 
 
 @pytest.mark.parametrize("decoder", ["crf", "softmax", "prototypes"])
-def test_tags_and_confidences_equal_the_cpus(device: torch.device, decoder: str) -> None:
+def test_tags_and_confidences_equal_the_cpus(device, decoder):
     def tagged(place: torch.device) -> list[Tensor]:
         shape = ModelShape.model_validate({"decoder": decoder})
         model, batcher = recurrent_model(config(lexical_features=True), shape)
@@ -167,7 +162,7 @@ def test_tags_and_confidences_equal_the_cpus(device: torch.device, decoder: str)
     assert_same(tagged(device), tagged(CPU))
 
 
-def test_losses_over_states_equal_the_cpus(device: torch.device) -> None:
+def test_losses_over_states_equal_the_cpus(device):
     generator = Generator().manual_seed(1)
     first, second = (torch.randn(n, 4, generator=generator) for n in (300, 7))
     tags = torch.arange(300) % 3, torch.arange(7) % 3
@@ -188,7 +183,7 @@ def test_losses_over_states_equal_the_cpus(device: torch.device) -> None:
     assert_same(losses(device), losses(CPU))
 
 
-def test_label_name_head_equals_the_cpus(device: torch.device) -> None:
+def test_label_name_head_equals_the_cpus(device):
     states = torch.randn(6, 4, generator=Generator().manual_seed(1))
 
     def loss(place: torch.device) -> list[Tensor]:
@@ -204,7 +199,7 @@ def test_label_name_head_equals_the_cpus(device: torch.device) -> None:
     assert_same(loss(device), loss(CPU))
 
 
-def test_adversarial_offsets_equal_the_cpus(device: torch.device) -> None:
+def test_adversarial_offsets_equal_the_cpus(device):
     def values(place: torch.device) -> list[Tensor]:
         model, batcher = recurrent_model(config(), ModelShape())
         model.to(place)
@@ -223,7 +218,7 @@ def test_adversarial_offsets_equal_the_cpus(device: torch.device) -> None:
     assert_same(values(device), values(CPU))
 
 
-def test_active_vocabulary_restores_its_rows_on_the_device(device: torch.device) -> None:
+def test_active_vocabulary_restores_its_rows_on_the_device(device):
     model, batcher = recurrent_model(config(tune_words=True), ModelShape())
     expected = model.encoder.words.table.detach().clone()
     model.to(device)
@@ -234,7 +229,7 @@ def test_active_vocabulary_restores_its_rows_on_the_device(device: torch.device)
     assert torch.equal(model.encoder.words.table.cpu(), expected)
 
 
-def test_batch_on_another_device_raises(device: torch.device) -> None:
+def test_batch_on_another_device_raises(device):
     model, batcher = recurrent_model(config(), ModelShape())
     model.to(device)
     with pytest.raises(MisplacedTensor):

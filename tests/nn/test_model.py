@@ -33,13 +33,13 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]], domains: list[in
     return batcher(tasks, [labels[d] for d in domains])
 
 
-def test_every_parameter_belongs_to_a_group() -> None:
+def test_every_parameter_belongs_to_a_group():
     model, _ = build()
     assert {group_of(n) for n in model.stack_tasks([0])} == {"encoder", "decoder", "head"}
     assert {group_of(n) for n in build(head="none")[0].stack_tasks([0])} == {"encoder", "decoder"}
 
 
-def test_stacking_repeats_the_encoder_and_pads_decoders() -> None:
+def test_stacking_repeats_the_encoder_and_pads_decoders():
     model, _ = build()
     stacked = model.stack_tasks([0, 1, 0])
     own = dict(model.named_parameters())
@@ -58,7 +58,7 @@ def test_stacking_repeats_the_encoder_and_pads_decoders() -> None:
 
 
 @pytest.mark.parametrize("per_token", [False, True])
-def test_losses_at_once_equal_separate_losses(per_token: bool) -> None:
+def test_losses_at_once_equal_separate_losses(per_token):
     model, batcher = build()
     tasks, domains = [GENE, DRUG, GENE], [0, 1, 0]
     together = model.losses(
@@ -83,14 +83,14 @@ def test_losses_at_once_equal_separate_losses(per_token: bool) -> None:
         torch.testing.assert_close(together.aux[i], aux / len(task))
 
 
-def test_total_without_a_head_is_the_label_loss() -> None:
+def test_total_without_a_head_is_the_label_loss():
     model, batcher = build(head="none")
     losses = model.losses(model.stack_tasks([0]), batch_of(batcher, [GENE], [0]), [0])
     assert losses.aux is None
     assert torch.equal(losses.total, losses.label)
 
 
-def test_losses_do_not_change_the_module() -> None:
+def test_losses_do_not_change_the_module():
     model, batcher = build()
     before = {n: p.clone() for n, p in model.named_parameters()}
     parameters = {n: (p + 1).requires_grad_() for n, p in model.stack_tasks([0]).items()}
@@ -100,7 +100,7 @@ def test_losses_do_not_change_the_module() -> None:
         assert torch.equal(p, before[name])
 
 
-def test_gradients_are_weighted_and_absent_domains_have_none() -> None:
+def test_gradients_are_weighted_and_absent_domains_have_none():
     model, _ = build()
     domains = [1, 0, 1]
     gradients = {
@@ -132,7 +132,7 @@ def test_gradients_are_weighted_and_absent_domains_have_none() -> None:
         torch.testing.assert_close(p.grad[0], expected)
 
 
-def test_gradients_are_accumulated() -> None:
+def test_gradients_are_accumulated():
     model, _ = build()
     ones = {n: torch.ones_like(p) for n, p in model.stack_tasks([0]).items()}
     weights = {g: torch.ones(1, dtype=torch.float64) for g in ("encoder", "decoder", "head")}
@@ -146,7 +146,7 @@ def test_gradients_are_accumulated() -> None:
             assert torch.equal(p.grad, torch.full_like(p, 2)), name
 
 
-def test_stacked_gradients_equal_module_gradients() -> None:
+def test_stacked_gradients_equal_module_gradients():
     """Stacking, differentiating and adding with weight 1 equals backward on the module."""
     model, batcher = build()
     domains, tasks = [1, 0, 1], [DRUG, GENE, DRUG[::-1]]

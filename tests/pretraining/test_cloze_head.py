@@ -32,9 +32,7 @@ def encoder_and_head() -> tuple[RecurrentEncoder, ClozeHead, WordBatcher]:
     return encoder, ClozeHead(encoder.width, 6, generator), batcher
 
 
-def test_loss_equals_the_naive_equation(
-    encoder_and_head: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
-) -> None:
+def test_loss_equals_the_naive_equation(encoder_and_head):
     encoder, head, batcher = encoder_and_head
     texts = [sentence("a bb c dd"), sentence("e a")]
     batch: WordBatch = batcher([texts])
@@ -55,9 +53,7 @@ def test_loss_equals_the_naive_equation(
     assert float(found.detach()) == pytest.approx(total / count, rel=1e-5)
 
 
-def test_prediction_is_independent_of_its_word(
-    encoder_and_head: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
-) -> None:
+def test_prediction_is_independent_of_its_word(encoder_and_head):
     encoder, head, batcher = encoder_and_head
     one, other = (
         head.predict(encoder(batcher([[sentence(text)]]))[0])[0] for text in ("a bb c", "a dd c")
@@ -67,9 +63,7 @@ def test_prediction_is_independent_of_its_word(
     assert not torch.allclose(one[2], other[2])
 
 
-def test_number_of_predicted_words_is_limited(
-    encoder_and_head: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
-) -> None:
+def test_number_of_predicted_words_is_limited(encoder_and_head):
     """The mean over all samples of one word is the loss of all words."""
     encoder, head, batcher = encoder_and_head
     batch = batcher([[sentence("a bb c dd"), sentence("e a")]])
@@ -81,9 +75,7 @@ def test_number_of_predicted_words_is_limited(
     assert np.mean(single) == pytest.approx(whole, rel=0.1)
 
 
-def test_word_without_a_vector_is_ignored(
-    encoder_and_head: tuple[RecurrentEncoder, ClozeHead, WordBatcher],
-) -> None:
+def test_word_without_a_vector_is_ignored(encoder_and_head):
     """The loss equals that without the word among targets and candidates."""
     encoder, head, batcher = encoder_and_head
     batch = batcher([[sentence("a zz c")]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,7 +17,6 @@ from adaptner.models.tagger import Tagger
 from adaptner.nn.encoders.config import EncoderConfig
 from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
 from adaptner.training.budget import Budget
-from adaptner.vectors.word_vectors import WordVectors
 
 
 def on_cpu(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -27,7 +25,7 @@ def on_cpu(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mentions", ["few", "many"])
-def test_shipped_base_adapts_with_an_estimate(mentions: str, tmp_path: Path) -> None:
+def test_shipped_base_adapts_with_an_estimate(mentions, tmp_path):
     sentences = bundled_corpus("cellline").split("train")[:8]
     text = [s.text for s in bundled_corpus("cellline").split("test")[:6]]
 
@@ -54,9 +52,7 @@ def test_shipped_base_adapts_with_an_estimate(mentions: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("names", [False, True])
-def test_pretraining_on_text_gives_the_same_base(
-    names: bool, vectors: WordVectors, tmp_path: Path
-) -> None:
+def test_pretraining_on_text_gives_the_same_base(names, vectors, tmp_path):
     text = tmp_path / "text.txt"
     train = bundled_corpus("disease").split("train")
     lines = [" ".join(s.tokens) for s in train]

@@ -29,7 +29,7 @@ def gazetteer(*phrases: str, common: tuple[str, ...] = ()) -> Gazetteer:
     st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), min_size=1, max_size=6),
     st.lists(st.sampled_from(WORDS), max_size=12),
 )
-def test_spans_are_the_longest_from_the_left(phrases: list[list[str]], words: list[str]) -> None:
+def test_spans_are_the_longest_from_the_left(phrases, words):
     known = {tuple(p) for p in phrases}
     expected, i = [], 0
     while i < len(words):
@@ -40,7 +40,7 @@ def test_spans_are_the_longest_from_the_left(phrases: list[list[str]], words: li
     assert gazetteer(*(" ".join(p) for p in phrases)).spans(words) == expected
 
 
-def test_instances_of_the_gazetteer() -> None:
+def test_instances_of_the_gazetteer():
     many = {f"thing{i}": 1 for i in range(MIN_INSTANCES)}
     listed = Counter({**many, "asthma": 3, "provide": 1, "the flu": 2, "il - 6": 2, "age": 9})
     frequency = Counter({f"common{i}": 10**6 for i in range(400)})
@@ -62,7 +62,7 @@ def test_instances_of_the_gazetteer() -> None:
     assert not {"provide", "the flu", "common7", "once1"} & kinds.keys()
 
 
-def test_uncertain_neighbours_of_an_instance() -> None:
+def test_uncertain_neighbours_of_an_instance():
     known = gazetteer("myopathy", "gout", common=("with",))
     words = ["severe", "distal", "hypertrophic", "myopathy", "syndrome"]
     words += ["with", "2", "gout", "(", "rare", ")"]
@@ -73,7 +73,7 @@ def test_uncertain_neighbours_of_an_instance() -> None:
     assert known.uncertain_neighbours(words, spans) == {1, 2, 4}
 
 
-def test_weak_labels_equal_those_of_a_loop() -> None:
+def test_weak_labels_equal_those_of_a_loop():
     known = gazetteer("a b", "c", common=("-", "x"))
     texts = ["x a b x c", "y c", "x x"]
     sentences = [Sentence.from_tokens(t.split()) for t in texts]
@@ -95,7 +95,7 @@ def test_weak_labels_equal_those_of_a_loop() -> None:
     assert dict(zip(found, labels.shares.tolist(), strict=True)) == pairs
 
 
-def test_weak_labels_without_instances_have_borders_only() -> None:
+def test_weak_labels_without_instances_have_borders_only():
     positions, labels = weak_labels(gazetteer("c"), [Sentence.from_tokens(["x", "x"])], 2)
     assert positions.tolist() == [0, 1]
     assert labels.borders.tolist() == [0, 0]

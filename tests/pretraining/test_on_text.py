@@ -13,7 +13,6 @@ import torch
 
 import adaptner
 from adaptner.corpora.bundled import BUNDLED, bundled_corpus
-from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import EmptyFile, EncoderMissing, RunNotResumable, UsageError
 from adaptner.methods.hgda import HGDA
 from adaptner.models.base import Base
@@ -23,7 +22,6 @@ from adaptner.pretraining.on_text import TextPretrainingConfig, pretrain_on_text
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.training.budget import Budget
 from adaptner.types import Sentence
-from adaptner.vectors.word_vectors import WordVectors
 
 TINY = EncoderConfig(char_embedding=8, char_cnn_filters=8, char_lstm=8, hidden=12)
 CONFIG = TextPretrainingConfig(encoder=TINY, batch=8, cloze_words=100)
@@ -58,7 +56,7 @@ def interrupt_at(step: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_resumed_run_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_resumed_run_is_bit_equal(text, vectors, tmp_path):
     whole = pretrain_on_text([text], vectors, CONFIG, Budget(30), tmp_path / "whole")
 
     with pytest.raises(KeyboardInterrupt):
@@ -74,13 +72,13 @@ def test_resumed_run_is_bit_equal(text: Path, vectors: WordVectors, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_cloze_loss_decreases(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_cloze_loss_decreases(text, vectors, tmp_path):
     pretrain_on_text([text], vectors, CONFIG, Budget(150), tmp_path / "run")
     history = losses(tmp_path / "run")
     assert sum(history[-20:]) < 0.85 * sum(history[:20])
 
 
-def test_resuming_with_other_text_raises(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_resuming_with_other_text_raises(text, vectors, tmp_path):
     pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path / "run")
     other = tmp_path / "own.txt"
     other.write_text("another text here\n" * 20)
@@ -88,9 +86,7 @@ def test_resuming_with_other_text_raises(text: Path, vectors: WordVectors, tmp_p
         pretrain_on_text([other], vectors, CONFIG, Budget(2), tmp_path / "run", resume=True)
 
 
-def test_finished_run_with_older_names_of_settings_is_loaded(
-    text: Path, vectors: WordVectors, tmp_path: Path
-) -> None:
+def test_finished_run_with_older_names_of_settings_is_loaded(text, vectors, tmp_path):
     base = pretrain_on_text([text], vectors, CONFIG, Budget(2), tmp_path)
     settings = json.loads((tmp_path / "config.json").read_text())
     older = {"cloze_words": "guesses", "max_words": "longest", "word_dropout": "forgotten"}
@@ -102,9 +98,7 @@ def test_finished_run_with_older_names_of_settings_is_loaded(
 
 
 @pytest.mark.slow
-def test_compressed_text_gives_the_same_base(
-    text: Path, vectors: WordVectors, tmp_path: Path
-) -> None:
+def test_compressed_text_gives_the_same_base(text, vectors, tmp_path):
     packed = tmp_path / "own.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
     plain = pretrain_on_text([text], vectors, CONFIG, Budget(5), tmp_path / "plain")
@@ -112,13 +106,13 @@ def test_compressed_text_gives_the_same_base(
     assert torch.equal(weights(plain)["recurrent.bias"], weights(other)["recurrent.bias"])
 
 
-def test_text_of_single_words_raises(vectors: WordVectors, tmp_path: Path) -> None:
+def test_text_of_single_words_raises(vectors, tmp_path):
     (tmp_path / "words.txt").write_text("word\n" * 50)
     with pytest.raises(EmptyFile, match="two words"):
         pretrain_on_text([tmp_path / "words.txt"], vectors, CONFIG, Budget(2), tmp_path / "run")
 
 
-def test_base_can_be_adapted(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_base_can_be_adapted(text, vectors, tmp_path):
     pretrain_on_text([text], vectors, CONFIG, Budget(20), tmp_path / "context")
     base = load_base(tmp_path / "context")
     assert base.model.domains == ()
@@ -128,9 +122,7 @@ def test_base_can_be_adapted(text: Path, vectors: WordVectors, tmp_path: Path) -
     assert adaptner.load(tmp_path / "model").predict(texts) == tagger.predict(texts)
 
 
-def test_pretraining_on_sources_starts_from_the_base(
-    text: Path, vectors: WordVectors, sources: list[SourceDomain], tmp_path: Path
-) -> None:
+def test_pretraining_on_sources_starts_from_the_base(text, vectors, sources, tmp_path):
     start = pretrain_on_text([text], vectors, CONFIG, Budget(5), tmp_path / "context")
     before = {name: value.clone() for name, value in weights(start).items()}
     method = HGDA(k=3, tasks=2)
@@ -162,8 +154,8 @@ def naming_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_resumed_run_with_names_and_teacher_is_bit_equal(
-    naming_text: Path, vectors: WordVectors, tiny_transformer: Path, tmp_path: Path
-) -> None:
+    naming_text, vectors, tiny_transformer, tmp_path
+):
     config = CONFIG.model_copy(
         update={"names": True, "teacher": str(tiny_transformer), "teacher_layers": 1}
         | {"word_dropout": 0.3, "distilled_sentences": 4, "cloze_words": 20}
@@ -189,9 +181,7 @@ def test_resumed_run_with_names_and_teacher_is_bit_equal(
 
 
 @pytest.mark.slow
-def test_label_probes_recognise_named_instances(
-    naming_text: Path, vectors: WordVectors, tmp_path: Path
-) -> None:
+def test_label_probes_recognise_named_instances(naming_text, vectors, tmp_path):
     config = CONFIG.model_copy(update={"names": True, "cloze_words": 0})
     base = pretrain_on_text([naming_text], vectors, config, Budget(300), tmp_path / "run")
     words = ["The", "patient", "suffers", "from", "ill7itis", "today", "."]
@@ -208,16 +198,14 @@ def test_label_probes_recognise_named_instances(
     assert not (tmp_path / "model/names.safetensors").exists()  # only bases use them
 
 
-def test_text_without_names_raises(text: Path, vectors: WordVectors, tmp_path: Path) -> None:
+def test_text_without_names_raises(text, vectors, tmp_path):
     (tmp_path / "plain.txt").write_text("nothing is called by a name here .\n" * 30)
     config = CONFIG.model_copy(update={"names": True})
     with pytest.raises(UsageError, match="20 different instances"):
         pretrain_on_text([tmp_path / "plain.txt"], vectors, config, Budget(2), tmp_path / "run")
 
 
-def test_missing_teacher_raises_before_the_text_is_read(
-    text: Path, vectors: WordVectors, tmp_path: Path
-) -> None:
+def test_missing_teacher_raises_before_the_text_is_read(text, vectors, tmp_path):
     config = CONFIG.model_copy(update={"names": True, "teacher": str(tmp_path / "nobody")})
     titles: list[str] = []
 

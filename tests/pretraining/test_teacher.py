@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
 from adaptner.pretraining.teacher import TransformerTeacher
@@ -12,7 +10,7 @@ from adaptner.types import Sentence
 TEXTS = ("the gene", "mutation of p53 is the cell mutated", "Ω")
 
 
-def test_states_equal_those_of_the_library_after_n_layers(tiny_transformer: Path) -> None:
+def test_states_equal_those_of_the_library_after_n_layers(tiny_transformer):
     from transformers import AutoModel, AutoTokenizer
 
     network = AutoModel.from_pretrained(tiny_transformer, output_hidden_states=True).eval()

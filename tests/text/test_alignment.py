@@ -16,7 +16,7 @@ from adaptner.types import Document, Entity, Sentence
 TEXT = "Loss of TP53 hurts. We saw IL-2 rise."
 
 
-def test_sentences_have_tokens_tags_and_entities_of_the_document() -> None:
+def test_sentences_have_tokens_tags_and_entities_of_the_document():
     gene, second = TEXT.index("TP53"), TEXT.index("IL-2")
     document = Document(TEXT, (Entity(second, second + 4, "G", 0.5), Entity(gene, gene + 4, "G")))
     first, last = to_sentences(document)
@@ -29,13 +29,13 @@ def test_sentences_have_tokens_tags_and_entities_of_the_document() -> None:
     assert last.entities[0].text_in(last.text) == "IL-2"
 
 
-def test_pretokenised_document_is_one_sentence() -> None:
+def test_pretokenised_document_is_one_sentence():
     sentence = Sentence.from_tokens(["U.S.", "won", ".", "They"], ["B-L", "O", "O", "O"])
     document = Document(sentence.text, sentence.entities, token_spans=sentence.token_spans)
     assert to_sentences(document) == [sentence]
 
 
-def test_entity_inside_a_word_raises_with_the_word_as_suggestion() -> None:
+def test_entity_inside_a_word_raises_with_the_word_as_suggestion():
     document = Document(TEXT, (Entity(9, 12, "G"),))
     with pytest.raises(EntityOffTokens) as caught:
         to_sentences(document, "a.jsonl", 7)
@@ -44,7 +44,7 @@ def test_entity_inside_a_word_raises_with_the_word_as_suggestion() -> None:
     assert (caught.value.facts["new_start"], caught.value.facts["new_end"]) == (8, 12)
 
 
-def test_suggestion_leaves_out_white_space_around_the_entity() -> None:
+def test_suggestion_leaves_out_white_space_around_the_entity():
     with pytest.raises(EntityOffTokens) as caught:
         to_sentences(Document(TEXT, (Entity(7, 13, "G"),)))
     assert caught.value.facts["suggestion"] == "TP53"
@@ -60,18 +60,18 @@ def test_suggestion_leaves_out_white_space_around_the_entity() -> None:
         (Entity(0, 4, ""), "label is empty"),
     ],
 )
-def test_entity_out_of_range_or_without_label_raises(entity: Entity, reason: str) -> None:
+def test_entity_out_of_range_or_without_label_raises(entity, reason):
     with pytest.raises(BadEntity, match=reason):
         to_sentences(Document(TEXT, (entity,)))
 
 
 @pytest.mark.parametrize("second", [Entity(0, 4, "G"), Entity(5, 12, "G"), Entity(8, 12, "H")])
-def test_overlapping_entities_raise(second: Entity) -> None:
+def test_overlapping_entities_raise(second):
     with pytest.raises(OverlappingEntities):
         to_sentences(Document(TEXT, (second, Entity(0, 12, "G", 0.1))))
 
 
-def test_find_problems_returns_every_problem() -> None:
+def test_find_problems_returns_every_problem():
     entities = (Entity(9, 12, "G"), Entity(50, 60, "G"), Entity(0, 12, "G"))
     kinds = [type(p) for p in find_problems(Document(TEXT, entities))]
     assert kinds == [EntityOffTokens, BadEntity, OverlappingEntities]
@@ -80,7 +80,7 @@ def test_find_problems_returns_every_problem() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="aB1.? \n(-", max_size=50), st.data())
-def test_entities_on_tokens_are_kept(text: str, data: st.DataObject) -> None:
+def test_entities_on_tokens_are_kept(text, data):
     tokens = tokenize(text)
     boundaries = sorted(
         data.draw(st.sets(st.integers(0, max(len(tokens) - 1, 0)), max_size=4)) if tokens else []

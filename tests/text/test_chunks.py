@@ -55,13 +55,13 @@ def prose(characters: int, seed: int = 0) -> str:
     return "".join(pieces)
 
 
-def test_short_text_is_one_chunk() -> None:
+def test_short_text_is_one_chunk():
     assert cut("") == [""]
     assert cut("  One. Two.\n") == ["  One. Two.\n"]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_chunks_of_prose_have_the_sentences_of_the_whole_text(seed: int) -> None:
+def test_chunks_of_prose_have_the_sentences_of_the_whole_text(seed):
     text = prose(5 * CHUNK_CHARACTERS, seed)
     chunks = cut(text)
     assert "".join(chunks) == text
@@ -71,13 +71,13 @@ def test_chunks_of_prose_have_the_sentences_of_the_whole_text(seed: int) -> None
 
 
 @pytest.mark.parametrize("size", [1, 7, 65_536, 10**6])
-def test_blocks_of_any_size_lose_no_text(size: int) -> None:
+def test_blocks_of_any_size_lose_no_text(size):
     text = prose(3 * CHUNK_CHARACTERS)
     blocks = (text[start : start + size] for start in range(0, len(text), size))
     assert "".join(chunk for chunk, _ in split_into_chunks(blocks)) == text
 
 
-def test_text_without_sentence_ends_is_cut_between_words() -> None:
+def test_text_without_sentence_ends_is_cut_between_words():
     text = "word " * 200_000
     chunks = cut(text)
     assert "".join(chunks) == text
@@ -87,7 +87,7 @@ def test_text_without_sentence_ends_is_cut_between_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("character", ["x", ".", "(", "\n", "漢", "\U0001f9ec", "\u0301"])
-def test_a_million_repetitions_of_one_character_are_cut(character: str) -> None:
+def test_a_million_repetitions_of_one_character_are_cut(character):
     text = character * 1_000_000
     chunks = cut(text)
     assert "".join(chunks) == text
@@ -95,7 +95,7 @@ def test_a_million_repetitions_of_one_character_are_cut(character: str) -> None:
 
 
 @pytest.mark.parametrize("block", ["A sentence. " * 100, "x" * 1000])
-def test_chunks_of_an_endless_stream_are_bounded(block: str) -> None:
+def test_chunks_of_an_endless_stream_are_bounded(block):
     for chunk, last in islice(split_into_chunks(repeat(block)), 20):
         assert len(chunk) <= MAX_CHUNK_CHARACTERS + CHUNK_CHARACTERS
         assert not last
@@ -103,7 +103,7 @@ def test_chunks_of_an_endless_stream_are_bounded(block: str) -> None:
 
 @given(st.text("aB.(!?) \n[]1,", max_size=3000))
 @settings(max_examples=200)
-def test_no_character_of_any_text_is_lost(text: str) -> None:
+def test_no_character_of_any_text_is_lost(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK_CHARACTERS", 60)
         patch.setattr(module, "MAX_CHUNK_CHARACTERS", 150)

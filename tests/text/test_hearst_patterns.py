@@ -36,7 +36,7 @@ from adaptner.text.hearst_patterns import InstanceCounts, find_compounds, find_i
         ("no name here at all", set()),
     ],
 )
-def test_find_instances(sentence: str, pairs: set[tuple[str, str]]) -> None:
+def test_find_instances(sentence, pairs):
     assert set(find_instances(sentence.split())) == pairs
 
 
@@ -49,11 +49,11 @@ def test_find_instances(sentence: str, pairs: set[tuple[str, str]]) -> None:
         ("in 2010 cells", set()),
     ],
 )
-def test_find_compounds(sentence: str, pairs: set[tuple[str, str]]) -> None:
+def test_find_compounds(sentence, pairs):
     assert set(find_compounds(sentence.split())) == pairs
 
 
-def test_counts_ignore_case() -> None:
+def test_counts_ignore_case():
     text = ["Diseases such as Asthma .", "DISEASES such as asthma and Gout .", "a BRCA1 gene"]
     found = InstanceCounts.of(text)
     assert found.named["disease"] == {"asthma": 2, "gout": 1}

@@ -24,7 +24,7 @@ from adaptner.text.label_names import label_words, normalise_name, singular
         ("", []),
     ],
 )
-def test_label_words(label: str, words: list[str]) -> None:
+def test_label_words(label, words):
     assert label_words(label) == words
 
 
@@ -42,10 +42,10 @@ def test_label_words(label: str, words: list[str]) -> None:
         ("gas", "gas"),
     ],
 )
-def test_singular(many: str, one: str) -> None:
+def test_singular(many, one):
     assert singular(many) == one
 
 
-def test_normalise_name_lower_cases_and_makes_the_last_word_singular() -> None:
+def test_normalise_name_lower_cases_and_makes_the_last_word_singular():
     assert normalise_name(["Cell", "Lines"]) == "cell line"
     assert normalise_name(["diseases"]) == normalise_name(["Disease"]) == "disease"

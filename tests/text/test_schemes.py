@@ -37,7 +37,7 @@ ANY_TAGS = st.lists(st.sampled_from(["O", *(f"{p}-{x}" for p in "BIES" for x in 
         ("B-X I-X I-X O B-X", "I-X I-X I-X O I-X", "B-X I-X E-X O S-X"),
     ],
 )
-def test_tags_convert_from_and_to_bio(bio: str, iob1: str, bioes: str) -> None:
+def test_tags_convert_from_and_to_bio(bio, iob1, bioes):
     for scheme, tags in ((Scheme.BIO, bio), (Scheme.IOB1, iob1), (Scheme.BIOES, bioes)):
         assert to_bio(tags.split(), scheme) == bio.split()
         assert from_bio(bio.split(), scheme) == tags.split()
@@ -46,15 +46,13 @@ def test_tags_convert_from_and_to_bio(bio: str, iob1: str, bioes: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(bio_tags(), st.sampled_from(Scheme))
-def test_conversion_from_bio_and_back_is_lossless(tags: list[str], scheme: Scheme) -> None:
+def test_conversion_from_bio_and_back_is_lossless(tags, scheme):
     assert to_bio(from_bio(tags, scheme), scheme) == tags
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(bio_tags(), max_size=4), st.sampled_from(Scheme))
-def test_detected_scheme_yields_the_same_mentions(
-    sequences: list[list[str]], scheme: Scheme
-) -> None:
+def test_detected_scheme_yields_the_same_mentions(sequences, scheme):
     """Several schemes may fit the tags, but the mentions are the same."""
     written = [from_bio(tags, scheme) for tags in sequences]
     found = detect_scheme(written)
@@ -63,7 +61,7 @@ def test_detected_scheme_yields_the_same_mentions(
 
 @settings(max_examples=200, deadline=None)
 @given(ANY_TAGS)
-def test_repaired_tags_are_valid_and_all_changes_are_returned(tags: list[str]) -> None:
+def test_repaired_tags_are_valid_and_all_changes_are_returned(tags):
     fixed, repairs = repair_tags(tags, Scheme.BIOES)
     assert repair_tags(fixed, Scheme.BIOES) == (fixed, [])
     changed = [i for i, (a, b) in enumerate(zip(tags, fixed, strict=True)) if a != b]
@@ -86,18 +84,18 @@ def test_repaired_tags_are_valid_and_all_changes_are_returned(tags: list[str]) -
         (["I O B"], Scheme.BIO),
     ],
 )
-def test_detect_scheme(sequences: list[str], expected: Scheme) -> None:
+def test_detect_scheme(sequences, expected):
     assert detect_scheme(s.split() for s in sequences) is expected
 
 
-def test_mixed_schemes_raise_with_the_tags_and_places() -> None:
+def test_mixed_schemes_raise_with_the_tags_and_places():
     with pytest.raises(MixedSchemes, match=r"S-X at sentence 1 .*I-Y at sentence 3"):
         detect_scheme([["S-X"], ["O"], ["O", "B-Y", "I-Y"]])
     with pytest.raises(MixedSchemes, match="E-X among BIO tags"):
         to_bio(["B-X", "E-X"], Scheme.BIO)
 
 
-def test_bio_is_repaired_as_conlleval_reads_it() -> None:
+def test_bio_is_repaired_as_conlleval_reads_it():
     fixed, repairs = repair_tags(["O", "I-X", "I-X", "B-Y", "I-X", "O", "I-Y"], Scheme.BIO)
     assert fixed == ["O", "B-X", "I-X", "B-Y", "B-X", "O", "B-Y"]
     assert repairs == [
@@ -119,11 +117,11 @@ def test_bio_is_repaired_as_conlleval_reads_it() -> None:
         ("B-X E-Y", "S-X S-Y"),
     ],
 )
-def test_bioes_is_repaired(tags: str, fixed: str) -> None:
+def test_bioes_is_repaired(tags, fixed):
     assert repair_tags(tags.split(), Scheme.BIOES)[0] == fixed.split()
 
 
-def test_tags_without_a_label_get_the_default_label() -> None:
+def test_tags_without_a_label_get_the_default_label():
     assert repair_tags(["O", "B", "I"], Scheme.BIO) == (["O", "B-ENTITY", "I-ENTITY"], [])
     assert to_bio(["S", "B", "E"], Scheme.BIOES, default_label="Gene") == [
         "B-Gene",
@@ -133,7 +131,7 @@ def test_tags_without_a_label_get_the_default_label() -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "X", "b-X", "B_X", "B-", "U-X", "BX", "o", "-", "B X"])
-def test_unknown_tags_raise(tag: str) -> None:
+def test_unknown_tags_raise(tag):
     with pytest.raises(UnknownTag):
         to_bio([tag], Scheme.BIO)
     with pytest.raises(UnknownTag):

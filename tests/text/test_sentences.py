@@ -42,16 +42,16 @@ def split(text: str, keep_whole: list[tuple[int, int]] | None = None) -> list[st
         "p = 0 . 05 was the level .| The end .",
     ],
 )
-def test_sentences_end_at_the_bars(text: str) -> None:
+def test_sentences_end_at_the_bars(text):
     assert split(text.replace("|", "")) == [sentence.strip() for sentence in text.split("|")]
 
 
-def test_blank_text_has_no_sentences() -> None:
+def test_blank_text_has_no_sentences():
     assert split_sentences("") == []
     assert split_sentences(" \n\n \t") == []
 
 
-def test_entities_are_kept_whole() -> None:
+def test_entities_are_kept_whole():
     text = "It was St. Mary. Then\n\nmore. End."
     assert split(text) == ["It was St. Mary.", "Then", "more.", "End."]
     whole = (text.index("Mary"), text.index("Then") + 4)
@@ -66,9 +66,7 @@ PROSE = st.text(alphabet="aAbE1.!?()[] \n\"'…µ", max_size=60)
 
 @settings(max_examples=300, deadline=None)
 @given(PROSE, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=4))
-def test_spans_cover_the_text_and_do_not_cut_entities(
-    text: str, pairs: list[tuple[int, int]]
-) -> None:
+def test_spans_cover_the_text_and_do_not_cut_entities(text, pairs):
     keep = [(min(p), min(max(p), len(text))) for p in pairs if min(p) < min(max(p), len(text))]
     spans = split_sentences(text, keep)
     covered = [i for a, b in spans for i in range(a, b) if not text[i].isspace()]
@@ -98,7 +96,7 @@ def test_spans_cover_the_text_and_do_not_cut_entities(
     ],
 )
 @pytest.mark.timeout(60)
-def test_long_repetitive_text_is_split_in_linear_time(piece: str) -> None:
+def test_long_repetitive_text_is_split_in_linear_time(piece):
     """Well below a second; in quadratic time this text would take many minutes."""
     text = "A. " + piece * (200_000 // len(piece)) + "x"
     sentences = split_sentences(text, [(0, 1)])

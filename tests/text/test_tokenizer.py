@@ -38,13 +38,13 @@ def words(text: str) -> list[str]:
         ("m²", ["m²"]),
     ],
 )
-def test_tokens_of_examples(text: str, expected: list[str]) -> None:
+def test_tokens_of_examples(text, expected):
     assert words(text) == expected
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
-def test_every_non_space_character_is_in_one_token(text: str) -> None:
+def test_every_non_space_character_is_in_one_token(text):
     spans = tokenize(text)
     covered = [i for a, b in spans for i in range(a, b)]
     assert covered == [i for i, c in enumerate(text) if not c.isspace()]
@@ -52,7 +52,7 @@ def test_every_non_space_character_is_in_one_token(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="aB1_-. \u0301é\u0903\n"))
-def test_tokens_joined_by_spaces_give_the_same_tokens(text: str) -> None:
+def test_tokens_joined_by_spaces_give_the_same_tokens(text):
     assert words(" ".join(words(text))) == words(text)
 
 
@@ -69,7 +69,7 @@ def _conll_sentences(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_tokens_agree_with_the_eight_bio8_corpora(shared_data: Path) -> None:
+def test_tokens_agree_with_the_eight_bio8_corpora(shared_data):
     files = sorted((shared_data / "bio8").glob("*/*.conll"))
     assert len(files) == 24
     seen: set[str] = set()
@@ -80,7 +80,7 @@ def test_tokens_agree_with_the_eight_bio8_corpora(shared_data: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tokens_agree_with_other_biomedical_corpora(shared_data: Path) -> None:
+def test_tokens_agree_with_other_biomedical_corpora(shared_data):
     files = sorted((shared_data / "bio-extra").glob("*/test.conll"))
     assert len(files) == 15
     for file in files:
@@ -88,6 +88,6 @@ def test_tokens_agree_with_other_biomedical_corpora(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["abstracts", "elife", "pmc-chemistry-species"])
-def test_tokens_agree_with_raw_text(shared_data: Path, name: str) -> None:
+def test_tokens_agree_with_raw_text(shared_data, name):
     with lzma.open(shared_data / "raw" / f"{name}.txt.xz", "rt", encoding="utf-8") as file:
         assert _disagreements([line.rstrip("\n") for line in islice(file, 5000)]) == []

@@ -34,7 +34,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(1, 4), st.integers(1, 3), st.integers(1, 12))
-def test_pair_counts_equal_those_of_loops(texts, window, least, at_once) -> None:
+def test_pair_counts_equal_those_of_loops(texts, window, least, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             cooccurrence, "_TOKENS_PER_BLOCK", at_once
@@ -56,7 +56,7 @@ def test_pair_counts_equal_those_of_loops(texts, window, least, at_once) -> None
                 assert matrix[i, j] == wanted[one, other]
 
 
-def test_each_position_has_its_own_block() -> None:
+def test_each_position_has_its_own_block():
     counts = count_cooccurrences(lambda: iter(["a b c a b", "b c"]), 3, 1)
     after1, before1, after2, before2, bag = (b.toarray() for b in context_blocks(counts, 2))
     places = [m.toarray() for m in counts.after]
@@ -68,7 +68,7 @@ def test_each_position_has_its_own_block() -> None:
     np.testing.assert_allclose(bag, near[:, :2], rtol=1e-6)
 
 
-def test_mutual_information_equals_its_definition() -> None:
+def test_mutual_information_equals_its_definition():
     rng = np.random.default_rng(0)
     counts = rng.poisson(1.2, (12, 7)).astype(np.float32)
     found = shifted_mutual_information(sparse.csr_matrix(counts)).toarray()
@@ -82,7 +82,7 @@ def test_mutual_information_equals_its_definition() -> None:
             assert found[v, c] == pytest.approx(wanted, abs=1e-5)
 
 
-def test_leading_singular_vectors_equal_a_full_svd() -> None:
+def test_leading_singular_vectors_equal_a_full_svd():
     rng = np.random.default_rng(1)
     dense = rng.standard_normal((60, 8)) * 2.0 ** -np.arange(8) @ rng.standard_normal((8, 90))
     blocks = [sparse.csr_matrix(dense[:, :50]), sparse.csr_matrix(dense[:, 50:])]
@@ -92,7 +92,7 @@ def test_leading_singular_vectors_equal_a_full_svd() -> None:
     np.testing.assert_allclose(np.abs((vectors * theirs[:, :5]).sum(0)), 1, atol=1e-4)
 
 
-def test_ngram_vectors_solve_the_ridge_regression() -> None:
+def test_ngram_vectors_solve_the_ridge_regression():
     rng = np.random.default_rng(2)
     words = ["kinase", "kinases", "phosphatase", "gene", "genes", "genome", "a"]
     table = rng.standard_normal((len(words), 4)).astype(np.float32)
@@ -113,7 +113,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_text(tmp_path_factory.mktemp("text") / "t.txt")
 
 
-def test_file_contains_vectors_and_facts(text: Path, tmp_path: Path) -> None:
+def test_file_contains_vectors_and_facts(text, tmp_path):
     facts = train_count_vectors([text], tmp_path / "v.safetensors", QUICK)
     again = train_count_vectors([text], tmp_path / "w.safetensors", QUICK)
     assert facts == again
@@ -131,7 +131,7 @@ def test_file_contains_vectors_and_facts(text: Path, tmp_path: Path) -> None:
     assert np.abs(unseen).max() > 0
 
 
-def test_words_with_similar_contexts_are_near(tmp_path: Path) -> None:
+def test_words_with_similar_contexts_are_near(tmp_path):
     """Two kinds of words that never co-occur and differ only in their neighbours."""
     rng = np.random.default_rng(3)
     sides = {"drug": ("gave", "daily"), "cell": ("cultured", "overnight")}
@@ -150,7 +150,7 @@ def test_words_with_similar_contexts_are_near(tmp_path: Path) -> None:
         assert all(w in names[kind] for found in near if found for w, _ in found)
 
 
-def test_invalid_input_raises(text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_invalid_input_raises(text, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="safetensors"):
         train_count_vectors([text], tmp_path / "v.npy", QUICK)
     (tmp_path / "empty.txt").write_text("\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,9 +51,7 @@ def counts() -> InstanceCounts:
     return InstanceCounts(named, frequency=frequency)
 
 
-def test_directions_are_those_of_fishers_discriminant(
-    vectors: WordVectors, counts: InstanceCounts
-) -> None:
+def test_directions_are_those_of_fishers_discriminant(vectors, counts):
     named, frequency = counts.named, counts.frequency
     found = train_label_directions(vectors, counts)
     assert found.names == ("animal", "disease")
@@ -75,7 +72,7 @@ def test_directions_are_those_of_fishers_discriminant(
     np.testing.assert_allclose(found.middle, middle, atol=1e-6)
 
 
-def test_unseen_instances_score_high(vectors: WordVectors, counts) -> None:
+def test_unseen_instances_score_high(vectors, counts):
     found = train_label_directions(vectors, counts)
     unit = vectors.table / np.linalg.norm(vectors.table, axis=1, keepdims=True)
     scores = (unit - found.middle) @ found.direction("disease")
@@ -83,9 +80,7 @@ def test_unseen_instances_score_high(vectors: WordVectors, counts) -> None:
     assert scores[30:40].mean() > scores[80:280].mean() + 1.0
 
 
-def test_name_with_too_few_instances_has_no_direction(
-    vectors: WordVectors, counts: InstanceCounts
-) -> None:
+def test_name_with_too_few_instances_has_no_direction(vectors, counts):
     frequency = counts.frequency
     few = {"disease": Counter({f"illness{i}": 1 for i in range(MIN_INSTANCES - 1)})}
     assert train_label_directions(vectors, InstanceCounts(few, frequency=frequency)).names == ()
@@ -94,7 +89,7 @@ def test_name_with_too_few_instances_has_no_direction(
     ).directions.shape == (0, WIDTH)
 
 
-def test_label_gets_the_direction_of_its_longest_known_suffix() -> None:
+def test_label_gets_the_direction_of_its_longest_known_suffix():
     rows = np.arange(3 * WIDTH, dtype=np.float16).reshape(3, WIDTH)
     directions = LabelDirections(
         ("cell line", "line", "disease"), rows, np.zeros(WIDTH, dtype=np.float32)
@@ -110,9 +105,7 @@ def test_label_gets_the_direction_of_its_longest_known_suffix() -> None:
     assert row("X") is row("") is row("disease name") is None
 
 
-def test_directions_are_saved_in_the_file_of_the_vectors(
-    tmp_path: Path, counts: InstanceCounts
-) -> None:
+def test_directions_are_saved_in_the_file_of_the_vectors(tmp_path, counts):
     rng = np.random.default_rng(2)
     grams = NgramVectors(FourBitTable.of(rng.normal(size=(5, WIDTH))), 3, 4, lower=True)
     words = tuple(counts.named["disease"])

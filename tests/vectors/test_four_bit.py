@@ -22,7 +22,7 @@ def unpacked(table: FourBitTable, row: int) -> list[float]:
 
 
 @pytest.mark.parametrize("width", [2, 20, 200, 1000])
-def test_gaussian_rows_keep_their_direction_and_length(width: int) -> None:
+def test_gaussian_rows_keep_their_direction_and_length(width):
     rows = np.random.default_rng(width).normal(size=(500, width)).astype(np.float32)
     found = np.asarray(FourBitTable.of(rows))
     assert found.dtype == np.float32
@@ -32,20 +32,20 @@ def test_gaussian_rows_keep_their_direction_and_length(width: int) -> None:
     assert (abs(lengths - 1) < 0.02).all()
 
 
-def test_rows_equal_those_unpacked_number_by_number() -> None:
+def test_rows_equal_those_unpacked_number_by_number():
     table = FourBitTable.of(np.random.default_rng(0).normal(size=(7, 6)))
     for row in range(7):
         np.testing.assert_allclose(table[row], unpacked(table, row), rtol=1e-6)
 
 
-def test_rows_are_packed_independently_of_blocks() -> None:
+def test_rows_are_packed_independently_of_blocks():
     rows = np.random.default_rng(1).normal(size=(_ROWS_PER_BLOCK + 3, 2)).astype(np.float32)
     whole = FourBitTable.of(rows)
     for row in (0, _ROWS_PER_BLOCK - 1, _ROWS_PER_BLOCK, _ROWS_PER_BLOCK + 2):
         np.testing.assert_array_equal(whole[row], FourBitTable.of(rows[row : row + 1])[0])
 
 
-def test_clipping_has_the_smallest_error() -> None:
+def test_clipping_has_the_smallest_error():
     """Compares with every clipping and its best scale."""
     rng = np.random.default_rng(2)
     rows = rng.standard_t(3, size=(50, 30))  # with extremes, so that cutting matters
@@ -60,12 +60,12 @@ def test_clipping_has_the_smallest_error() -> None:
         assert error[row] == pytest.approx(min(tried), rel=1e-3)
 
 
-def test_packing_a_packed_table_changes_only_rounding() -> None:
+def test_packing_a_packed_table_changes_only_rounding():
     once = np.asarray(FourBitTable.of(np.random.default_rng(3).normal(size=(200, 40))))
     np.testing.assert_allclose(np.asarray(FourBitTable.of(once)), once, rtol=1e-5)
 
 
-def test_rows_are_indexed_like_an_array() -> None:
+def test_rows_are_indexed_like_an_array():
     table = FourBitTable.of(np.random.default_rng(4).normal(size=(6, 4)))
     every = np.asarray(table)
     assert table.shape == (6, 4)
@@ -80,7 +80,7 @@ def test_rows_are_indexed_like_an_array() -> None:
     np.testing.assert_array_equal(np.asarray(table), every)
 
 
-def test_rows_of_zeros_and_empty_tables_are_packed() -> None:
+def test_rows_of_zeros_and_empty_tables_are_packed():
     rows = np.zeros((3, 4))
     rows[1] = [1, -1, 1, -1]
     np.testing.assert_allclose(np.asarray(FourBitTable.of(rows)), rows, rtol=1e-6)
@@ -92,7 +92,7 @@ finite = st.floats(-(2.0**100), 2.0**100, width=32)
 
 @settings(max_examples=100)
 @given(arrays.arrays(np.float32, st.tuples(st.integers(0, 4), st.sampled_from([2, 6])), elements=finite))  # fmt: skip
-def test_error_of_finite_rows_is_at_most_half_a_step(rows: np.ndarray) -> None:
+def test_error_of_finite_rows_is_at_most_half_a_step(rows):
     found = np.asarray(FourBitTable.of(rows)).astype(np.float64)
     assert np.isfinite(found).all()
     # what a plain division into 16 levels, from least to largest, would reach
@@ -103,7 +103,7 @@ def test_error_of_finite_rows_is_at_most_half_a_step(rows: np.ndarray) -> None:
 @pytest.mark.parametrize(
     "bad", [np.zeros((2, 3)), np.zeros((2, 0)), np.array([[1, np.nan]]), np.array([[np.inf, 1]])]
 )
-def test_odd_widths_and_non_finite_numbers_raise(bad: np.ndarray) -> None:
+def test_odd_widths_and_non_finite_numbers_raise(bad):
     with pytest.raises(ValueError):
         FourBitTable.of(bad)
 
@@ -118,6 +118,6 @@ def test_odd_widths_and_non_finite_numbers_raise(bad: np.ndarray) -> None:
         (np.zeros((4, 2), np.uint8), np.zeros(4, np.float64)),
     ],
 )
-def test_inconsistent_parts_raise(packed: np.ndarray, scale: np.ndarray) -> None:
+def test_inconsistent_parts_raise(packed, scale):
     with pytest.raises(ValueError):
         FourBitTable(packed, scale)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,9 +44,7 @@ def naive(word: str, buckets: int, least: int, most: int) -> list[int]:
     st.integers(0, 3),
     st.sampled_from([1, 7, 100_000]),
 )
-def test_rows_equal_those_of_the_fasttext_rule(
-    word: str, least: int, more: int, buckets: int
-) -> None:
+def test_rows_equal_those_of_the_fasttext_rule(word, least, more, buckets):
     own = NgramVectors(FourBitTable(np.zeros((buckets, 1), np.uint8), np.zeros(buckets, np.float32)), least, least + more, False)  # fmt: skip
     assert own.rows(word).tolist() == naive(word, buckets, least, least + more)
 
@@ -68,7 +64,7 @@ def model(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("limits", [(4, 5), (3, 6), (1, 2), (2, 2)])
-def test_rows_and_vectors_equal_those_of_floret(model, limits: tuple[int, int]) -> None:
+def test_rows_and_vectors_equal_those_of_floret(model, limits):
     theirs = model(*limits)
     count = len(theirs.get_words())
     rows = theirs.get_input_matrix()[count:]
@@ -82,29 +78,29 @@ def test_rows_and_vectors_equal_those_of_floret(model, limits: tuple[int, int]) 
             np.testing.assert_allclose(made_up, theirs.get_word_vector(word), atol=1e-6)
 
 
-def test_only_the_ends_of_long_words_are_read() -> None:
+def test_only_the_ends_of_long_words_are_read():
     own, half = grams(), MAX_CHARACTERS // 2
     long = "a" * 5000 + "b" * 5000
     assert own.rows(long).tolist() == own.rows("a" * half + "b" * half).tolist()
     assert len(own.rows("c" * 10**6)) == 2 * (MAX_CHARACTERS + 2) - 3 - 4
 
 
-def test_words_are_lower_cased_for_lower_cased_vectors() -> None:
+def test_words_are_lower_cased_for_lower_cased_vectors():
     assert grams(lower=True).rows("HeLa").tolist() == grams(lower=True).rows("hela").tolist()
     assert grams().rows("HeLa").tolist() != grams().rows("hela").tolist()
 
 
-def test_lone_surrogate_is_accepted() -> None:
+def test_lone_surrogate_is_accepted():
     assert len(grams().rows("ab\ud800cd")) == 7
 
 
 @pytest.mark.parametrize(("buckets", "least", "most"), [(0, 4, 5), (9, 0, 5), (9, 5, 4)])
-def test_invalid_ngram_lengths_raise(buckets: int, least: int, most: int) -> None:
+def test_invalid_ngram_lengths_raise(buckets, least, most):
     with pytest.raises(ValueError):
         grams(buckets, least, most)
 
 
-def test_vector_is_the_row_or_the_mean_of_ngrams_or_none() -> None:
+def test_vector_is_the_row_or_the_mean_of_ngrams_or_none():
     own = grams(lower=True)
     table = FourBitTable.of(np.random.default_rng(1).normal(size=(2, 4)))
     vectors = WordVectors(("the", "dna"), table, own)
@@ -118,7 +114,7 @@ def test_vector_is_the_row_or_the_mean_of_ngrams_or_none() -> None:
     assert WordVectors(("the",), table[:1]).vector("rnas") is None
 
 
-def test_digest_depends_on_the_ngrams(tmp_path: Path) -> None:
+def test_digest_depends_on_the_ngrams(tmp_path):
     table = FourBitTable.of(np.random.default_rng(1).normal(size=(2, 4)))
     plain = np.asarray(table)
     digests = {

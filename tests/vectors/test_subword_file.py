@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "v.safetensors"
 
 
-def test_round_trip(path: Path) -> None:
+def test_round_trip(path):
     found = read_vectors(path)
     assert found.words == WORDS
     assert found.facts == VECTORS.facts
@@ -45,13 +45,13 @@ def test_round_trip(path: Path) -> None:
         np.testing.assert_array_equal(found.vector(word), VECTORS.vector(word))
 
 
-def test_same_vectors_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
+def test_same_vectors_give_the_same_bytes(path, tmp_path):
     for number in range(5):  # safetensors would order its metadata anew each time
         write_vectors(read_vectors(path), tmp_path / f"{number}.safetensors")
         assert (tmp_path / f"{number}.safetensors").read_bytes() == path.read_bytes()
 
 
-def test_file_contains_only_header_and_tensors(path: Path) -> None:
+def test_file_contains_only_header_and_tensors(path):
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
@@ -63,7 +63,7 @@ def test_file_contains_only_header_and_tensors(path: Path) -> None:
     assert load_file(path)["words"].tobytes() == "\n".join(WORDS).encode()
 
 
-def test_table_becomes_an_array(tmp_path: Path) -> None:
+def test_table_becomes_an_array(tmp_path):
     write_vectors(VECTORS, tmp_path / "v.npy")
     found = read_vectors(tmp_path / "v.npy")
     np.testing.assert_array_equal(found.table, np.asarray(VECTORS.table))
@@ -119,7 +119,7 @@ DAMAGE: dict[str, tuple[dict[str, object], dict[str, str | None]]] = {
 
 
 @pytest.mark.parametrize("case", DAMAGE)
-def test_damaged_file_raises(path: Path, case: str) -> None:
+def test_damaged_file_raises(path, case):
     changed(path, *DAMAGE[case])
     with pytest.raises(BadVectors) as caught:
         read_vectors(path)
@@ -130,7 +130,7 @@ def test_damaged_file_raises(path: Path, case: str) -> None:
         assert "adaptner vectors train" in str(caught.value)
 
 
-def test_truncated_file_raises(path: Path) -> None:
+def test_truncated_file_raises(path):
     content = path.read_bytes()
     middle = len(content) // 2
     for end in {0, 1, 7, 8, 9, 100, middle, len(content) - 1, *range(10, len(content), 97)}:
@@ -140,7 +140,7 @@ def test_truncated_file_raises(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"the 1 2\n", b"\xff" * 64, b"PK\x03\x04" + bytes(60)])
-def test_other_safetensors_file_raises(path: Path, content: bytes) -> None:
+def test_other_safetensors_file_raises(path, content):
     path.write_bytes(content)
     with pytest.raises(BadVectors):
         read_vectors(path)

@@ -10,7 +10,6 @@ import pytest
 from vectors_kit import QUICK, lines, write_text
 
 from adaptner.errors import (
-    AdaptnerError,
     DiskFull,
     EmptyFile,
     EmptyVocabulary,
@@ -49,9 +48,7 @@ def cosine(one: np.ndarray | None, two: np.ndarray) -> float:
 
 
 @pytest.mark.processes
-def test_vectors_equal_those_of_floret(
-    text: Path, vectors: WordVectors, tmp_path, monkeypatch
-) -> None:
+def test_vectors_equal_those_of_floret(text, vectors, tmp_path, monkeypatch):
     import floret
     from floret import floret as library
 
@@ -70,7 +67,7 @@ def test_vectors_equal_those_of_floret(
         assert cosine(vectors.vector(word), theirs.get_word_vector(word.lower())) > 0.98
 
 
-def test_facts_and_files_of_training(trained: tuple[Path, dict], vectors: WordVectors) -> None:
+def test_facts_and_files_of_training(trained, vectors):
     output, facts = trained
     assert [p.name for p in output.parent.iterdir()] == ["v.safetensors"]
     assert facts["words"] == len(vectors.words)
@@ -84,9 +81,7 @@ def test_facts_and_files_of_training(trained: tuple[Path, dict], vectors: WordVe
 
 
 @pytest.mark.processes
-def test_one_thread_and_the_same_seed_give_the_same_bytes(
-    text: Path, trained: tuple[Path, dict], tmp_path: Path
-) -> None:
+def test_one_thread_and_the_same_seed_give_the_same_bytes(text, trained, tmp_path):
     train_skipgram_vectors([text], tmp_path / "again.safetensors", QUICK)
     assert (tmp_path / "again.safetensors").read_bytes() == trained[0].read_bytes()
     other = QUICK.model_copy(update={"seed": 4})
@@ -95,7 +90,7 @@ def test_one_thread_and_the_same_seed_give_the_same_bytes(
 
 
 @pytest.mark.processes
-def test_case_is_kept_without_lower(text: Path, tmp_path: Path) -> None:
+def test_case_is_kept_without_lower(text, tmp_path):
     settings = QUICK.model_copy(update={"lower": False, "epochs": 1})
     train_skipgram_vectors([text], tmp_path / "v.safetensors", settings)
     found = read_vectors(tmp_path / "v.safetensors")
@@ -105,7 +100,7 @@ def test_case_is_kept_without_lower(text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_progress_reaches_the_end(text: Path, tmp_path: Path) -> None:
+def test_progress_reaches_the_end(text, tmp_path):
     titles, steps = [], []
 
     @contextmanager
@@ -119,7 +114,7 @@ def test_progress_reaches_the_end(text: Path, tmp_path: Path) -> None:
     assert steps[-1] == ("training word vectors", 100, 100)
 
 
-def test_nearest_words_equal_a_brute_force_search(vectors: WordVectors) -> None:
+def test_nearest_words_equal_a_brute_force_search(vectors):
     table = np.asarray(vectors.table).astype(np.float64)
     for word, found in zip(
         ("the", "unheardly"), nearest_words(vectors, ["the", "unheardly"], 5), strict=True
@@ -148,9 +143,7 @@ def test_nearest_words_equal_a_brute_force_search(vectors: WordVectors) -> None:
         (" \n\n", 2, EmptyFile),
     ],
 )
-def test_too_few_words_raise(
-    tmp_path: Path, content: str, least: int, error: type[AdaptnerError]
-) -> None:
+def test_too_few_words_raise(tmp_path, content, least, error):
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text(content)
     settings = QUICK.model_copy(update={"least": least})
@@ -160,7 +153,7 @@ def test_too_few_words_raise(
 
 
 @pytest.mark.processes
-def test_one_word_and_the_sentence_end_are_a_vocabulary(tmp_path: Path) -> None:
+def test_one_word_and_the_sentence_end_are_a_vocabulary(tmp_path):
     pytest.importorskip("floret")
     (tmp_path / "t.txt").write_text("one\n" * 9)
     train_skipgram_vectors([tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK)
@@ -168,7 +161,7 @@ def test_one_word_and_the_sentence_end_are_a_vocabulary(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_full_disk_raises(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_raises(text, tmp_path, monkeypatch):
     monkeypatch.setattr(word_vectors, "TEXT", "/dev/full")
     with pytest.raises(DiskFull):
         train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK)
@@ -185,30 +178,28 @@ def test_full_disk_raises(text: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         (b'{"problem": "floret", "reason": "Encountered NaN."}', 0, VectorTrainingFailed),
     ],
 )
-def test_problems_of_the_child_process_raise(
-    answer: bytes, code: int, error: type[Exception]
-) -> None:
+def test_problems_of_the_child_process_raise(answer, code, error):
     with pytest.raises(error) as caught:
         word_vectors._parse_result(answer, code, b"\rlast\n", Path("v"), QUICK, {"tokens": 1})
     assert "What to do:" in str(caught.value)
 
 
 @pytest.mark.processes
-def test_child_process_that_fails_to_start_raises(text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_child_process_that_fails_to_start_raises(text, tmp_path, monkeypatch):
     monkeypatch.setattr(word_vectors.sys, "executable", "/bin/false")
     with pytest.raises(VectorTrainingFailed):
         train_skipgram_vectors([text], tmp_path / "v.safetensors", QUICK)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_floret_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_floret_raises(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "floret", None)
     with pytest.raises(ExtraMissing, match=r"pip install 'adaptner\[vectors\]'"):
         train_skipgram_vectors([tmp_path], tmp_path / "v.safetensors", QUICK)
 
 
 @pytest.mark.parametrize("name", ["v", "v.npy", "folder.safetensors"])
-def test_other_file_ending_raises(text: Path, tmp_path: Path, name: str) -> None:
+def test_other_file_ending_raises(text, tmp_path, name):
     (tmp_path / "folder.safetensors").mkdir()
     with pytest.raises(UsageError):
         train_skipgram_vectors([text], tmp_path / name, QUICK)
@@ -216,7 +207,7 @@ def test_other_file_ending_raises(text: Path, tmp_path: Path, name: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_vectors_of_real_text(shared_data: Path, tmp_path: Path) -> None:
+def test_vectors_of_real_text(shared_data, tmp_path):
     import lzma
 
     source = shared_data / "raw" / "abstracts.txt.xz"

@@ -10,7 +10,7 @@ from adaptner.vectors.word_dropout import WordDropoutVectors
 from adaptner.vectors.word_vectors import WordVectors
 
 
-def test_word_dropout_drops_other_words_for_each_salt() -> None:
+def test_word_dropout_drops_other_words_for_each_salt():
     rng = np.random.default_rng(0)
     words = tuple(f"word{i}" for i in range(2000))
     ngrams = NgramVectors(FourBitTable.of(rng.normal(size=(50, 4))), 3, 4)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,9 +43,7 @@ def binary(
 @pytest.mark.parametrize("name", ["glove.txt", "word2vec.txt", "fasttext.vec"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["unix", "windows"])
 @pytest.mark.parametrize("last", ["", "end"], ids=["no last newline", "last newline"])
-def test_text_is_read_with_and_without_header(
-    tmp_path: Path, name: str, newline: str, last: str
-) -> None:
+def test_text_is_read_with_and_without_header(tmp_path, name, newline, last):
     lines = text_lines()
     if name != "glove.txt":
         lines.insert(0, "5 3")
@@ -57,14 +54,14 @@ def test_text_is_read_with_and_without_header(
     assert_as_written(read_vectors(path))
 
 
-def test_word2vec_binary_with_and_without_newlines_between_words(tmp_path: Path) -> None:
+def test_word2vec_binary_with_and_without_newlines_between_words(tmp_path):
     for after in (b"\n", b""):
         path = tmp_path / "v.bin"
         path.write_bytes(binary(after=after))
         assert_as_written(read_vectors(path))
 
 
-def test_npy_is_memory_mapped(tmp_path: Path) -> None:
+def test_npy_is_memory_mapped(tmp_path):
     path = tmp_path / "v.npy"
     write_vectors(WordVectors(WORDS, TABLE), path)
     found = read_vectors(path)
@@ -72,7 +69,7 @@ def test_npy_is_memory_mapped(tmp_path: Path) -> None:
     assert isinstance(found.table, np.memmap)
 
 
-def test_words_in_text_may_contain_spaces(tmp_path: Path) -> None:
+def test_words_in_text_may_contain_spaces(tmp_path):
     path = tmp_path / "glove.txt"
     path.write_text("the 1 2\nat name@domain.com 3 4\n. . . 5 6\n", encoding="utf-8")
     found = read_vectors(path)
@@ -80,7 +77,7 @@ def test_words_in_text_may_contain_spaces(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.table, [[1, 2], [3, 4], [5, 6]])
 
 
-def test_word_with_an_invalid_byte_is_kept(tmp_path: Path) -> None:
+def test_word_with_an_invalid_byte_is_kept(tmp_path):
     path = tmp_path / "v.txt"
     path.write_bytes(b"good 1 2\nb\xffd 3 4\n")
     assert len(read_vectors(path).words) == 2
@@ -124,7 +121,7 @@ DAMAGED_BINARY = {
     [pytest.param("v.txt", content, id=f"text: {case}") for case, content in DAMAGED_TEXT.items()]
     + [pytest.param("v.bin", c, id=f"binary: {case}") for case, c in DAMAGED_BINARY.items()],
 )
-def test_damaged_text_and_binary_raise(tmp_path: Path, name: str, content: bytes) -> None:
+def test_damaged_text_and_binary_raise(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(BadVectors) as caught:
@@ -158,7 +155,7 @@ def damaged_pairs() -> dict[str, tuple[bytes, bytes | None]]:
 
 
 @pytest.mark.parametrize("case", damaged_pairs())
-def test_damaged_npy_pair_raises(tmp_path: Path, case: str) -> None:
+def test_damaged_npy_pair_raises(tmp_path, case):
     path = tmp_path / "v.npy"
     array, words = damaged_pairs()[case]
     path.write_bytes(array)
@@ -168,7 +165,7 @@ def test_damaged_npy_pair_raises(tmp_path: Path, case: str) -> None:
         read_vectors(path)
 
 
-def test_missing_file_raises(tmp_path: Path) -> None:
+def test_missing_file_raises(tmp_path):
     with pytest.raises(FileMissing):
         read_vectors(tmp_path / "none.txt")
     with pytest.raises(AdaptnerError):
@@ -186,9 +183,7 @@ word = st.text(
 
 @settings(max_examples=50)
 @given(words=st.lists(word, min_size=1, max_size=6, unique=True))
-def test_round_trip_of_unusual_words(
-    tmp_path_factory: pytest.TempPathFactory, words: list[str]
-) -> None:
+def test_round_trip_of_unusual_words(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("v") / "v.npy"
     table = np.arange(2.0 * len(words), dtype=np.float32).reshape(-1, 2)
     write_vectors(WordVectors(tuple(words), table), path)
@@ -197,14 +192,14 @@ def test_round_trip_of_unusual_words(
     np.testing.assert_array_equal(found.table, table)
 
 
-def test_row_falls_back_to_lower_case_and_unknown() -> None:
+def test_row_falls_back_to_lower_case_and_unknown():
     vectors = WordVectors(("the", "DNA", "dna"), TABLE[:3])
     assert [vectors.row(w) for w in ("the", "The", "THE", "DNA", "Dna", "rna", "")] == [
         0, 0, 0, 1, 2, 3, 3,
     ]  # fmt: skip
 
 
-def test_random_vectors_of_repeated_words_do_not_depend_on_order() -> None:
+def test_random_vectors_of_repeated_words_do_not_depend_on_order():
     sentences = [["The", "cat", "saw"], ["the", "Cat", "rare"]]
     one = WordVectors.random(sentences, 4, np.random.default_rng(1))
     two = WordVectors.random(sentences[::-1], 4, np.random.default_rng(1))
@@ -213,14 +208,14 @@ def test_random_vectors_of_repeated_words_do_not_depend_on_order() -> None:
     assert one.table.shape == (2, 4)
 
 
-def test_frozen_embeddings_have_no_parameters_and_share_the_table() -> None:
+def test_frozen_embeddings_have_no_parameters_and_share_the_table():
     layer = FrozenEmbeddings(WordVectors(WORDS, TABLE))
     assert list(layer.parameters()) == []
     assert layer.state_dict() == {}
     assert copy.deepcopy(torch.nn.Sequential(layer))[0]._table is TABLE
 
 
-def test_frozen_embeddings_read_only_the_rows_in_use(tmp_path: Path) -> None:
+def test_frozen_embeddings_read_only_the_rows_in_use(tmp_path):
     path = tmp_path / "v.npy"
     write_vectors(WordVectors(WORDS, TABLE), path)
     layer = FrozenEmbeddings(read_vectors(path))
@@ -230,7 +225,7 @@ def test_frozen_embeddings_read_only_the_rows_in_use(tmp_path: Path) -> None:
     assert np.array_equal(read_vectors(path).table, TABLE)
 
 
-def test_trainable_embeddings_start_as_the_table_with_a_zero_row() -> None:
+def test_trainable_embeddings_start_as_the_table_with_a_zero_row():
     vectors = WordVectors(WORDS, TABLE.copy())
     layer = TrainableEmbeddings(vectors)
     assert layer.table.shape == (1, 6, 3)
@@ -245,14 +240,14 @@ def test_trainable_embeddings_start_as_the_table_with_a_zero_row() -> None:
     np.testing.assert_array_equal(vectors.table, TABLE)  # the given table is left alone
 
 
-def test_trainable_embeddings_are_separate_by_task() -> None:
+def test_trainable_embeddings_are_separate_by_task():
     layer = TrainableEmbeddings(WordVectors(WORDS, TABLE))
     stacked = torch.stack([layer.table[0], -layer.table[0]]).detach()
     found = torch.func.functional_call(layer, {"table": stacked}, (torch.tensor([[1], [1]]),))
     np.testing.assert_array_equal(found.numpy(), [[TABLE[1]], [-TABLE[1]]])
 
 
-def test_real_tables_are_memory_mapped(shared_vectors: Path) -> None:
+def test_real_tables_are_memory_mapped(shared_vectors):
     for path in sorted(shared_vectors.glob("*.npy")):
         vectors = read_vectors(path)
         assert isinstance(vectors.table, np.memmap)

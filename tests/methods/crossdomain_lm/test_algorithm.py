@@ -114,7 +114,7 @@ def adapt(
 @pytest.mark.parametrize(
     "lexical", [False, True]
 )  # lexical features are not for the language models
-def test_step_equals_algorithm_1_task_by_task(sources, lexical: bool):
+def test_step_equals_algorithm_1_task_by_task(sources, lexical):
     """Lines 3 to 17: each task generates its BiLSTM by the sum of equation 2, the gradients are added
     up, and one step of gradient descent follows."""
     # Dropout and negatives are drawn for all tasks at once, so there is no dropout here, and the naive
@@ -201,12 +201,7 @@ def test_gradients_of_word_tables_are_sparse(base, sources):
         ({"domain_size": 0, "task_size": 0}, [(0, NER), (0, LM), (1, NER), (1, LM)]),
     ],
 )
-def test_configuration_decides_the_tasks_of_a_step(
-    settings: dict[str, Any],
-    expected: list[tuple[int, int]],
-    base,
-    sources,
-):
+def test_configuration_decides_the_tasks_of_a_step(settings, expected, base, sources):
     config = CONFIG.model_copy(update=settings)
     objective = make_objective(base, sources, config)
     assert [(t.domain, t.task) for t in objective.tasks(1)] == expected
@@ -349,7 +344,7 @@ def test_zero_shot_without_text_is_refused(base, sources):
 
 
 @pytest.mark.parametrize("data", ["target", "ner"])
-def test_zero_shot_with_partial_data_is_refused(data: str):
+def test_zero_shot_with_partial_data_is_refused(data):
     with pytest.raises(BadConfiguration, match="zero_shot"):
         method("crossdomain-lm")(adaptation={"zero_shot": True, "data": data})
 

@@ -25,7 +25,7 @@ def make_generator(
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_parameters_are_the_sum_of_equation_2(kind: type[BiLSTM] | type[BiGRU]) -> None:
+def test_parameters_are_the_sum_of_equation_2(kind):
     layer, generator = make_generator(kind)
     found = generator(PAIRS)
     assert found.keys() == dict(layer.named_parameters()).keys()
@@ -43,7 +43,7 @@ def test_parameters_are_the_sum_of_equation_2(kind: type[BiLSTM] | type[BiGRU]) 
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_one_domain_and_one_task_equal_a_plain_layer(kind: type[BiLSTM] | type[BiGRU]) -> None:
+def test_one_domain_and_one_task_equal_a_plain_layer(kind):
     """W ⊗ 1 ⊗ 1 with W set to a layer's parameters computes that layer's states."""
     random = torch.Generator().manual_seed(1)
     layer = kind(4, 3, random)
@@ -62,7 +62,7 @@ def test_one_domain_and_one_task_equal_a_plain_layer(kind: type[BiLSTM] | type[B
 
 
 @pytest.mark.parametrize("sizes", [(3, 0), (0, 2), (0, 0)])
-def test_size_zero_leaves_an_embedding_out(sizes: tuple[int, int]) -> None:
+def test_size_zero_leaves_an_embedding_out(sizes):
     """CO-LM has W ⊗ I_task, CO-NER W ⊗ I_domain; without both, all share one θ."""
     _, generator = make_generator(BiLSTM, *sizes)
     found = generator(PAIRS)["recurrent_weight"].detach()
@@ -71,7 +71,7 @@ def test_size_zero_leaves_an_embedding_out(sizes: tuple[int, int]) -> None:
     assert torch.equal(found[0], found[1]) == (sizes[1] == 0)  # same domain, another task
 
 
-def test_gradient_equals_that_of_explicit_loops() -> None:
+def test_gradient_equals_that_of_explicit_loops():
     _, generator = make_generator()
     weights = torch.randn(4, generator.weight.shape[1], generator=torch.Generator().manual_seed(2))
     parts = generator(PAIRS).values()
@@ -90,7 +90,7 @@ def test_gradient_equals_that_of_explicit_loops() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(3, 2), (3, 0), (0, 2), (0, 0)])
-def test_every_pair_starts_from_a_given_layer(sizes: tuple[int, int]) -> None:
+def test_every_pair_starts_from_a_given_layer(sizes):
     layer, generator = make_generator(BiLSTM, *sizes)
     generator.start_from(layer)
     for name, found in generator(PAIRS).items():
@@ -98,7 +98,7 @@ def test_every_pair_starts_from_a_given_layer(sizes: tuple[int, int]) -> None:
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 
-def test_domain_placed_near_others_has_the_mean_of_their_parameters() -> None:
+def test_domain_placed_near_others_has_the_mean_of_their_parameters():
     random = torch.Generator().manual_seed(4)
     generator = ParameterGenerator(BiLSTM(4, 3, random), 3, 2, random, 3, 2)
     generator.place_near(2, [0, 1])
@@ -109,14 +109,14 @@ def test_domain_placed_near_others_has_the_mean_of_their_parameters() -> None:
     assert generator.domains.requires_grad  # it stays trainable
 
 
-def test_placing_a_domain_without_embedding_changes_nothing() -> None:
+def test_placing_a_domain_without_embedding_changes_nothing():
     _, generator = make_generator(BiLSTM, 0, 2)
     before = generator.weight.detach().clone()
     generator.place_near(1, [0])
     assert torch.equal(generator.weight, before)
 
 
-def test_sizes_of_the_paper_give_13_million_parameters() -> None:
+def test_sizes_of_the_paper_give_13_million_parameters():
     """NCRF++'s BiLSTM: 100 + 50 inputs, 100 states in each direction; embeddings of 8 and 8."""
     random = torch.Generator().manual_seed(0)
     generator = ParameterGenerator(BiLSTM(150, 100, random), 2, 2, random)

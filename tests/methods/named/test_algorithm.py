@@ -12,7 +12,7 @@ from adaptner.models.installed import default_base
 from adaptner.training.budget import Budget
 
 
-def test_encoder_is_fine_tuned_from_the_mention_threshold_on() -> None:
+def test_encoder_is_fine_tuned_from_the_mention_threshold_on():
     torch.set_num_threads(1)
     base = default_base()
     support = [s for s in bundled_corpus("cellline").split("train") if s.entities][:6]

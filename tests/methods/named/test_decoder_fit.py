@@ -99,7 +99,7 @@ def objective(base: Base, decoder: CRF, support: list[Sentence], config: LinearF
 
 
 @pytest.mark.slow
-def test_fit_finds_the_minimum_of_the_objective(base: Base) -> None:
+def test_fit_finds_the_minimum_of_the_objective(base):
     """Against L-BFGS on the sum over all paths."""
     short = [
         sentence("HeLa cells grew", "B-CellLine O O"),
@@ -127,9 +127,7 @@ def test_fit_finds_the_minimum_of_the_objective(base: Base) -> None:
     torch.testing.assert_close(found.weight, best.weight, atol=0.02, rtol=0)
 
 
-def test_default_number_of_steps_comes_near_the_minimum(
-    base: Base, support: list[Sentence]
-) -> None:
+def test_default_number_of_steps_comes_near_the_minimum(base, support):
     def value(steps: int) -> float:
         remarks: list[str] = []
         config = LinearFitConfig(linear_steps=steps)
@@ -142,7 +140,7 @@ def test_default_number_of_steps_comes_near_the_minimum(
     assert value(60) < 1.02 * value(600)
 
 
-def test_prior_is_the_direction_of_the_label_name(base: Base) -> None:
+def test_prior_is_the_direction_of_the_label_name(base):
     config = LinearFitConfig(name_weight=3)
     decoder = decoder_prior(base, LABELS, config)
     part = word_part(8, WIDTH)
@@ -156,7 +154,7 @@ def test_prior_is_the_direction_of_the_label_name(base: Base) -> None:
     assert not decoder_prior(base, LabelSet(("Thing",)), config).weight.any()
 
 
-def test_prior_combines_word_direction_and_label_probes(base: Base) -> None:
+def test_prior_combines_word_direction_and_label_probes(base):
     generator = torch.Generator().manual_seed(5)
     weight, borders = torch.randn(2, 8, generator=generator), torch.randn(3, 8, generator=generator)
     names = LabelProbes(
@@ -176,7 +174,7 @@ def test_prior_combines_word_direction_and_label_probes(base: Base) -> None:
     assert not decoder.weight[0, LABELS.index["O"]].any()
 
 
-def test_name_alone_finds_mentions_without_an_annotated_entity(base: Base) -> None:
+def test_name_alone_finds_mentions_without_an_annotated_entity(base):
     """Five sentences without any entity."""
     empty = [sentence("no cells grew .")] * 5
     tagger = fitted(base, empty, LinearFitConfig(), LABELS)
@@ -187,9 +185,7 @@ def test_name_alone_finds_mentions_without_an_annotated_entity(base: Base) -> No
         fitted(base, empty, LinearFitConfig())
 
 
-def test_fit_depends_on_no_seed_and_leaves_the_base_unchanged(
-    base: Base, support: list[Sentence]
-) -> None:
+def test_fit_depends_on_no_seed_and_leaves_the_base_unchanged(base, support):
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
     one = fitted(base, support, LinearFitConfig(), seed=1)
     other = fitted(base, support, LinearFitConfig(), seed=2)
@@ -197,7 +193,7 @@ def test_fit_depends_on_no_seed_and_leaves_the_base_unchanged(
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 
-def test_prior_is_zero_without_lexical_features(base: Base, support: list[Sentence]) -> None:
+def test_prior_is_zero_without_lexical_features(base, support):
     narrow = RecurrentEncoder(
         SMALL.model_copy(update={"lexical_features": False}),
         base.batcher,

@@ -18,9 +18,7 @@ from adaptner.nn.encoders.recurrent import RecurrentEncoder
 @pytest.mark.parametrize(
     ("corpus", "passes"), [("gene", 1), ("cellline", 2)], ids=["known label", "new label"]
 )
-def test_each_encoder_reads_the_sentences_once(
-    corpus: str, passes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_encoder_reads_the_sentences_once(corpus, passes, monkeypatch):
     calls: list[int] = []
     forward = RecurrentEncoder.forward
 
@@ -35,7 +33,7 @@ def test_each_encoder_reads_the_sentences_once(
     assert len(calls) == len(set(calls)) == passes
 
 
-def test_selected_sentences_have_the_states_they_have_alone() -> None:
+def test_selected_sentences_have_the_states_they_have_alone():
     base, corpus = default_base(), bundled_corpus("cellline")
     sentences = list(corpus.split("train")[:12])
     weight = LinearFitConfig().empty_sentence_weight

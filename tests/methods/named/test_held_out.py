@@ -27,7 +27,6 @@ from adaptner.methods.named.decoder_fit import fit_linear_decoder
 from adaptner.methods.named.encoder_choice import EncodedTarget
 from adaptner.methods.named.held_out import assign_folds, cross_validate, group_by_length
 from adaptner.metrics.spans import Score
-from adaptner.models.base import Base
 from adaptner.models.mentions import HeldOutPredictions, PredictedMention
 from adaptner.models.tagger import Tagger
 from adaptner.types import LabelSet, Sentence
@@ -37,7 +36,7 @@ SUPPORT = list(bundled_corpus("cellline").split("train")[:12])
 
 
 @pytest.mark.slow
-def test_each_fold_equals_a_fit_without_its_sentences(base: Base, monkeypatch) -> None:
+def test_each_fold_equals_a_fit_without_its_sentences(base, monkeypatch):
     monkeypatch.setattr(module, "TOLERANCE", 1e-6)
     monkeypatch.setattr(module, "FOLDS", 3)
     exact = partial(linear_fit_module.fit_decoder, tolerance=1e-6)
@@ -59,7 +58,7 @@ def test_each_fold_equals_a_fit_without_its_sentences(base: Base, monkeypatch) -
     assert [len(own.gold) for own in together] == [len(s.entities) for s in SUPPORT]
 
 
-def test_folds_spread_mentions_evenly_and_keep_duplicates_together() -> None:
+def test_folds_spread_mentions_evenly_and_keep_duplicates_together():
     sentences = [*SUPPORT, SUPPORT[0], SUPPORT[5]]
     fold = assign_folds(sentences, random.Random(1))
     assert fold[0] == fold[12]
@@ -83,7 +82,7 @@ def left_out(odds: list[tuple[float, bool]], gold: int) -> HeldOutPredictions:
     return HeldOutPredictions(frozenset(right | missed), found)
 
 
-def test_shift_calibrates_the_held_out_predictions() -> None:
+def test_shift_calibrates_the_held_out_predictions():
     assert log_odds_shift([]) == 0
     sure = [left_out([(2.0, i % 4 == 0) for i in range(40)], 40)]
     shift = log_odds_shift(sure)
@@ -93,7 +92,7 @@ def test_shift_calibrates_the_held_out_predictions() -> None:
     assert log_odds_shift([left_out([(-2.0, True)], 1)]) > 0
 
 
-def test_interval_narrows_with_mentions_and_is_missing_without() -> None:
+def test_interval_narrows_with_mentions_and_is_missing_without():
     trust = CalibrationConstants(spread=(-0.5, -0.3))
     few, many = trust.interval(Score(2, 4, 4), 4), trust.interval(Score(40, 80, 80), 80)
     assert few[1] < few[0] < few[2]
@@ -111,7 +110,7 @@ def test_interval_narrows_with_mentions_and_is_missing_without() -> None:
     assert nothing.unknown == ("X", "Y")
 
 
-def test_overconfident_held_out_predictions_lower_the_scores(tagger: Tagger) -> None:
+def test_overconfident_held_out_predictions_lower_the_scores(tagger):
     trust = CalibrationConstants(scores=(-1.0, 0.5, 0.1, 0.5))
     own = Tagger(tagger.encoder, tagger.decoder, tagger.batcher, "named")
     doubtful = with_estimate(own, SUPPORT, [left_out([(3.0, False)] * 9, 9)], trust).calibration
@@ -120,7 +119,7 @@ def test_overconfident_held_out_predictions_lower_the_scores(tagger: Tagger) -> 
     assert doubtful.intercept < neutral.intercept
 
 
-def test_there_are_no_held_out_predictions_for_one_or_too_many_sentences(base: Base) -> None:
+def test_there_are_no_held_out_predictions_for_one_or_too_many_sentences(base):
     method = NamedMethod(adaptation={"name_weight": 0})
     assert len(method.held_out(base, SUPPORT) or ()) == len(SUPPORT)
     assert method.held_out(base, SUPPORT[:1]) is None
@@ -130,7 +129,7 @@ def test_there_are_no_held_out_predictions_for_one_or_too_many_sentences(base: B
     assert method.held_out(base, [short, *many]) is None
 
 
-def test_constants_are_read_from_the_folder_of_the_base(tmp_path) -> None:
+def test_constants_are_read_from_the_folder_of_the_base(tmp_path):
     assert (
         CalibrationConstants.of(None) == CalibrationConstants.of(tmp_path) == CalibrationConstants()
     )
@@ -148,14 +147,14 @@ def test_constants_are_read_from_the_folder_of_the_base(tmp_path) -> None:
         CalibrationConstants.of(tmp_path)
 
 
-def test_cross_validation_leaves_the_base_unchanged(base: Base) -> None:
+def test_cross_validation_leaves_the_base_unchanged(base):
     before = {n: p.clone() for n, p in base.model.state_dict().items()}
     config = LinearFitConfig(linear_steps=3)
     cross_validate(EncodedTarget.of(base, SUPPORT, config, LABELS), config)
     assert all(torch.equal(p, before[n]) for n, p in base.model.state_dict().items())
 
 
-def test_fifty_labels_are_assessed(base: Base) -> None:
+def test_fifty_labels_are_assessed(base):
     """Each occurs once, so that it is never in the training folds of its own sentence."""
     labels = LabelSet(tuple(f"T{i:02}" for i in range(50)))
     sentences = [sentence(f"a w{i} b", f"O B-T{i:02} O") for i in range(50)]

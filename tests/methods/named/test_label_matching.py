@@ -28,7 +28,7 @@ from adaptner.models.base import Base
 from adaptner.models.installed import default_base
 from adaptner.models.mentions import mentions_of
 from adaptner.nn.decoders.crf import CRF
-from adaptner.types import LabelSet, Sentence, TagScheme
+from adaptner.types import LabelSet, Sentence
 
 WIDTH = 4
 
@@ -52,9 +52,7 @@ def batch(seed: int, rows: int = 3, length: int = 4) -> tuple[torch.Tensor, torc
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(["bio", "bioes"]))
-def test_decoder_of_one_matched_label_has_the_distribution_of_the_source(
-    seed: int, scheme: TagScheme
-) -> None:
+def test_decoder_of_one_matched_label_has_the_distribution_of_the_source(seed, scheme):
     """Every path of every sentence is as likely, for any scores of O."""
     source, mine = LabelSet(("Gene",), scheme), LabelSet(("T1",), scheme)
     known, decoder = random_crf(source, seed), random_crf(mine, seed + 1)
@@ -68,7 +66,7 @@ def test_decoder_of_one_matched_label_has_the_distribution_of_the_source(
         )
 
 
-def test_copying_a_match_leaves_other_labels_unchanged() -> None:
+def test_copying_a_match_leaves_other_labels_unchanged():
     both = LabelSet(("A", "B"))
     decoder, before = random_crf(both, 0), random_crf(both, 0)
     LabelMatch(random_crf(LabelSet(("Gene",)), 1), "Gene").copy_to(decoder, "B")
@@ -83,7 +81,7 @@ def test_copying_a_match_leaves_other_labels_unchanged() -> None:
     assert not torch.equal(decoder.weight[0, changed], before.weight[0, changed])
 
 
-def test_one_label_of_a_source_with_two_is_copied() -> None:
+def test_one_label_of_a_source_with_two_is_copied():
     source = LabelSet(("Drug", "Gene"))
     known, decoder = random_crf(source, 3), random_crf(LabelSet(("Gene",)), 4)
     LabelMatch(known, "Gene").copy_to(decoder, "Gene")
@@ -91,7 +89,7 @@ def test_one_label_of_a_source_with_two_is_copied() -> None:
     torch.testing.assert_close(decoder.weight[0, 1], row)
 
 
-def test_agreement_is_f1_with_one_more_mistake() -> None:
+def test_agreement_is_f1_with_one_more_mistake():
     """Against mentions counted by the scorer."""
     labels = LabelSet(("Gene",))
     match = LabelMatch(random_crf(labels, 0), "Gene")
@@ -144,7 +142,7 @@ def relabelled(sentences: list[Sentence], label: str) -> list[Sentence]:
         ("病気", None),
     ],
 )
-def test_labels_match_by_name(base: Base, label: str, kind: str | None) -> None:
+def test_labels_match_by_name(base, label, kind):
     found = match_labels(base, LabelSet((label,)), [])
     assert (found[label].label if found else None) == kind
 
@@ -153,14 +151,14 @@ def test_labels_match_by_name(base: Base, label: str, kind: str | None) -> None:
     ("corpus", "kind"),
     [("disease", "Disease"), ("drug", "Drug"), ("gene", "Gene"), ("cellline", None)],
 )
-def test_labels_match_by_the_annotated_mentions(base: Base, corpus: str, kind: str | None) -> None:
+def test_labels_match_by_the_annotated_mentions(base, corpus, kind):
     """The name of the label matches none."""
     sentences = relabelled(list(bundled_corpus(corpus).split("train")[:20]), "T1")
     found = match_labels(base, LabelSet(("T1",)), encoded(base, sentences, LabelSet(("T1",))))
     assert (found["T1"].label if found else None) == kind
 
 
-def test_each_label_matches_separately(base: Base) -> None:
+def test_each_label_matches_separately(base):
     labels = LabelSet(("CellLine", "Chemical", "Gene"))
     found = match_labels(base, labels, [])
     assert {label: match.label for label, match in found.items()} == {
@@ -173,7 +171,7 @@ def test_each_label_matches_separately(base: Base) -> None:
     torch.testing.assert_close(decoder.weight[0, mine], alone.weight[0, theirs])
 
 
-def test_source_labels_can_be_switched_off(base: Base) -> None:
+def test_source_labels_can_be_switched_off(base):
     sentences = [Sentence.from_tokens(["no", "mention"])]
     labels = LabelSet(("Disease",))
 
@@ -187,7 +185,7 @@ def test_source_labels_can_be_switched_off(base: Base) -> None:
     assert not matches(base, name_weight=0)
 
 
-def test_penalties_are_stronger_if_all_labels_match(base: Base) -> None:
+def test_penalties_are_stronger_if_all_labels_match(base):
     config = LinearFitConfig(
         penalty=0.5, bias_penalty=3, transition_penalty=0.1, source_penalty_factor=2
     )
@@ -198,7 +196,7 @@ def test_penalties_are_stronger_if_all_labels_match(base: Base) -> None:
     assert (stronger.penalty, stronger.bias_penalty, stronger.transition_penalty) == (1.0, 6.0, 0.2)
 
 
-def test_stronger_penalties_keep_the_fit_nearer_to_the_source(base: Base) -> None:
+def test_stronger_penalties_keep_the_fit_nearer_to_the_source(base):
     """With a very large factor, the decoder does not change."""
     sentences = list(bundled_corpus("disease").split("train")[:10])
     labels = LabelSet(("Disease",))
@@ -212,7 +210,7 @@ def test_stronger_penalties_keep_the_fit_nearer_to_the_source(base: Base) -> Non
     assert gaps[2] < 0.01
 
 
-def test_annotated_sentences_contradict_a_name(base: Base) -> None:
+def test_annotated_sentences_contradict_a_name(base):
     """A label Disease for cell lines does not match; three mentions are too few to tell."""
     sentences = relabelled(list(bundled_corpus("cellline").split("train")[:30]), "Disease")
     labels = LabelSet(("Disease",))
@@ -221,7 +219,7 @@ def test_annotated_sentences_contradict_a_name(base: Base) -> None:
     assert match_labels(base, labels, encoded(base, few, labels))["Disease"].label == "Disease"
 
 
-def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(base: Base) -> None:
+def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(base):
     corpora = ("disease", "drug", "gene", "species")
     matches = match_labels(base, LabelSet(base.model.domains), []).values()
     compared = 0
@@ -244,7 +242,7 @@ def test_different_labels_of_the_bundled_corpora_agree_less_than_the_threshold(b
 
 
 @pytest.mark.parametrize("tune_from", [150, 1])  # the decoder alone, or also the encoder
-def test_facts_name_the_matched_source_labels(base: Base, tune_from: int) -> None:
+def test_facts_name_the_matched_source_labels(base, tune_from):
     sentences = relabelled(list(bundled_corpus("drug").split("train")[:6]), "Chemical")
     config = LinearFitConfig(fine_tune_from=tune_from, steps=1, epochs=0)
     tagger = adapt_named(encode_target(base, sentences, config), config)

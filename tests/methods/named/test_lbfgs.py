@@ -15,7 +15,7 @@ optimize = pytest.importorskip("scipy.optimize")
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_minimum_is_that_of_scipy(seed: int) -> None:
+def test_minimum_is_that_of_scipy(seed):
     """Logistic regression with a penalty, badly scaled."""
     rng = torch.Generator().manual_seed(seed)
     inputs = torch.randn(40, 12, generator=rng, dtype=torch.float64)
@@ -47,7 +47,7 @@ def test_minimum_is_that_of_scipy(seed: int) -> None:
     np.testing.assert_allclose(found.numpy(), known.x, atol=1e-4)
 
 
-def test_steps_are_limited_and_each_decreases_the_value() -> None:
+def test_steps_are_limited_and_each_decreases_the_value():
     def parabola(points: Tensor) -> tuple[Tensor, Tensor]:
         scale = torch.tensor([1.0, 100.0, 10.0])
         return (scale * points**2).sum(1), 2 * scale * points
@@ -61,7 +61,7 @@ def test_steps_are_limited_and_each_decreases_the_value() -> None:
     assert not at_rest.any()
 
 
-def test_parameters_survive_the_conversion_to_rows() -> None:
+def test_parameters_survive_the_conversion_to_rows():
     tensors = [torch.arange(12.0).view(2, 2, 3), torch.tensor([[7.0], [8.0]])]
     copies = [torch.zeros(2, 2, 3), torch.zeros(2, 1)]
     assert parameters_to_rows(tensors)[1].tolist() == [6, 7, 8, 9, 10, 11, 8]
@@ -69,7 +69,7 @@ def test_parameters_survive_the_conversion_to_rows() -> None:
     assert all(torch.equal(a, b) for a, b in zip(tensors, copies, strict=True))
 
 
-def test_functions_side_by_side_have_the_minima_they_have_alone() -> None:
+def test_functions_side_by_side_have_the_minima_they_have_alone():
     """Rows of unlike scale, one at rest from the start."""
     scale = torch.tensor([[1.0, 100.0, 10.0], [0.01, 5.0, 1.0], [3.0, 3.0, 3.0]]).double()
     middle = torch.tensor([[1.0, 2.0, -1.0], [4.0, 0.0, 0.5], [0.0, 0.0, 0.0]]).double()

@@ -37,17 +37,17 @@ def sources(*names: str) -> list:
     return source_domains(group_by_domain([bundled_corpus(n) for n in names]))
 
 
-def test_encoder_of_the_start_is_unchanged(start: Base, learnt: Base) -> None:
+def test_encoder_of_the_start_is_unchanged(start, learnt):
     assert equal_parameters(learnt.model.encoder, start.model.encoder)
     assert learnt.label_probes is start.label_probes
 
 
-def test_decoders_of_the_start_are_kept(start: Base, learnt: Base) -> None:
+def test_decoders_of_the_start_are_kept(start, learnt):
     assert learnt.model.domains == ("Disease", "CellLine")
     assert equal_parameters(learnt.model.decoder_of(0), start.model.decoder_of(0))
 
 
-def test_decoder_of_a_new_source_is_trained(learnt: Base) -> None:
+def test_decoder_of_a_new_source_is_trained(learnt):
     decoder = learnt.model.decoder_of(1)
     assert isinstance(decoder, CRF)
     test = bundled_corpus("cellline").split("test")
@@ -61,7 +61,7 @@ def test_decoder_of_a_new_source_is_trained(learnt: Base) -> None:
     assert score_tags(gold, guessed).overall.f1 > 0.6
 
 
-def test_gradient_is_that_of_the_label_losses(start: Base) -> None:
+def test_gradient_is_that_of_the_label_losses(start):
     """One step of plain descent against autograd on the decoder."""
     options = {"name": "sgd", "rate": 0.01, "momentum": 0.0, "weight_decay": 0.0, "clip": 1e9}
     settings = {**SETTINGS, "tasks": 1, "optimiser": {**options, "schedule": "constant"}}
@@ -83,13 +83,13 @@ def test_gradient_is_that_of_the_label_losses(start: Base) -> None:
         torch.testing.assert_close(q, p - 0.03 * slope, atol=1e-5, rtol=1e-4)
 
 
-def test_encoder_is_trained_without_a_start() -> None:
+def test_encoder_is_trained_without_a_start():
     base = method("named")(**SETTINGS).fit(sources("cellline"), Budget(1))
     untouched = method("named")(**SETTINGS).fit(sources("cellline"), Budget(0))
     assert not equal_parameters(base.model.encoder, untouched.model.encoder)
 
 
-def test_domains_can_be_removed_and_restored(start: Base, learnt: Base, tmp_path) -> None:
+def test_domains_can_be_removed_and_restored(start, learnt, tmp_path):
     assert learnt.of_domains([]).model.domains == ()
     named = replace(learnt, label_probes=None).of_domains(["CellLine"])
     assert named.model.domains == ("CellLine",)
@@ -100,7 +100,7 @@ def test_domains_can_be_removed_and_restored(start: Base, learnt: Base, tmp_path
     assert equal_parameters(again.model, learnt.model)
 
 
-def test_decoders_of_another_shape_are_not_kept(start: Base) -> None:
+def test_decoders_of_another_shape_are_not_kept(start):
     shared = method("named")(**SETTINGS, decoders="shared")
     base = shared.fit(sources("cellline", "drug"), Budget(1), start=start)
     assert base.model.domains == ("CellLine", "Drug")

@@ -51,9 +51,7 @@ def decoder_of(base: Base, support: list[Sentence]) -> CRF:
     return decoder
 
 
-def test_pseudo_label_is_the_best_path_weighted_by_its_least_certain_tag(
-    base: Base, support: list[Sentence]
-) -> None:
+def test_pseudo_label_is_the_best_path_weighted_by_its_least_certain_tag(base, support):
     """Compared with all paths of a sentence of six words."""
     decoder = decoder_of(base, support)
     text = "We grew HeLa cells and K562"
@@ -83,7 +81,7 @@ def test_pseudo_label_is_the_best_path_weighted_by_its_least_certain_tag(
     )
 
 
-def test_sentence_without_a_prediction_has_no_weight(base: Base, support: list[Sentence]) -> None:
+def test_sentence_without_a_prediction_has_no_weight(base, support):
     decoder = decoder_of(base, support)
     (part,) = encode_in_batches(base, [sentence("We thank them")], decoder.labels)
     labelled = pseudo_label(decoder, part, CONFIG)
@@ -91,9 +89,7 @@ def test_sentence_without_a_prediction_has_no_weight(base: Base, support: list[S
     assert float(labelled.weights) == 0
 
 
-def test_text_with_zero_weight_changes_nothing(
-    base: Base, support: list[Sentence], text: list[Sentence]
-) -> None:
+def test_text_with_zero_weight_changes_nothing(base, support, text):
     ignoring = CONFIG.model_copy(update={"unlabelled_weight": 0.0})
     with_it = fit_with_unlabelled(EncodedTarget.of(base, support, ignoring), text, ignoring)
     for mine, theirs in zip(
@@ -104,9 +100,7 @@ def test_text_with_zero_weight_changes_nothing(
         assert torch.allclose(mine, theirs, atol=1e-5)
 
 
-def test_labels_of_the_text_are_not_read(
-    base: Base, support: list[Sentence], text: list[Sentence]
-) -> None:
+def test_labels_of_the_text_are_not_read(base, support, text):
     labelled = fit_with_unlabelled(EncodedTarget.of(base, support, CONFIG), text, CONFIG)
     bare = fit_with_unlabelled(
         EncodedTarget.of(base, support, CONFIG), [s.without_entities() for s in text], CONFIG
@@ -117,9 +111,7 @@ def test_labels_of_the_text_are_not_read(
     assert labelled.facts["unlabelled"] == len([s for s in text if len(s) > 1])
 
 
-def test_self_training_makes_the_pseudo_labels_more_likely(
-    base: Base, support: list[Sentence], text: list[Sentence]
-) -> None:
+def test_self_training_makes_the_pseudo_labels_more_likely(base, support, text):
     before = decoder_of(base, support)
     after = fit_with_unlabelled(EncodedTarget.of(base, support, CONFIG), text, CONFIG).decoder
     assert isinstance(after, CRF)
@@ -135,7 +127,7 @@ def test_self_training_makes_the_pseudo_labels_more_likely(
     assert costs[1] < costs[0]
 
 
-def test_long_text_is_sampled_without_overlong_sentences(text: list[Sentence]) -> None:
+def test_long_text_is_sampled_without_overlong_sentences(text):
     endless = sentence("a " * 90)
     found = sample_sentences([endless, *text * 50], 40, random.Random(3))
     assert len(found) == 40
@@ -144,14 +136,14 @@ def test_long_text_is_sampled_without_overlong_sentences(text: list[Sentence]) -
     assert found == sample_sentences([endless, *text * 50], 40, random.Random(3))
 
 
-def test_text_without_a_usable_sentence_is_refused(base: Base, support: list[Sentence]) -> None:
+def test_text_without_a_usable_sentence_is_refused(base, support):
     with pytest.raises(TooFewSentences, match="2 to 80 words"):
         fit_with_unlabelled(
             EncodedTarget.of(base, support, CONFIG), [sentence("Introduction")], CONFIG
         )
 
 
-def test_text_is_refused_if_the_encoder_is_fine_tuned(base: Base, text: list[Sentence]) -> None:
+def test_text_is_refused_if_the_encoder_is_fine_tuned(base, text):
     many = LinearFitConfig(fine_tune_from=3)
     train = bundled_corpus("cellline").split("train")[:20]
     with pytest.raises(UsageError, match="--unlabelled has no use"):

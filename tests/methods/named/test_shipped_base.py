@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -37,7 +36,7 @@ def f1(base: Base, corpus: str, size: int, seed: int, **options: object) -> floa
     return score_entities([s.entities for s in test], found).overall.f1
 
 
-def test_shipped_base_is_installed_and_small(base: Base) -> None:
+def test_shipped_base_is_installed_and_small(base):
     (found,) = [b for b in installed_bases() if b.name == DEFAULT]
     assert not found.problem
     assert found.megabytes <= MOST_MEGABYTES
@@ -55,13 +54,13 @@ def test_shipped_base_is_installed_and_small(base: Base) -> None:
     # two thirds of what it had when it was made: 0.61, 0.80, 0.93, 0.89, 0.82
     [("cellline", 0.40), ("disease", 0.53), ("drug", 0.62), ("gene", 0.59), ("species", 0.54)],
 )
-def test_five_sentences_make_a_tagger_worth_using(base: Base, corpus: str, least: float) -> None:
+def test_five_sentences_make_a_tagger_worth_using(base, corpus, least):
     assert mean(f1(base, corpus, 5, seed) for seed in range(3)) > least
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["disease", "drug", "gene", "species"])
-def test_source_decoders_raise_f1(base: Base, corpus: str) -> None:
+def test_source_decoders_raise_f1(base, corpus):
     """13 to 24 points when it was made."""
     bare = base.of_domains(())
     gains = [f1(base, corpus, 5, seed) - f1(bare, corpus, 5, seed) for seed in range(3)]
@@ -69,14 +68,14 @@ def test_source_decoders_raise_f1(base: Base, corpus: str) -> None:
 
 
 @pytest.mark.slow
-def test_fine_tuned_encoder_raises_f1(base: Base) -> None:
+def test_fine_tuned_encoder_raises_f1(base):
     """1 to 6 points when it was made; its sources are none of these corpora."""
     first = replace(base, fine_tuned_encoder=None)
     pairs = [(c, seed) for c in ("disease", "drug", "gene", "species") for seed in range(3)]
     assert mean(f1(base, c, 5, seed) - f1(first, c, 5, seed) for c, seed in pairs) > 0.01
 
 
-def test_estimate_is_higher_for_known_labels(base: Base) -> None:
+def test_estimate_is_higher_for_known_labels(base):
     """Known labels have separate calibration constants (``trust-known.json``)."""
     target = bundled_corpus("gene")
     support = draw_sentences(target.split("train"), 5, 0)
@@ -91,18 +90,18 @@ def test_estimate_is_higher_for_known_labels(base: Base) -> None:
     assert known.assessment.overall.f1 > without.assessment.overall.f1
 
 
-def test_new_label_is_adapted_as_without_sources(base: Base) -> None:
+def test_new_label_is_adapted_as_without_sources(base):
     assert f1(base, "cellline", 20, 0) == f1(base.of_domains(()), "cellline", 20, 0)
 
 
 @pytest.mark.slow
-def test_more_sentences_raise_f1(base: Base) -> None:
+def test_more_sentences_raise_f1(base):
     few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
     assert many > few + 0.1
     assert many > 0.7
 
 
-def test_label_name_finds_mentions_before_the_first_example(base: Base) -> None:
+def test_label_name_finds_mentions_before_the_first_example(base):
     blank = [Sentence(s.text, s.token_spans) for s in bundled_corpus("species").split("train")[:5]]
     tagger = adaptner.adapt(blank, base, labels=["Disease"])
     text = "The patient had asthma and diabetes."
@@ -110,7 +109,7 @@ def test_label_name_finds_mentions_before_the_first_example(base: Base) -> None:
     assert {"asthma", "diabetes"} & {text[e.start : e.end] for e in found}
 
 
-def test_command_line_adapts_to_a_label_name_without_mentions(base: Base, tmp_path: Path) -> None:
+def test_command_line_adapts_to_a_label_name_without_mentions(base, tmp_path):
     file = tmp_path / "none.jsonl"
     file.write_text('{"text": "Nothing is marked here.", "entities": []}\n' * 2, encoding="utf-8")
     runner = CliRunner()

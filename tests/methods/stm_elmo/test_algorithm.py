@@ -136,9 +136,7 @@ def test_saved_tagger_and_base_give_the_same_predictions(base, sources, tmp_path
     assert again.predict_sentences(test) == expected
 
 
-def test_only_stm_elmo_accepts_an_encoder_with_a_language_model(
-    sources,
-):
+def test_only_stm_elmo_accepts_an_encoder_with_a_language_model(sources):
     with pytest.raises(
         BadConfiguration, match=r"encoder\.language_model_width: in-domain learns no"
     ):

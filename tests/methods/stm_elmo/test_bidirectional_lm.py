@@ -40,9 +40,7 @@ def halves(states: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def test_each_direction_reads_its_own_context_only(
-    model: BidirectionalLM, batcher: WordBatcher
-) -> None:
+def test_each_direction_reads_its_own_context_only(model, batcher):
     before = model(batch_of(batcher, "ab cd ef gh ab"))
     after = model(batch_of(batcher, "ab cd hhh gh ab"))  # another word in the middle
     for one, other in zip(before[1:], after[1:], strict=True):
@@ -68,9 +66,7 @@ def pytorch_lstm(layer: BiLSTM, direction: int) -> nn.LSTM:
 
 
 @torch.no_grad()
-def test_layers_equal_two_lstms_of_pytorch_in_each_direction(
-    model: BidirectionalLM, batcher: WordBatcher
-) -> None:
+def test_layers_equal_two_lstms_of_pytorch_in_each_direction(model, batcher):
     characters, lower, upper = model(batch_of(batcher, "ab cd ef gh", "gh ab"))
     for row, length in ((0, 4), (1, 2)):
         words = characters[0, row, :length]
@@ -87,16 +83,14 @@ def test_layers_equal_two_lstms_of_pytorch_in_each_direction(
 
 
 @torch.no_grad()
-def test_other_sentences_of_the_batch_change_nothing(
-    model: BidirectionalLM, batcher: WordBatcher
-) -> None:
+def test_other_sentences_of_the_batch_change_nothing(model, batcher):
     alone = model(batch_of(batcher, "ab cd"))
     together = model(batch_of(batcher, "gh ef ab cd ef", "ab cd"))
     for one, other in zip(alone, together, strict=True):
         torch.testing.assert_close(one[0, 0], other[0, 1, :2])
 
 
-def test_mixture_is_equation_1_of_peters() -> None:
+def test_mixture_is_equation_1_of_peters():
     """ELMo_k = γ Σ_j s_j h_kj with s = softmax(w), for each task."""
     random = torch.Generator().manual_seed(1)
     layers = [torch.randn(2, 2, 3, 4, generator=random) for _ in range(LAYERS)]
@@ -110,7 +104,7 @@ def test_mixture_is_equation_1_of_peters() -> None:
         torch.testing.assert_close(found[task], float(gamma[task]) * expected)
 
 
-def test_encoder_reads_the_states_without_training_the_model(batcher: WordBatcher) -> None:
+def test_encoder_reads_the_states_without_training_the_model(batcher):
     shape = EncoderConfig(char_lstm=0, hidden=4, language_model_width=HIDDEN, dropout=0.0)
     encoder = RecurrentEncoder(shape, batcher, torch.Generator().manual_seed(0))
     assert encoder.recurrent.input_weight.shape[-1] == 3 + 50 + 2 * HIDDEN
@@ -131,7 +125,7 @@ def test_encoder_reads_the_states_without_training_the_model(batcher: WordBatche
         torch.testing.assert_close(encoder(batch), plain(batch))
 
 
-def test_settings_of_an_encoder_without_language_model_do_not_mention_it() -> None:
+def test_settings_of_an_encoder_without_language_model_do_not_mention_it():
     """So earlier versions can read its folder, and jobs keep their keys."""
     assert "language_model_width" not in EncoderConfig().model_dump()
     settings = EncoderConfig(language_model_width=7).model_dump(mode="json")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -42,7 +41,7 @@ def learn(
     return trained
 
 
-def test_perplexity_falls_and_all_parameters_change(start, tmp_path: Path) -> None:
+def test_perplexity_falls_and_all_parameters_change(start, tmp_path):
     trained = learn(start, TrainingRun(tmp_path), 40)
     lines = (tmp_path / METRICS).read_text().splitlines()
     found = [json.loads(line)["perplexity"] for line in lines]

@@ -129,7 +129,7 @@ def naive_episode(
     return total / len(query)
 
 
-def test_episode_loss_equals_a_loop_over_tokens() -> None:
+def test_episode_loss_equals_a_loop_over_tokens():
     model, batcher = make_model()
     lexicon = lexicon_of(batcher)
     values = values_of(model)
@@ -140,7 +140,7 @@ def test_episode_loss_equals_a_loop_over_tokens() -> None:
         assert found[g].item() == pytest.approx(expected.item(), abs=1e-10)
 
 
-def test_tasks_at_once_equal_separate_tasks() -> None:
+def test_tasks_at_once_equal_separate_tasks():
     model, batcher = make_model()
 
     def with_gradients(numbers: list[int]) -> tuple[Tensor, Values]:
@@ -158,7 +158,7 @@ def test_tasks_at_once_equal_separate_tasks() -> None:
     assert abs(losses[0] - losses[1]) > 0.1
 
 
-def test_episode_gradient_equals_finite_differences() -> None:
+def test_episode_gradient_equals_finite_differences():
     """For every parameter of the encoder, which affects means and query states, and for the score of O."""
     model, batcher = make_model()
     start, step = model.stack_tasks([0, 1]), 1e-5
@@ -191,7 +191,7 @@ def corpus(label: str, seed: int) -> list[Sentence]:
 
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])
-def test_iteration_equals_a_naive_transcription(scheme: str) -> None:
+def test_iteration_equals_a_naive_transcription(scheme):
     """The gradient is the mean over the sampled episodes."""
     sources = [
         SourceDomain(n, LabelSet((n,)), {n: corpus(n, seed)}, {}) for seed, n in enumerate("XY")
@@ -231,9 +231,7 @@ def test_iteration_equals_a_naive_transcription(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 7, 64])
-def test_means_from_batches_equal_means_of_one_pass(
-    at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_means_from_batches_equal_means_of_one_pass(at_once, monkeypatch):
     model, batcher = make_model()
     sentences = [*corpus("X", 5), *corpus("Y", 6), *(s for half in EPISODES[0] for s in half)]
     labels = LabelSet(("X", "Y", "Z"))
@@ -250,7 +248,7 @@ def test_means_from_batches_equal_means_of_one_pass(
     assert not means.requires_grad
 
 
-def test_target_step_is_an_episode_of_two_halves() -> None:
+def test_target_step_is_an_episode_of_two_halves():
     model, batcher = make_model()
     sentences = [*corpus("X", 5), *corpus("Y", 6)]
     request = AdaptRequest(sentences, budget=Budget(2), seed=4)
@@ -280,7 +278,7 @@ def test_target_step_is_an_episode_of_two_halves() -> None:
     assert not decoder.seen[0, 0]
 
 
-def test_single_sentence_gives_means_without_a_step() -> None:
+def test_single_sentence_gives_means_without_a_step():
     model, batcher = make_model()
     request = AdaptRequest(EPISODES[0][0][:1])
     tagger = run(PrototypeEpisodes(base_of(model, batcher), request, TUNE))

@@ -28,7 +28,7 @@ def batcher() -> WordBatcher:
     return WordBatcher(VECTORS, "abc")
 
 
-def test_sentences_are_sorted_with_their_tags() -> None:
+def test_sentences_are_sorted_with_their_tags():
     task = [sentence("a", "B-X"), sentence("a bb ccc", "O B-X I-X"), sentence("bb a", "O O")]
     batch = batcher()([task], [X])
     assert batch.order == ((1, 2, 0),)
@@ -37,7 +37,7 @@ def test_sentences_are_sorted_with_their_tags() -> None:
     assert batch.tags.tolist() == [[[0, 1, 2], [0, 0, 0], [1, 0, 0]]]
 
 
-def test_tag_ids_are_those_of_each_task() -> None:
+def test_tag_ids_are_those_of_each_task():
     task = [sentence("a bb", "B-Y I-Y")]
     batch = batcher()([task, task], [LabelSet(("Y",)), XY])
     assert batch.tags is not None
@@ -45,7 +45,7 @@ def test_tag_ids_are_those_of_each_task() -> None:
     assert batcher()([task]).tags is None
 
 
-def test_tag_ids_follow_the_scheme_of_the_labels() -> None:
+def test_tag_ids_follow_the_scheme_of_the_labels():
     task = [sentence("a", "B-X"), sentence("a bb ccc a bb", "B-Y I-Y I-Y B-X I-X")]
     batch = batcher()([task, task], [LabelSet(("X", "Y"), "bioes"), LabelSet(("X", "Y"))])
     assert batch.tags is not None
@@ -55,7 +55,7 @@ def test_tag_ids_follow_the_scheme_of_the_labels() -> None:
     ]
 
 
-def test_tasks_of_different_vocabularies_are_padded() -> None:
+def test_tasks_of_different_vocabularies_are_padded():
     rich = [sentence("a bb ccc acb"), sentence("cab bca a")]
     poor = [sentence("a a a a a"), sentence("a")]
     batch = batcher()([rich, poor])
@@ -77,7 +77,7 @@ sentences = st.lists(words, min_size=1, max_size=5).map(Sentence.from_tokens)
 
 @settings(max_examples=50)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
-def test_batch_identifies_every_token(tasks: list[list[Sentence]]) -> None:
+def test_batch_identifies_every_token(tasks):
     batch = batcher()(tasks)
     for g, task in enumerate(tasks):
         assert sorted(batch.order[g]) == list(range(len(task)))
@@ -97,7 +97,7 @@ def test_batch_identifies_every_token(tasks: list[list[Sentence]]) -> None:
                 assert batch.chars[g, w, batch.char_packing.lengths[g, w] :].sum() == 0
 
 
-def test_long_words_are_cut_in_the_middle() -> None:
+def test_long_words_are_cut_in_the_middle():
     long = "a" * 500 + "b" * 500
     batch = batcher()([[sentence(f"{long} a")]])
     assert batch.chars.shape == (1, 2, MAX_WORD_LENGTH)
@@ -106,25 +106,25 @@ def test_long_words_are_cut_in_the_middle() -> None:
     assert batcher()([[sentence(exact)]]).chars[0, 0].tolist() == [4] * MAX_WORD_LENGTH
 
 
-def test_unknown_words_and_characters_have_their_own_ids() -> None:
+def test_unknown_words_and_characters_have_their_own_ids():
     batch = batcher()([[sentence("zβ A")]])
     assert sorted(batch.rows[0].tolist()) == [0, len(VECTORS.words)]
     assert batch.chars[0, 0].tolist() == [UNKNOWN_CHAR, UNKNOWN_CHAR]
     assert batch.chars[0, 1].tolist() == [UNKNOWN_CHAR, 0]  # characters keep their case
 
 
-def test_unknown_tag_raises() -> None:
+def test_unknown_tag_raises():
     with pytest.raises(KeyError):
         batcher()([[sentence("a", "B-Z")]], [X])
 
 
-def test_alphabet_is_sorted_without_spaces_or_rare_characters() -> None:
+def test_alphabet_is_sorted_without_spaces_or_rare_characters():
     found = alphabet_of([sentence("ba ab\u00a0x"), sentence("cc β")])
     assert found == "abc"
     assert alphabet_of([sentence("β")], min_count=1) == "β"
 
 
-def test_packing_covers_the_mask() -> None:
+def test_packing_covers_the_mask():
     batch = batcher()([[sentence("a bb"), sentence("a bb ccc")], [sentence("a"), sentence("bb")]])
     ones = torch.ones(2, 2, sum(batch.packing.sizes), 1)
     assert (batch.packing.unpack(ones)[batch.mask] == 1).all()
@@ -139,14 +139,14 @@ def checked(own: WordBatcher, tokens: list[str]) -> None:
         assert batch.chars[0, w, :length].tolist() == own.char_ids(word)
 
 
-def test_batches_are_right_after_the_index_was_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_right_after_the_index_was_emptied(monkeypatch):
     monkeypatch.setattr(batch_module, "MAX_CACHED_WORDS", 3000)
     own = WordBatcher(VECTORS, "abc0123456789")
     for start in range(0, 8000, 500):
         checked(own, [f"w{i}" for i in range(start, start + 500)] + ["a", "w3"])
 
 
-def test_threads_can_add_words_at_once() -> None:
+def test_threads_can_add_words_at_once():
     """``Tagger.predict`` may run in several threads that share a batcher."""
     own = WordBatcher(WordVectors((), np.zeros((0, 2), dtype=np.float32)), "0123456789abcd")
     words = {n: [f"{n}{i}" for i in range(400)] for n in "abcd"}
@@ -197,7 +197,7 @@ def looked_up(own: WordBatcher, tasks: list[list[Sentence]]) -> list[list[list[n
 
 @settings(max_examples=50)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(sentences, min_size=n, max_size=n), min_size=1, max_size=3)))  # fmt: skip
-def test_every_token_has_the_vector_of_its_word(tasks: list[list[Sentence]]) -> None:
+def test_every_token_has_the_vector_of_its_word(tasks):
     for task, rows in zip(tasks, looked_up(WordBatcher(SUBWORDS, "abc"), tasks), strict=True):
         for own, found in zip(task, rows, strict=True):
             for word, vector in zip(own.tokens, found, strict=True):
@@ -206,7 +206,7 @@ def test_every_token_has_the_vector_of_its_word(tasks: list[list[Sentence]]) -> 
                 np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_vectors_from_ngrams_do_not_depend_on_the_batch() -> None:
+def test_vectors_from_ngrams_do_not_depend_on_the_batch():
     alone = looked_up(WordBatcher(SUBWORDS, "abc"), [[sentence("cab")]])[0][0][0]
     among = looked_up(
         WordBatcher(SUBWORDS, "abc"), [[sentence("bca cabc cab a")], [sentence("ab cab")]]
@@ -215,7 +215,7 @@ def test_vectors_from_ngrams_do_not_depend_on_the_batch() -> None:
     assert np.array_equal(alone, among[1][0][1])
 
 
-def test_only_words_without_a_row_have_ngrams() -> None:
+def test_only_words_without_a_row_have_ngrams():
     own = WordBatcher(SUBWORDS, "abc")
     assert own([[sentence("a BB ccc")]]).pieces is None
     batch = own([[sentence("a cab"), sentence("a")], [sentence("bca bb"), sentence("cab bca")]])
@@ -227,7 +227,7 @@ def test_only_words_without_a_row_have_ngrams() -> None:
     assert batcher()([[sentence("cab")]]).pieces is None
 
 
-def test_words_too_short_for_ngrams_are_zero() -> None:
+def test_words_too_short_for_ngrams_are_zero():
     assert SUBWORDS.grams is not None
     long = WordVectors(SUBWORDS.words, SUBWORDS.table, NgramVectors(SUBWORDS.grams.table, 9, 9))
     found = looked_up(WordBatcher(long, "abc"), [[sentence("cab bb cabcabcabcab")]])[0][0]
@@ -236,7 +236,7 @@ def test_words_too_short_for_ngrams_are_zero() -> None:
     assert found[2].any()
 
 
-def test_ngrams_are_removed_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ngrams_are_removed_with_their_words(monkeypatch):
     monkeypatch.setattr(batch_module, "MAX_CACHED_WORDS", 1000)
     own = WordBatcher(SUBWORDS, "abc")
     for start in range(0, 5000, 500):

@@ -131,7 +131,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_loss_partition_and_best_path_equal_enumeration(case: str) -> None:
+def test_loss_partition_and_best_path_equal_enumeration(case):
     label_sets, lengths = CASES[case]
     parameters, states, tags, mask = build(label_sets, lengths, seed=3)
     limits = TagConstraints(label_sets)
@@ -149,9 +149,7 @@ def test_loss_partition_and_best_path_equal_enumeration(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_tree_and_step_paths_agree_with_their_gradients(
-    case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tree_and_step_paths_agree_with_their_gradients(case, monkeypatch):
     label_sets, lengths = CASES[case]
     parameters, states, tags, mask = build(label_sets, lengths, seed=4)
     results = []
@@ -166,7 +164,7 @@ def test_tree_and_step_paths_agree_with_their_gradients(
 
 
 @pytest.mark.parametrize(("few", "many"), [(ONE, FIVE), (ONE_S, THREE_S)], ids=["bio", "bioes"])
-def test_surplus_tags_of_a_padded_task_get_no_gradient(few: LabelSet, many: LabelSet) -> None:
+def test_surplus_tags_of_a_padded_task_get_no_gradient(few, many):
     parameters, states, tags, mask = build([few, many], [[3, 2], [3, 1]], seed=5)
     leaves = {n: p.requires_grad_() for n, p in parameters.items()}
     losses = functional_call(
@@ -182,7 +180,7 @@ def test_surplus_tags_of_a_padded_task_get_no_gradient(few: LabelSet, many: Labe
 
 
 @pytest.mark.parametrize("labels", [ONE, TWO, FIVE, ONE_S, TWO_S, THREE_S], ids=named)
-def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
+def test_marginals_equal_enumeration_and_sum_to_one(labels):
     lengths = [[3, 2, 1]]
     parameters, states, _, mask = build([labels], lengths, seed=6)
     crf = decoder(labels)
@@ -199,7 +197,7 @@ def test_marginals_equal_enumeration_and_sum_to_one(labels: LabelSet) -> None:
 
 
 @pytest.mark.parametrize("labels", [ONE, FIVE, ONE_S, THREE_S], ids=named)
-def test_bias_gradient_is_expected_minus_observed_counts(labels: LabelSet) -> None:
+def test_bias_gradient_is_expected_minus_observed_counts(labels):
     parameters, states, tags, mask = build([labels], [[4, 2]], seed=7)
     crf = decoder(labels)
     crf.load_state_dict(parameters)
@@ -215,7 +213,7 @@ def test_bias_gradient_is_expected_minus_observed_counts(labels: LabelSet) -> No
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     seed=st.integers(0, 10_000),
 )
-def test_forbidden_moves_are_never_decoded(labels: LabelSet, lengths: list[int], seed: int) -> None:
+def test_forbidden_moves_are_never_decoded(labels, lengths, seed):
     """Even if the emissions favour a forbidden move."""
     g = torch.Generator().manual_seed(seed)
     crf = CRF(WIDTH, labels, g)
@@ -227,7 +225,7 @@ def test_forbidden_moves_are_never_decoded(labels: LabelSet, lengths: list[int],
 
 @pytest.mark.parametrize("lifted", ["moves", "starts", "ends"])
 @pytest.mark.parametrize("labels", [TWO, TWO_S], ids=named)
-def test_enumeration_without_constraints_differs(labels: LabelSet, lifted: str) -> None:
+def test_enumeration_without_constraints_differs(labels, lifted):
     """Without one of the constraints the best path is ill-formed, so the test above can fail."""
     g = torch.Generator().manual_seed(1)
     crf = CRF(WIDTH, labels, g)
@@ -240,7 +238,7 @@ def test_enumeration_without_constraints_differs(labels: LabelSet, lifted: str) 
 
 
 @pytest.mark.parametrize("labels", [TWO, TWO_S, FIVE, THREE_S], ids=named)
-def test_constraints_allow_exactly_the_well_formed_paths(labels: LabelSet) -> None:
+def test_constraints_allow_exactly_the_well_formed_paths(labels):
     """Every path of up to three tags has a penalty if and only if it is ill-formed."""
     limits = TagConstraints([labels])
     moves, starts, ends = (x[0] != 0 for x in (limits.moves, limits.starts, limits.ends))
@@ -256,7 +254,7 @@ def test_constraints_allow_exactly_the_well_formed_paths(labels: LabelSet) -> No
 
 @pytest.mark.parametrize("length", [1, 2, 7, 40])
 @pytest.mark.parametrize("labels", ["", "X", "AB", "PQRST"])
-def test_both_schemes_allow_the_same_number_of_paths(labels: str, length: int) -> None:
+def test_both_schemes_allow_the_same_number_of_paths(labels, length):
     """Both schemes describe the same mentions, so a CRF with zero scores has the same partition."""
     mask = torch.ones(1, 1, length).bool()
     sums = []
@@ -268,7 +266,7 @@ def test_both_schemes_allow_the_same_number_of_paths(labels: str, length: int) -
     torch.testing.assert_close(sums[0], sums[1], atol=1e-9, rtol=1e-12)
 
 
-def test_cached_constraints_are_not_changed() -> None:
+def test_cached_constraints_are_not_changed():
     """Changing one set of constraints does not change the next one."""
     labels = LabelSet(("seen", "nowhere", "else"), "bioes")
     with torch.inference_mode():
@@ -279,7 +277,7 @@ def test_cached_constraints_are_not_changed() -> None:
 
 
 @pytest.mark.parametrize("labels", [ONE, FIVE, ONE_S, THREE_S], ids=named)
-def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
+def test_extreme_scores_stay_finite_in_float32(labels):
     g = torch.Generator().manual_seed(2)
     crf = CRF(WIDTH, labels, g)
     states = 500 * torch.randn(1, 3, 60, WIDTH, generator=g)
@@ -294,7 +292,7 @@ def test_extreme_scores_stay_finite_in_float32(labels: LabelSet) -> None:
 
 
 @pytest.mark.parametrize("sets", [[ONE, FIVE], [ONE_S, THREE_S]], ids=["bio", "bioes"])
-def test_padding_has_no_influence(sets: list[LabelSet]) -> None:
+def test_padding_has_no_influence(sets):
     parameters, states, tags, mask = build(sets, [[4, 2], [3, 1]], seed=8)
     limits = TagConstraints(sets)
     crf = decoder(sets[0])
@@ -306,7 +304,7 @@ def test_padding_has_no_influence(sets: list[LabelSet]) -> None:
     )
 
 
-def test_partition_can_be_differentiated_twice() -> None:
+def test_partition_can_be_differentiated_twice():
     parameters, states, _, mask = build([ONE, TWO], [[3, 1], [2, 2]], seed=9)
     inputs = [x.requires_grad_() for x in scores_of(parameters, states, TagConstraints([ONE, TWO]))]
 

@@ -55,7 +55,7 @@ def decoder() -> PrototypeDecoder:
 # --- by hand --------------------------------------------------------------------------------------
 
 
-def test_class_means_are_means_of_token_states() -> None:
+def test_class_means_are_means_of_token_states():
     sums, counts = class_sums(*padded(SUPPORT), CLASSES)
     assert counts.tolist() == [[1, 2, 1, 1, 0]]
     assert sums[0].tolist() == [[1, 1], [6, 0], [4, 2], [0, 6], [0, 0]]
@@ -66,7 +66,7 @@ def test_class_means_are_means_of_token_states() -> None:
     assert means.isfinite().all()
 
 
-def test_scores_are_negative_squared_distances_and_a_number_for_o() -> None:
+def test_scores_are_negative_squared_distances_and_a_number_for_o():
     ours = decoder()
     scores = ours.tag_scores(torch.tensor([[[TOKEN]]]).double())
     assert scores.shape == (1, 1, 1, CLASSES)
@@ -78,7 +78,7 @@ def test_scores_are_negative_squared_distances_and_a_number_for_o() -> None:
 
 
 @pytest.mark.parametrize("tag", [NONE, BX, IX, BY])
-def test_loss_of_one_token_by_hand(tag: int) -> None:
+def test_loss_of_one_token_by_hand(tag):
     scores = {NONE: OUTSIDE, **{t: -d for t, d in DISTANCES.items()}}
     expected = math.log(sum(map(math.exp, scores.values()))) - scores[tag]
     states, mask = torch.tensor([[[TOKEN]]]).double(), torch.ones(1, 1, 1).bool()
@@ -89,7 +89,7 @@ def test_loss_of_one_token_by_hand(tag: int) -> None:
     assert probability == pytest.approx(math.exp(-expected), abs=1e-12)
 
 
-def test_sentence_loss_is_the_sum_over_tokens_without_padding() -> None:
+def test_sentence_loss_is_the_sum_over_tokens_without_padding():
     query = [[(TOKEN, NONE), ((4.0, 1.0), IX), ((0.0, 5.0), BY)], [((3.0, 1.0), BX)]]
     ours = decoder()
     one = torch.ones(1, 1, 1).bool()
@@ -102,7 +102,7 @@ def test_sentence_loss_is_the_sum_over_tokens_without_padding() -> None:
         assert cost == pytest.approx(sum(alone), abs=1e-12)
 
 
-def test_nearest_mean_wins_unless_o_is_nearer() -> None:
+def test_nearest_mean_wins_unless_o_is_nearer():
     points = [(3.2, 0.1), (4.0, 1.9), (0.5, 5.0), (-9.0, -9.0), TOKEN]
     states = torch.tensor([[points]]).double()
     mask = torch.ones(1, 1, 5).bool()
@@ -116,7 +116,7 @@ def test_nearest_mean_wins_unless_o_is_nearer() -> None:
 # --- classes that the support does not show -------------------------------------------------------
 
 
-def test_unseen_class_is_never_predicted() -> None:
+def test_unseen_class_is_never_predicted():
     """The token is where the mean of the unseen class would be, and O has a very low score."""
     ours = decoder()
     with torch.no_grad():
@@ -126,7 +126,7 @@ def test_unseen_class_is_never_predicted() -> None:
     assert ours.marginals(origin, mask)[0, 0, 0, IY].item() == 0
 
 
-def test_token_of_an_unseen_class_is_ignored() -> None:
+def test_token_of_an_unseen_class_is_ignored():
     query = [[(TOKEN, BX), ((2.0, 2.0), BY), ((0.0, 0.0), IY)]]
     without = [query[0][:2]]
     results = []
@@ -145,7 +145,7 @@ def test_token_of_an_unseen_class_is_ignored() -> None:
     assert fewer.abs().max() > 0.1
 
 
-def test_query_of_unseen_classes_only_has_loss_zero() -> None:
+def test_query_of_unseen_classes_only_has_loss_zero():
     means, seen = class_means(*class_sums(*padded(SUPPORT), CLASSES))
     states, tags, mask = padded([[(TOKEN, IY)]])
     states.requires_grad_()
@@ -156,6 +156,6 @@ def test_query_of_unseen_classes_only_has_loss_zero() -> None:
     assert not torch.autograd.grad(loss, states)[0].any()
 
 
-def test_untrained_decoder_predicts_o() -> None:
+def test_untrained_decoder_predicts_o():
     ours = PrototypeDecoder(2, LABELS, torch.Generator())
     assert not ours.decode(torch.zeros(1, 2, 3, 2), torch.ones(1, 2, 3).bool()).any()

@@ -33,7 +33,7 @@ def naive_scores(decoder: SoftmaxDecoder, state: torch.Tensor) -> list[float]:
     ]
 
 
-def test_loss_marginals_and_tags_equal_a_loop_over_tokens() -> None:
+def test_loss_marginals_and_tags_equal_a_loop_over_tokens():
     decoder = build()
     values, tags, mask = states()
     losses, marginals = decoder(values, tags, mask).detach(), decoder.marginals(values, mask)
@@ -52,7 +52,7 @@ def test_loss_marginals_and_tags_equal_a_loop_over_tokens() -> None:
         assert math.isclose(float(losses[0, b]), loss)
 
 
-def test_surplus_tags_of_a_task_have_probability_zero() -> None:
+def test_surplus_tags_of_a_task_have_probability_zero():
     """Two tasks at once, with parameters padded to the larger label set."""
     small, large = build(LabelSet(("A",))), build()
     values, _, mask = states()

@@ -34,7 +34,7 @@ def spans(path: tuple[int, ...], labels: LabelSet) -> set[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize("labels", [ONE, TWO, ONE_S, TWO_S], ids=lambda s: f"{s.scheme} {len(s)}")
-def test_confidence_is_the_share_of_paths_with_the_mention(labels: LabelSet) -> None:
+def test_confidence_is_the_share_of_paths_with_the_mention(labels):
     seen = 0
     for seed in range(16):
         crf, states = build(labels, seed)
@@ -56,7 +56,7 @@ def test_confidence_is_the_share_of_paths_with_the_mention(labels: LabelSet) -> 
     assert seen > 8
 
 
-def test_padding_and_other_sentences_have_no_influence() -> None:
+def test_padding_and_other_sentences_have_no_influence():
     crf, states = build(TWO, 3)
     mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
     best = crf.decode(states, mask)
@@ -70,7 +70,7 @@ def test_padding_and_other_sentences_have_no_influence() -> None:
     )
 
 
-def test_several_decoders_equal_separate_decoders() -> None:
+def test_several_decoders_equal_separate_decoders():
     decoders = [build(TWO, seed)[0] for seed in range(3)]
     _, states = build(TWO, 9)
     mask = torch.ones(1, 1, LENGTH, dtype=torch.bool)
@@ -85,7 +85,7 @@ def test_several_decoders_equal_separate_decoders() -> None:
         assert torch.equal(found, decoder.decode(states, mask)[0])
 
 
-def test_prototypes_treat_tokens_as_independent() -> None:
+def test_prototypes_treat_tokens_as_independent():
     decoder = PrototypeDecoder(WIDTH, ONE, torch.Generator())
     means = torch.randn(1, 3, WIDTH, generator=torch.Generator().manual_seed(0))
     decoder.set_means(means, torch.tensor([[False, True, True]]))
@@ -102,7 +102,7 @@ def test_prototypes_treat_tokens_as_independent() -> None:
     assert second.log_odds == pytest.approx(log_odds(math.log(float(p[2, 1]))), abs=1e-4)
 
 
-def test_log_odds_are_limited_and_calibrated() -> None:
+def test_log_odds_are_limited_and_calibrated():
     for p in (0.001, 0.2, 0.5, 0.99):
         assert log_odds(math.log(p)) == pytest.approx(math.log(p / (1 - p)))
         assert Calibration()(log_odds(math.log(p))) == pytest.approx(p)

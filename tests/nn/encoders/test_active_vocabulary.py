@@ -61,7 +61,7 @@ def batch_of(batcher: WordBatcher, tasks: list[list[Sentence]]) -> WordBatch:
 # --- within an iteration --------------------------------------------------------------------------
 
 
-def test_rows_in_use_are_ascending() -> None:
+def test_rows_in_use_are_ascending():
     model, batcher = build()
     numbers = {word: i for i, word in enumerate(WORDS)}
     first = rows_in_use(model.encoder, [batch_of(batcher, TASKS)])
@@ -76,7 +76,7 @@ def test_rows_in_use_are_ascending() -> None:
     assert numbers["unread"] not in both.tolist()
 
 
-def test_frozen_vectors_are_not_restricted() -> None:
+def test_frozen_vectors_are_not_restricted():
     model, batcher = build(tuned=False)
     batch = batch_of(batcher, TASKS)
     assert rows_in_use(model.encoder, [batch]) is None
@@ -84,7 +84,7 @@ def test_frozen_vectors_are_not_restricted() -> None:
     assert "encoder.words.table" not in model.stack_tasks([0, 1])
 
 
-def test_restricted_batch_has_the_same_vectors() -> None:
+def test_restricted_batch_has_the_same_vectors():
     model, batcher = build()
     batch = batch_of(batcher, TASKS)
     rows = rows_in_use(model.encoder, [batch, batch_of(batcher, MORE)])
@@ -130,7 +130,7 @@ def gradients_of(narrowed: bool, inner: int) -> tuple[Losses, dict[str, torch.Te
 
 
 @pytest.mark.parametrize("inner", [0, 1, 2])
-def test_losses_and_gradients_equal_those_of_the_full_table(inner: int) -> None:
+def test_losses_and_gradients_equal_those_of_the_full_table(inner):
     (full, expected), (less, found) = (gradients_of(narrowed, inner) for narrowed in (False, True))
     torch.testing.assert_close(less.total, full.total, atol=1e-13, rtol=0)
     assert set(found) == set(expected)
@@ -177,9 +177,7 @@ def own_base() -> Base:
 
 
 @pytest.mark.usefixtures("_double")
-def test_fine_tuning_with_a_restricted_table_gives_the_same_tagger(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fine_tuning_with_a_restricted_table_gives_the_same_tagger(monkeypatch):
     config = FineTuneConfig(batch=3, optimiser=SGD, encoder_scale=1.0)
     taggers, widths = [], []
 
@@ -207,9 +205,7 @@ def test_fine_tuning_with_a_restricted_table_gives_the_same_tagger(
 
 @pytest.mark.usefixtures("_double")
 @pytest.mark.parametrize("kind", [FineTuning, HGDA])
-def test_pretraining_with_a_restricted_table_gives_the_same_base(
-    kind, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pretraining_with_a_restricted_table_gives_the_same_base(kind, monkeypatch):
     sources = [
         SourceDomain("gene", DOMAINS["gene"], {"g": [*TASKS[0], *MORE[0]]}, {}),
         SourceDomain("drug", DOMAINS["drug"], {"d": [*TASKS[1], *MORE[1]]}, {}),
@@ -233,7 +229,7 @@ def test_pretraining_with_a_restricted_table_gives_the_same_base(
     assert bases[0].batcher.vectors is exact
 
 
-def test_frozen_and_fully_used_tables_are_not_restricted() -> None:
+def test_frozen_and_fully_used_tables_are_not_restricted():
     model, batcher = build(tuned=False)
     table = ActiveVocabulary(model.encoder, batcher, CORPUS)
     assert table.batcher is batcher
@@ -246,7 +242,7 @@ def test_frozen_and_fully_used_tables_are_not_restricted() -> None:
     assert model.encoder.words.table is before
 
 
-def test_run_without_known_words_restores_the_table() -> None:
+def test_run_without_known_words_restores_the_table():
     """Only the row of unknown words is trained."""
     model, batcher = build()
     start = model.encoder.words.table.detach().clone()
@@ -269,9 +265,7 @@ word = st.text("aAbBIİßẞ", min_size=1, max_size=3)
     st.lists(word, min_size=1, max_size=12, unique=True),
     st.lists(st.lists(word, min_size=1, max_size=4), min_size=1, max_size=4),
 )
-def test_restricted_table_gives_the_same_predictions(
-    vocabulary: list[str], texts: list[list[str]]
-) -> None:
+def test_restricted_table_gives_the_same_predictions(vocabulary, texts):
     """Word by word, upper-case ones that fall back to lower-case ones among them; what is learnt
     lands in the row that the full table would have read."""
     values = np.arange(1, 1 + len(vocabulary), dtype=np.float32)[:, None]

@@ -33,7 +33,7 @@ def varied(module: nn.Module, tasks: int) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("widths", [(1,), (3,), (2, 3, 4, 5)])
-def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
+def test_cnn_equals_convolution_and_maximum(widths):
     cnn = CharCNN(EMBEDDED, widths, FILTERS, torch.Generator().manual_seed(0))
     assert cnn.width == FILTERS * len(widths)
     parameters = varied(cnn, 2)
@@ -63,7 +63,7 @@ def test_cnn_equals_convolution_and_maximum(widths: tuple[int, ...]) -> None:
     )
 
 
-def test_padding_does_not_influence_the_cnn() -> None:
+def test_padding_does_not_influence_the_cnn():
     cnn = CharCNN(EMBEDDED, (3,), FILTERS, torch.Generator().manual_seed(0)).double()
     alphabet = random_tensor(1, LETTERS, EMBEDDED, seed=1)
     single = Packing.of(LENGTHS[:1], 5)
@@ -75,7 +75,7 @@ def test_padding_does_not_influence_the_cnn() -> None:
     torch.testing.assert_close(wider, found)
 
 
-def test_lstm_equals_last_states_of_torch() -> None:
+def test_lstm_equals_last_states_of_torch():
     lstm = CharLSTM(EMBEDDED, 8, torch.Generator().manual_seed(0))
     parameters = varied(lstm, 2)
     alphabet = random_tensor(2, LETTERS, EMBEDDED, seed=1).requires_grad_()

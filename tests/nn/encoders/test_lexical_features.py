@@ -34,7 +34,7 @@ def unit(vector: np.ndarray) -> np.ndarray:
     return vector / length if length else vector
 
 
-def test_features_equal_a_loop_over_tokens() -> None:
+def test_features_equal_a_loop_over_tokens():
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefg")
     wide = RecurrentEncoder(
         SHAPE_OF.model_copy(update={"lexical_features": True, "state_length": STATE_LENGTH}),
@@ -70,7 +70,7 @@ def _vector(word: str) -> np.ndarray:
     return TABLE[WORDS.index(word.lower())] if word.lower() in WORDS else np.zeros(4)
 
 
-def test_word_shapes() -> None:
+def test_word_shapes():
     def yes(word: str) -> list[int]:
         return [i for i, answer in enumerate(word_shape(word)) if answer]
 
@@ -82,7 +82,7 @@ def test_word_shapes() -> None:
     assert yes("") == [5]
 
 
-def test_linear_scores_equal_a_linear_layer_over_the_features() -> None:
+def test_linear_scores_equal_a_linear_layer_over_the_features():
     """For two tasks at once, and with a word cache used over several batches."""
     batcher = WordBatcher(WordVectors(WORDS, TABLE), "abcdefgh")
     config = SHAPE_OF.model_copy(update={"lexical_features": True})
@@ -120,7 +120,7 @@ class _ReadOut(torch.nn.Module):
         return self.encoder.linear_scores(batch, weight)
 
 
-def test_older_models_have_shorter_states() -> None:
+def test_older_models_have_shorter_states():
     assert EncoderConfig(lexical_features=True).state_length == 4.0
     assert "state_length" not in EncoderConfig(lexical_features=True).model_dump()
     assert EncoderConfig(state_length=8.0).model_dump()["state_length"] == 8.0

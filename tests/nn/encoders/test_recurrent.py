@@ -54,7 +54,7 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> None:
+def test_states_do_not_depend_on_other_sentences_or_padding(variant):
     """Alone, with others, in another order, or together with a task of longer sentences."""
     encoder, batcher = build(VARIANTS[variant])
     expected = [alone(encoder, batcher, s) for s in SENTENCES]
@@ -75,7 +75,7 @@ def test_states_do_not_depend_on_other_sentences_or_padding(variant: str) -> Non
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_parameter_is_used(variant: str) -> None:
+def test_every_parameter_is_used(variant):
     """An unused parameter would make the inner loop's gradient fail."""
     encoder, batcher = build(VARIANTS[variant])
     states = encoder(batcher([SENTENCES]))
@@ -84,7 +84,7 @@ def test_every_parameter_is_used(variant: str) -> None:
         assert gradient.abs().max() > 0, name
 
 
-def test_default_sizes_are_those_of_hgda() -> None:
+def test_default_sizes_are_those_of_hgda():
     wide = WordVectors(("a",), np.zeros((1, 200), dtype=np.float32))
     batcher = WordBatcher(wide, "ab")
     encoder = RecurrentEncoder(EncoderConfig(), batcher, torch.Generator().manual_seed(0))
@@ -94,7 +94,7 @@ def test_default_sizes_are_those_of_hgda() -> None:
     assert EncoderConfig().dropout == 0.2
 
 
-def test_unknown_words_differ_only_by_characters() -> None:
+def test_unknown_words_differ_only_by_characters():
     encoder, batcher = build()
     same = [alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("ΩΩ", "ΨΨ")]
     assert torch.equal(*same)
@@ -102,13 +102,13 @@ def test_unknown_words_differ_only_by_characters() -> None:
     assert not torch.allclose(same[0], other)
 
 
-def test_words_found_in_lower_case_keep_their_characters() -> None:
+def test_words_found_in_lower_case_keep_their_characters():
     encoder, batcher = build()
     lower, upper = (alone(encoder, batcher, Sentence.from_tokens([w])) for w in ("gene", "GENE"))
     assert not torch.allclose(lower, upper)
 
 
-def test_dropout_needs_noise_and_is_reproducible() -> None:
+def test_dropout_needs_noise_and_is_reproducible():
     encoder, batcher = build(SMALL.model_copy(update={"dropout": 0.5}))
     batch = batcher([SENTENCES])
     assert torch.equal(encoder(batch), encoder(batch))
@@ -121,7 +121,7 @@ def test_dropout_needs_noise_and_is_reproducible() -> None:
     assert torch.equal(still(batch, torch.Generator().manual_seed(1)), still(batch))
 
 
-def test_dropout_keeps_the_mean() -> None:
+def test_dropout_keeps_the_mean():
     from adaptner.nn.rnn.parameters import dropout
 
     values = torch.ones(200_000)
@@ -130,7 +130,7 @@ def test_dropout_keeps_the_mean() -> None:
     assert found.mean().item() == pytest.approx(1, abs=5e-3)
 
 
-def test_copies_share_only_frozen_vectors() -> None:
+def test_copies_share_only_frozen_vectors():
     encoder, _ = build()
     twin = copy.deepcopy(encoder)
     assert twin.words._table is VECTORS.table
@@ -138,13 +138,13 @@ def test_copies_share_only_frozen_vectors() -> None:
     assert not ours & {p.data_ptr() for p in twin.parameters()}
 
 
-def test_same_seed_gives_the_same_encoder() -> None:
+def test_same_seed_gives_the_same_encoder():
     one, two, other = (build(seed=s)[0].state_dict() for s in (1, 1, 2))
     assert all(torch.equal(one[n], two[n]) for n in one)
     assert not any(torch.equal(one[n], other[n]) for n in one)
 
 
-def test_odd_width_of_the_character_lstm_raises() -> None:
+def test_odd_width_of_the_character_lstm_raises():
     """Both directions have the same width, so 5 would become 4."""
     with pytest.raises(ValidationError):
         EncoderConfig(char_lstm=5)

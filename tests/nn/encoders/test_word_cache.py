@@ -24,7 +24,7 @@ def row(batcher: str, number: int) -> list[float]:
 
 
 @given(REQUESTS, st.integers(1, 14))
-def test_rows_are_those_of_the_words(requests: list[tuple[str, list[int]]], limit: int) -> None:
+def test_rows_are_those_of_the_words(requests, limit):
     cache = WordCache()
     cached: set[int] = set()
     last_batcher = None
@@ -50,7 +50,7 @@ def test_rows_are_those_of_the_words(requests: list[tuple[str, list[int]]], limi
         cached |= {n for n in words if n < limit}
 
 
-def test_rows_are_right_with_several_threads() -> None:
+def test_rows_are_right_with_several_threads():
     cache, wrong = WordCache(), []
 
     def look_up(seed: int) -> None:

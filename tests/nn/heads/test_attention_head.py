@@ -64,7 +64,7 @@ def naive_loss(
 
 
 @pytest.mark.parametrize("reversal", [False, True])
-def test_scores_and_loss_equal_equations_9_to_13(reversal: bool) -> None:
+def test_scores_and_loss_equal_equations_9_to_13(reversal):
     ours, x = head(reversal), states()
     found = ours(x, MASK, CLASSES)
     for g in range(2):
@@ -73,7 +73,7 @@ def test_scores_and_loss_equal_equations_9_to_13(reversal: bool) -> None:
         assert found[g].item() == pytest.approx(sum(costs) / 2, abs=1e-12)
 
 
-def test_attention_by_hand() -> None:
+def test_attention_by_hand():
     """tanh limits the ratio of two attention weights to e²."""
     ours = head(tasks=1)
     ours.attention_weight = nn.Parameter(torch.tensor([[1000.0, 0, 0, 0]]).double())
@@ -84,7 +84,7 @@ def test_attention_by_hand() -> None:
     assert found == pytest.approx([2 * first - 1, 8 * first, 8 * (1 - first), 0], abs=1e-12)
 
 
-def test_initial_parameters_come_from_the_generator() -> None:
+def test_initial_parameters_come_from_the_generator():
     one, two, other = (
         AttentionDomainClassifier(WIDTH, DOMAINS, torch.Generator().manual_seed(s), True)
         for s in (0, 0, 1)
@@ -109,7 +109,7 @@ def test_initial_parameters_come_from_the_generator() -> None:
 # --- independence of padding and other sentences ---------------------------------------------------
 
 
-def test_states_in_the_padding_have_no_influence() -> None:
+def test_states_in_the_padding_have_no_influence():
     x = states()
     before = head()(x, MASK, CLASSES)
     x[~MASK] = 1e3
@@ -121,7 +121,7 @@ def test_states_in_the_padding_have_no_influence() -> None:
     assert gradient[MASK].all()
 
 
-def test_other_sentences_have_no_influence() -> None:
+def test_other_sentences_have_no_influence():
     """The loss of a sentence does not depend on other tasks and sentences."""
     ours, x = head(), states()
     both = ours(x, MASK, CLASSES)
@@ -160,7 +160,7 @@ def slope(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
 
 @both_heads
 @both_signs
-def test_encoder_ascends_the_loss_that_the_head_descends(kind: str, reversal: bool) -> None:
+def test_encoder_ascends_the_loss_that_the_head_descends(kind, reversal):
     """With the reversal, the gradient of a layer below the head is minus the derivative of the loss."""
     ours = HEADS[kind](reversal)
     x, mask, wanted = states()[:1], MASK[:1], CLASSES[:1]
@@ -201,7 +201,7 @@ TASKS = [
 
 @both_heads
 @both_signs
-def test_gradients_of_the_whole_model_have_the_same_directions(kind: str, reversal: bool) -> None:
+def test_gradients_of_the_whole_model_have_the_same_directions(kind, reversal):
     """The gradient of label + λ aux by the encoder is that of the label loss minus (without reversal, plus) λ
     times that of the auxiliary loss; by the head it is λ times that of the auxiliary loss in both cases."""
     batcher = WordBatcher(VECTORS, "abc")

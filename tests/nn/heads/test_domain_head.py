@@ -28,7 +28,7 @@ def head(tasks: int = 2) -> DomainClassifier:
     return found
 
 
-def test_loss_is_cross_entropy_of_the_masked_mean() -> None:
+def test_loss_is_cross_entropy_of_the_masked_mean():
     """States in the padding have no influence."""
     ours, x, domains = head(), states(), torch.tensor([2, 0])
     found = ours(x, MASK, domains)
@@ -41,7 +41,7 @@ def test_loss_is_cross_entropy_of_the_masked_mean() -> None:
         assert found[g].item() == pytest.approx(total / 2, abs=1e-12)
 
 
-def test_loss_by_hand() -> None:
+def test_loss_by_hand():
     ours = head(tasks=1)
     ours.weight = nn.Parameter(torch.tensor([[[1.0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]]))
     ours.bias = nn.Parameter(torch.zeros(1, 3))
@@ -50,7 +50,7 @@ def test_loss_by_hand() -> None:
     assert found.item() == pytest.approx(math.log(1 + 2 * math.exp(-3)), abs=1e-6)
 
 
-def test_reverse_gradient_scales_and_can_be_differentiated_twice() -> None:
+def test_reverse_gradient_scales_and_can_be_differentiated_twice():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = reverse_gradient(x, 0.5)
     assert torch.equal(y, x)

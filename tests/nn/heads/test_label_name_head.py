@@ -20,7 +20,7 @@ def head() -> LabelNameHead:
     return head
 
 
-def test_loss_equals_loops(head: LabelNameHead) -> None:
+def test_loss_equals_loops(head):
     """With as many tokens outside as inside, all of them are used."""
     states = torch.randn(6, WIDTH, generator=torch.Generator().manual_seed(2))
     borders = [1, 0, 2, 0, 0, 1]
@@ -45,7 +45,7 @@ def test_loss_equals_loops(head: LabelNameHead) -> None:
     assert found == pytest.approx((of_borders + of_names) / 6, rel=1e-4)
 
 
-def test_outside_tokens_are_sampled_and_weighted(head: LabelNameHead) -> None:
+def test_outside_tokens_are_sampled_and_weighted(head):
     """The mean loss over many samples is that of all tokens."""
     states = torch.randn(40, WIDTH, generator=torch.Generator().manual_seed(3))
     borders = torch.zeros(40, dtype=torch.long)
@@ -64,13 +64,13 @@ def test_outside_tokens_are_sampled_and_weighted(head: LabelNameHead) -> None:
     assert sum(found) / len(found) == pytest.approx(whole, rel=0.02)
 
 
-def test_text_without_mentions_has_only_the_border_loss(head: LabelNameHead) -> None:
+def test_text_without_mentions_has_only_the_border_loss(head):
     none = torch.zeros(0, dtype=torch.long)
     labels = WeakLabels(torch.zeros(3, dtype=torch.long), none, none, torch.zeros(0))
     assert math.isfinite(float(head(torch.ones(3, WIDTH), labels, torch.Generator()).detach()))
 
 
-def test_probes_survive_saving(head: LabelNameHead) -> None:
+def test_probes_survive_saving(head):
     kept = head.label_probes(["disease", "cell line", "größe", "line"])
     again = LabelProbes.of(kept.content())
     assert again.names == kept.names

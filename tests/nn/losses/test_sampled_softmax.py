@@ -31,7 +31,7 @@ def random(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(8))
 
 
-def test_loss_of_a_word_equals_equations_5_and_6(table: torch.Tensor) -> None:
+def test_loss_of_a_word_equals_equations_5_and_6(table):
     states, wanted, negatives = random(3, WIDTH), torch.tensor([2, 5, 8]), torch.tensor([1, 5, 7])
     found = sampled_softmax_losses(states, table, wanted, negatives)
     for n in range(3):
@@ -42,14 +42,14 @@ def test_loss_of_a_word_equals_equations_5_and_6(table: torch.Tensor) -> None:
         assert float(found[n]) == pytest.approx(math.log(z) - score[int(wanted[n])], rel=1e-5)
 
 
-def test_all_words_as_negatives_give_the_full_softmax(table: torch.Tensor) -> None:
+def test_all_words_as_negatives_give_the_full_softmax(table):
     states, wanted = random(6, WIDTH), torch.tensor([0, 3, 3, 8, 1, 4])
     full = F.cross_entropy(states @ table[:, :-1].T + table[:, -1], wanted, reduction="none")
     found = sampled_softmax_losses(states, table, wanted, torch.arange(WORDS))
     torch.testing.assert_close(found, full)
 
 
-def test_more_negatives_approach_the_full_softmax() -> None:
+def test_more_negatives_approach_the_full_softmax():
     random_words = torch.Generator().manual_seed(0)
     rows = torch.randn(2000, 9, generator=random_words)
     states, wanted = random(50, 8), torch.randint(0, 2000, (50,), generator=random_words)
@@ -65,7 +65,7 @@ def test_more_negatives_approach_the_full_softmax() -> None:
     assert 0 <= gaps[-1] < 0.01
 
 
-def test_neighbours_end_at_the_edges() -> None:
+def test_neighbours_end_at_the_edges():
     words = torch.tensor([[5, 6, 7], [8, 4, 0]])
     mask = torch.tensor([[True, True, True], [True, True, False]])
     after, before = neighbour_words(words, mask)
@@ -73,7 +73,7 @@ def test_neighbours_end_at_the_edges() -> None:
     assert before[mask].tolist() == [EDGE, 5, 6, EDGE, 8]
 
 
-def test_loss_of_a_batch_equals_equation_8(table: torch.Tensor) -> None:
+def test_loss_of_a_batch_equals_equation_8(table):
     words = torch.tensor([[5, 6, 7], [8, 4, 0]])
     mask = torch.tensor([[True, True, True], [True, True, False]])
     states, negatives = random(2, 3, 2 * WIDTH), torch.tensor([2, 4, 6])
@@ -92,7 +92,7 @@ def test_loss_of_a_batch_equals_equation_8(table: torch.Tensor) -> None:
     assert float(found) == pytest.approx(total / (2 * 2), rel=1e-5)
 
 
-def test_negatives_follow_the_frequencies() -> None:
+def test_negatives_follow_the_frequencies():
     counts = torch.tensor([0.0, 30.0, 0.0, 10.0, 60.0, 0.0])
     draws, generator = NegativeSampler(counts), torch.Generator().manual_seed(0)
     seen = torch.zeros(6)
@@ -102,7 +102,7 @@ def test_negatives_follow_the_frequencies() -> None:
     torch.testing.assert_close(seen / 4000, counts / 100, atol=0.03, rtol=0)
 
 
-def test_negatives_are_distinct_and_reproducible() -> None:
+def test_negatives_are_distinct_and_reproducible():
     draws = NegativeSampler(torch.arange(50.0))
     one, two = (draws.draw(40, torch.Generator().manual_seed(3)) for _ in range(2))
     assert torch.equal(one, two)

@@ -52,7 +52,7 @@ def packing_of(lengths: Tensor) -> Packing:
     [LENGTHS, LENGTHS[:1], LENGTHS[1:2], torch.tensor([[7, 1], [1, 1]]), torch.ones(2, 3).long()],
     ids=["ragged tasks", "one task", "equal lengths", "one long sequence", "one step"],
 )
-def test_scan_equals_plain_scan_in_values_and_gradients(scan: Scan, lengths: Tensor) -> None:
+def test_scan_equals_plain_scan_in_values_and_gradients(scan, lengths):
     packing = packing_of(lengths)
     inputs = scan.inputs(packing)
     quick, plain = scan.quick(*inputs, packing), scan.plain(*inputs, packing)
@@ -67,7 +67,7 @@ def test_scan_equals_plain_scan_in_values_and_gradients(scan: Scan, lengths: Ten
 
 
 @both_scans
-def test_scan_passes_gradcheck_and_gradgradcheck(scan: Scan) -> None:
+def test_scan_passes_gradcheck_and_gradgradcheck(scan):
     packing = packing_of(torch.tensor([[3, 1]]))
     inputs = scan.inputs(packing, hidden=2)
     assert torch.autograd.gradcheck(lambda *x: scan.quick(*x, packing), inputs)
@@ -75,7 +75,7 @@ def test_scan_passes_gradcheck_and_gradgradcheck(scan: Scan) -> None:
 
 
 @both_scans
-def test_gradient_is_the_same_with_and_without_a_graph(scan: Scan) -> None:
+def test_gradient_is_the_same_with_and_without_a_graph(scan):
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
     pull = random_tensor(6, sum(packing.sizes), HIDDEN, seed=4)
@@ -87,7 +87,7 @@ def test_gradient_is_the_same_with_and_without_a_graph(scan: Scan) -> None:
 
 
 @both_scans
-def test_backward_does_not_change_inputs_or_saved_tensors(scan: Scan) -> None:
+def test_backward_does_not_change_inputs_or_saved_tensors(scan):
     """A second backward pass through the same graph gives the same gradient."""
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
@@ -103,7 +103,7 @@ def test_backward_does_not_change_inputs_or_saved_tensors(scan: Scan) -> None:
 
 
 @both_scans
-def test_sequences_of_one_step_can_be_differentiated_twice(scan: Scan) -> None:
+def test_sequences_of_one_step_can_be_differentiated_twice(scan):
     """The recurrent weights are then unused; their gradient is zero."""
     packing = packing_of(torch.ones(2, 3, dtype=torch.long))
     inputs = scan.inputs(packing)
@@ -121,7 +121,7 @@ def test_sequences_of_one_step_can_be_differentiated_twice(scan: Scan) -> None:
         *((GRU, chosen) for chosen in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]),
     ],
 )
-def test_inputs_may_be_frozen(scan: Scan, learning: tuple[int, ...]) -> None:
+def test_inputs_may_be_frozen(scan, learning):
     """All inputs but the ``learning`` ones, with and without differentiating the gradient."""
     packing = packing_of(LENGTHS)
     inputs = scan.inputs(packing)
@@ -162,7 +162,7 @@ def layer_of(kind: type[BiLSTM] | type[BiGRU], tasks: int) -> BiLSTM | BiGRU:
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]) -> None:
+def test_layer_equals_torch_on_packed_sequences(kind):
     """Values and all gradients, with symbols that occur several times."""
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
@@ -203,7 +203,7 @@ def test_layer_equals_torch_on_packed_sequences(kind: type[BiLSTM] | type[BiGRU]
 
 
 @pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
-def test_tasks_at_once_equal_separate_runs(kind: type[BiLSTM] | type[BiGRU]) -> None:
+def test_tasks_at_once_equal_separate_runs(kind):
     tasks, batch = LENGTHS.shape
     layer = layer_of(kind, tasks)
     symbols = random_tensor(tasks, SYMBOLS, INPUTS, seed=1)

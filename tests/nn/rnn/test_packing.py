@@ -31,7 +31,7 @@ def valid_slots(packing: Packing, lengths: Tensor) -> Tensor:
 
 @settings(max_examples=60)
 @given(ragged())
-def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]) -> None:
+def test_slots_cover_each_token_once_in_both_directions(case):
     lengths, width = case
     packing = Packing.of(lengths, width)
     longest = lengths.max(0).values.tolist()
@@ -49,7 +49,7 @@ def test_slots_cover_each_token_once_in_both_directions(case: tuple[Tensor, int]
 
 @settings(max_examples=60)
 @given(ragged())
-def test_previous_and_last_slots(case: tuple[Tensor, int]) -> None:
+def test_previous_and_last_slots(case):
     lengths, width = case
     packing = Packing.of(lengths, width)
     forward = packing.places[:, 0]
@@ -67,7 +67,7 @@ def test_previous_and_last_slots(case: tuple[Tensor, int]) -> None:
 
 @settings(max_examples=40)
 @given(ragged())
-def test_unpack_restores_the_grid(case: tuple[Tensor, int]) -> None:
+def test_unpack_restores_the_grid(case):
     lengths, width = case
     packing = Packing.of(lengths, width)
     tasks, batch = lengths.shape

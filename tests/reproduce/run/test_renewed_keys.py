@@ -53,7 +53,7 @@ def stored(output: Path, jobs: list[Job]) -> Store:
     return store
 
 
-def test_renamed_and_added_settings_give_todays_keys(plan: JobPlan) -> None:
+def test_renamed_and_added_settings_give_todays_keys(plan):
     old = older(plan)
     renewed = renewed_jobs([(job.key, job.kind, job.spec) for job in old])
     assert {r.old_key: r.job.key for r in renewed} == {
@@ -62,7 +62,7 @@ def test_renamed_and_added_settings_give_todays_keys(plan: JobPlan) -> None:
     assert renewed_jobs([(job.key, job.kind, job.spec) for job in plan.jobs]) == []
 
 
-def test_a_specification_that_is_no_longer_valid_stays_unchanged(plan: JobPlan) -> None:
+def test_a_specification_that_is_no_longer_valid_stays_unchanged(plan):
     (base, *_) = plan.jobs
     for change in (
         {"learner": "no such method"},
@@ -72,7 +72,7 @@ def test_a_specification_that_is_no_longer_valid_stays_unchanged(plan: JobPlan) 
         assert renewed_jobs([("key", "base", spec)]) == []
 
 
-def test_a_store_keeps_results_and_bases_under_todays_keys(plan: JobPlan, tmp_path: Path) -> None:
+def test_a_store_keeps_results_and_bases_under_todays_keys(plan, tmp_path):
     output = tmp_path / "out"
     with stored(output, older(plan)) as store:
         assert not store.done_keys() & {job.key for job in plan.jobs}
@@ -86,7 +86,7 @@ def test_a_store_keeps_results_and_bases_under_todays_keys(plan: JobPlan, tmp_pa
     assert {p.name for p in (output / "bases").iterdir()} == {job.key for job in plan.bases}
 
 
-def test_keys_stay_while_a_worker_is_running(plan: JobPlan, tmp_path: Path) -> None:
+def test_keys_stay_while_a_worker_is_running(plan, tmp_path):
     jobs = older(plan)
     with Store(tmp_path / STORE) as store:
         store.submit("run", "hgda/3", "custom", jobs)
@@ -99,14 +99,14 @@ def test_keys_stay_while_a_worker_is_running(plan: JobPlan, tmp_path: Path) -> N
         assert store.renew_keys() == []
 
 
-def test_jobs_computed_again_under_todays_keys_stay(plan: JobPlan, tmp_path: Path) -> None:
+def test_jobs_computed_again_under_todays_keys_stay(plan, tmp_path):
     old = older(plan)
     with stored(tmp_path / "out", [*old, *plan.jobs]) as store:
         assert store.renew_keys() == []
         assert len(store.results()) == 2 * len(plan.draws)
 
 
-def test_a_run_goes_on_from_an_older_store(plan: JobPlan, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_an_older_store(plan, tmp_path):
     output = tmp_path / "out"
     stored(output, older(plan)).close()
     summary, _ = ran(ONE, request(output, methods=("maml",)))

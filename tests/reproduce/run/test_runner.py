@@ -60,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunSummary]:
     return output, ran(TINY, request(output, jobs=2))[0]
 
 
-def test_stored_results_equal_those_of_direct_calls(whole: tuple[Path, RunSummary]) -> None:
+def test_stored_results_equal_those_of_direct_calls(whole):
     """Computes every cell again without plan, store and workers."""
     output, summary = whole
     assert (summary.done, summary.computed, summary.failures) == (16, 16, [])
@@ -96,7 +96,7 @@ def test_stored_results_equal_those_of_direct_calls(whole: tuple[Path, RunSummar
                     assert ours.peak_mb > 0
 
 
-def test_a_repeated_run_computes_nothing(whole: tuple[Path, RunSummary]) -> None:
+def test_a_repeated_run_computes_nothing(whole):
     output, _ = whole
     before = stored(output)
     summary, messages = ran(TINY, request(output))
@@ -106,7 +106,7 @@ def test_a_repeated_run_computes_nothing(whole: tuple[Path, RunSummary]) -> None
     assert stored_summary(TINY, TABLE, request(output)).done == 16
 
 
-def test_a_larger_run_reuses_bases_and_draws(tmp_path: Path) -> None:
+def test_a_larger_run_reuses_bases_and_draws(tmp_path):
     few = request(tmp_path / "out", methods=("maml",), draws=1)
     assert ran(ONE, few)[0].computed == 2
     base = stored(tmp_path / "out").popitem()[1].base_key
@@ -119,7 +119,7 @@ def test_a_larger_run_reuses_bases_and_draws(tmp_path: Path) -> None:
     assert weights.stat().st_mtime_ns == written
 
 
-def test_a_run_keeps_the_hardness_records_of_hgda(whole: tuple[Path, RunSummary]) -> None:
+def test_a_run_keeps_the_hardness_records_of_hgda(whole):
     output, summary = whole
     records = hardness_records(output, summary.plan)
     assert {r["iteration"] for r in records} == {1, 2, 4}
@@ -127,14 +127,14 @@ def test_a_run_keeps_the_hardness_records_of_hgda(whole: tuple[Path, RunSummary]
     assert len({r["run"] for r in records}) == 2
 
 
-def test_a_table_of_hardness_needs_only_the_base(whole: tuple[Path, RunSummary]) -> None:
+def test_a_table_of_hardness_needs_only_the_base(whole):
     output, _ = whole
     summary, _ = ran(replace(ONE, table="hgda/1", hardness=True), request(output, methods=()))
     assert (summary.done, summary.computed) == (1, 0)  # the base of Table 3
     assert {r["iteration"] for r in hardness_records(output, summary.plan)} == {1, 2, 4}
 
 
-def test_notes_name_what_does_not_compare(whole: tuple[Path, RunSummary]) -> None:
+def test_notes_name_what_does_not_compare(whole):
     _, summary = whole
     notes = comparability_notes(summary.plan)
     assert "custom" in notes[0]
@@ -151,7 +151,7 @@ def submitted(output: Path, iterations: int) -> tuple[str, DataPaths]:
     return run_id, DataPaths(OWN)
 
 
-def test_results_are_the_same_after_a_worker_was_killed(tmp_path: Path) -> None:
+def test_results_are_the_same_after_a_worker_was_killed(tmp_path):
     """A second run, after a worker was killed in training, ends like an undisturbed one."""
     iterations = 60
     run_id, places = submitted(tmp_path / "cut", iterations)
@@ -175,7 +175,7 @@ def test_results_are_the_same_after_a_worker_was_killed(tmp_path: Path) -> None:
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
-def test_each_draw_has_its_own_sample_of_the_source(tmp_path: Path) -> None:
+def test_each_draw_has_its_own_sample_of_the_source(tmp_path):
     """A base and its draw read the same sample; another draw reads another."""
     messages = {name: SMALL[name] for name in ("k", "tasks", "encoder")}
     protocol = replace(ONE, source_sentences=12, settings={**messages, "decoders": "shared"})
@@ -206,7 +206,7 @@ ran(ONE, request(Path(sys.argv[2]), iterations=100_000, methods=("maml",), jobs=
 """
 
 
-def test_workers_end_with_their_runner(tmp_path: Path) -> None:
+def test_workers_end_with_their_runner(tmp_path):
     """A killed runner leaves no process, and its jobs become pending again."""
     here = str(Path(__file__).parents[2] / "support")
     runner = subprocess.Popen(
@@ -226,7 +226,7 @@ def test_workers_end_with_their_runner(tmp_path: Path) -> None:
         assert store.progress(run_id_of(plan)).running == 0
 
 
-def test_a_failed_draw_is_reported_with_its_log_and_others_run(tmp_path: Path) -> None:
+def test_a_failed_draw_is_reported_with_its_log_and_others_run(tmp_path):
     requested = request(tmp_path, methods=("maml",), sizes=("5", "100000"), draws=1)
     summary, _ = ran(ONE, requested)
     assert summary.done == 2
@@ -241,7 +241,7 @@ def test_a_failed_draw_is_reported_with_its_log_and_others_run(tmp_path: Path) -
     assert len(stored(tmp_path)) == 1
 
 
-def test_draws_of_a_failed_base_are_counted_as_waiting(tmp_path: Path) -> None:
+def test_draws_of_a_failed_base_are_counted_as_waiting(tmp_path):
     one_source = replace(ONE, groups=(replace(ONE.groups[0], sources=("disease",)),))
     summary, _ = ran(one_source, request(tmp_path, draws=2))
     assert summary.done == 3  # MAML needs no second domain
@@ -252,7 +252,7 @@ def test_draws_of_a_failed_base_are_counted_as_waiting(tmp_path: Path) -> None:
         raise_failures(summary)
 
 
-def test_results_on_changed_data_are_computed_again(tmp_path: Path) -> None:
+def test_results_on_changed_data_are_computed_again(tmp_path):
     data = copied_data(tmp_path)
     requested = request(tmp_path / "out", data=data, methods=("maml",), draws=1)
     assert ran(TINY, requested)[0].computed == 5
@@ -270,7 +270,7 @@ def test_results_on_changed_data_are_computed_again(tmp_path: Path) -> None:
     assert new.target == "cellline"
 
 
-def test_a_job_fails_if_its_data_changed_after_planning(tmp_path: Path) -> None:
+def test_a_job_fails_if_its_data_changed_after_planning(tmp_path):
     data = copied_data(tmp_path)
     plan = plan_request(ONE, TABLE, request(tmp_path / "out", data=data, methods=("maml",)))
     run_id = run_id_of(plan)
@@ -289,7 +289,7 @@ def test_a_job_fails_if_its_data_changed_after_planning(tmp_path: Path) -> None:
     assert "drug has changed since the run was planned" in failure.error
 
 
-def test_a_removed_base_is_trained_again_when_a_draw_needs_it(tmp_path: Path) -> None:
+def test_a_removed_base_is_trained_again_when_a_draw_needs_it(tmp_path):
     requested = request(tmp_path / "out", methods=("maml",), draws=1)
     ran(ONE, requested)
     before = reproducible(stored(tmp_path / "out"))
@@ -302,14 +302,14 @@ def test_a_removed_base_is_trained_again_when_a_draw_needs_it(tmp_path: Path) ->
     assert all(row in reproducible(stored(tmp_path / "out")) for row in before)
 
 
-def test_a_file_as_output_raises_an_error(tmp_path: Path) -> None:
+def test_a_file_as_output_raises_an_error(tmp_path):
     (tmp_path / "out").write_text("mine")
     with pytest.raises(OutputExists):
         ran(ONE, request(tmp_path / "out"))
     assert (tmp_path / "out").read_text() == "mine"
 
 
-def test_best_so_far_averages_over_common_draws() -> None:
+def test_best_so_far_averages_over_common_draws():
     def stored_result(name: str, seed: int, f1: float) -> StoredResult:
         return result(f"{name}{seed}", method=name, seed=seed, f1=f1)
 
@@ -324,9 +324,7 @@ def test_best_so_far_averages_over_common_draws() -> None:
     assert best_so_far(both) == "best so far: hgda 0.500, maml 0.250 (mean F1, 1 common draws)"
 
 
-def test_the_progress_line_has_counts_time_left_and_best_methods(
-    whole: tuple[Path, RunSummary], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_progress_line_has_counts_time_left_and_best_methods(whole, capsys):
     output, summary = whole
     display = ProgressDisplay(summary.plan, run_id_of(summary.plan), OWN, 2, quiet=False)
     with Store(output / STORE) as store:

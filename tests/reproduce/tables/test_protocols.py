@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from reproduce_kit import TABLE
 
@@ -18,7 +16,7 @@ TABLES = [f"{paper.name}/{table.id}" for paper in papers() for table in paper.ta
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_published_table_has_targets_or_a_reason(name: str) -> None:
+def test_every_published_table_has_targets_or_a_reason(name):
     protocol, table = protocol_of(name), find_table(name)[1]
     assert bool(protocol.groups) != bool(protocol.reason)
     # "SciTech" stands for the columns "SciTech precision", "SciTech recall" and "SciTech f1"
@@ -31,7 +29,7 @@ def test_every_published_table_has_targets_or_a_reason(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_hgda_and_metaner_fill_the_tables_of_their_papers() -> None:
+def test_hgda_and_metaner_fill_the_tables_of_their_papers():
     filled = {row["table"]: row["filled"] for row in list_tables()}
     for name in ("hgda/1", "hgda/3", "hgda/4", "hgda/5", "metabioner/3", "metabioner/4"):
         assert "hgda" in filled[name].values()
@@ -47,17 +45,17 @@ def test_hgda_and_metaner_fill_the_tables_of_their_papers() -> None:
 
 
 @pytest.mark.parametrize("spelled", ["hgda/3", "HGDA/3", "HGDA 3", "hgda table 3", " Hgda / 3 "])
-def test_a_table_may_be_spelled_in_several_ways(spelled: str) -> None:
+def test_a_table_may_be_spelled_in_several_ways(spelled):
     assert protocol_of(spelled) is PROTOCOLS["hgda/3"]
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("hgda/33", "hgda/3"), ("metanr/2", "metaner/2")])
-def test_an_unknown_table_raises_an_error_with_a_suggestion(wrong: str, meant: str) -> None:
+def test_an_unknown_table_raises_an_error_with_a_suggestion(wrong, meant):
     with pytest.raises(UnknownName, match=f"did you mean '{meant}'"):
         find_table(wrong)
 
 
-def test_no_target_is_among_its_sources() -> None:
+def test_no_target_is_among_its_sources():
     for protocol in PROTOCOLS.values():
         for group in protocol.groups:
             assert not {t.corpus for t in group.targets} & set(group.sources)
@@ -66,7 +64,7 @@ def test_no_target_is_among_its_sources() -> None:
 
 
 @pytest.mark.slow
-def test_the_rows_of_jia2019_are_filled_except_for_figures_of_others() -> None:
+def test_the_rows_of_jia2019_are_filled_except_for_figures_of_others():
     rows = {row["table"]: row for row in list_tables()}
     third = rows["jia2019/3"]
     assert third["filled"] == {
@@ -94,7 +92,7 @@ def test_the_rows_of_jia2019_are_filled_except_for_figures_of_others() -> None:
     assert len(rows["jia2019/raw-amount"]["filled"]) == 10
 
 
-def test_tables_about_corpora_have_our_counts(tmp_path: Path) -> None:
+def test_tables_about_corpora_have_our_counts(tmp_path):
     from adaptner.reproduce.tables.counts import PLACES, as_facts, count_corpora, counts_table
 
     for name in PLACES:

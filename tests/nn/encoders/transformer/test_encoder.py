@@ -62,7 +62,7 @@ def naive(folder: Path, sentence: Sentence, alignment: str, **more: Any) -> Tens
 
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
-def test_word_states_are_those_of_their_subwords(tiny_transformer: Path, alignment: str) -> None:
+def test_word_states_are_those_of_their_subwords(tiny_transformer, alignment):
     encoder, batcher = build(tiny_transformer, subwords=alignment)
     batch = batcher([SENTENCES])
     states = encoder(batch).detach()
@@ -77,9 +77,7 @@ def test_word_states_are_those_of_their_subwords(tiny_transformer: Path, alignme
 
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
-def test_states_do_not_depend_on_other_sentences_or_padding(
-    tiny_transformer: Path, alignment: str
-) -> None:
+def test_states_do_not_depend_on_other_sentences_or_padding(tiny_transformer, alignment):
     encoder, batcher = build(tiny_transformer, subwords=alignment)
     expected = [encoder(batcher([[s]]))[0, 0].detach() for s in SENTENCES]
     shifted = SENTENCES[1:] + SENTENCES[:1]
@@ -96,7 +94,7 @@ def test_states_do_not_depend_on_other_sentences_or_padding(
                     torch.testing.assert_close(found, truth, atol=1e-12, rtol=0)
 
 
-def test_tasks_have_separate_parameters(tiny_transformer: Path) -> None:
+def test_tasks_have_separate_parameters(tiny_transformer):
     encoder, batcher = build(tiny_transformer)
     other = copy.deepcopy(encoder)
     with torch.no_grad():
@@ -112,7 +110,7 @@ def test_tasks_have_separate_parameters(tiny_transformer: Path) -> None:
         torch.testing.assert_close(states[g], own(batcher([tasks[g]]))[0])
 
 
-def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
+def test_network_of_another_family_is_padded(tmp_path):
     """RoBERTa: positions start after the padding id; sub-words consist of bytes and include a space."""
     pytest.importorskip("transformers", reason="pip install 'adaptner[transformers]'")
     from tokenizers import ByteLevelBPETokenizer
@@ -155,9 +153,7 @@ def test_network_of_another_family_is_padded(tmp_path: Path) -> None:
     room=st.integers(5, 15),
     overlap=st.integers(0, 7),
 )
-def test_windows_cover_every_word_once_within_the_limit(
-    sizes: list[int], room: int, overlap: int
-) -> None:
+def test_windows_cover_every_word_once_within_the_limit(sizes, room, overlap):
     found = overlapping_windows(sizes, room, overlap)
     assert [w for own in found for w in range(own.begin, own.stop)] == list(range(len(sizes)))
     for own in found:
@@ -172,7 +168,7 @@ def test_windows_cover_every_word_once_within_the_limit(
 
 
 @pytest.mark.parametrize("alignment", ["first", "mean"])
-def test_long_sentence_is_split_into_windows(tiny_transformer: Path, alignment: str) -> None:
+def test_long_sentence_is_split_into_windows(tiny_transformer, alignment):
     """The state of each word is that of its window, encoded as a separate sentence."""
     encoder, batcher = build(tiny_transformer, subwords=alignment)
     tokens = ["gene", "mutated", "p53", "cell"] * 12
@@ -189,7 +185,7 @@ def test_long_sentence_is_split_into_windows(tiny_transformer: Path, alignment: 
     torch.testing.assert_close(encoder(batcher([[sentence, SENTENCES[0]]]))[0, 1, :2], short)
 
 
-def test_long_word_is_cut_in_the_middle(tiny_transformer: Path) -> None:
+def test_long_word_is_cut_in_the_middle(tiny_transformer):
     _, batcher = build(tiny_transformer, max_length=16)
     (pieces,) = batcher.pieces(["acgt" * 20])
     whole = [*batcher.pieces(["acgt"])[0]]
@@ -199,7 +195,7 @@ def test_long_word_is_cut_in_the_middle(tiny_transformer: Path) -> None:
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
-def test_windows_of_similar_length_are_grouped(lengths: list[int]) -> None:
+def test_windows_of_similar_length_are_grouped(lengths):
     ordered = sorted(lengths, reverse=True)
     parts = list(group_by_length(ordered))
     assert [n for first, end in parts for n in ordered[first:end]] == ordered
@@ -214,7 +210,7 @@ def gradients(encoder: TransformerEncoder, batcher: SubwordBatcher, seed: int = 
     return list(torch.autograd.grad(states.square().sum(), list(encoder.parameters())))
 
 
-def test_every_parameter_is_used(tiny_transformer: Path) -> None:
+def test_every_parameter_is_used(tiny_transformer):
     """An unused parameter would make the inner loop's gradient fail."""
     encoder, batcher = build(tiny_transformer)
     assert all(g.any() for g in gradients(encoder, batcher))
@@ -222,9 +218,7 @@ def test_every_parameter_is_used(tiny_transformer: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"lora": 2}])
-def test_checkpointing_gives_the_same_gradients(
-    tiny_transformer: Path, settings: dict[str, Any]
-) -> None:
+def test_checkpointing_gives_the_same_gradients(tiny_transformer, settings):
     """The repeated forward pass uses the same dropout noise."""
     plain, batcher = build(tiny_transformer, **settings)
     saving, _ = build(tiny_transformer, checkpointing=True, **settings)
@@ -232,9 +226,7 @@ def test_checkpointing_gives_the_same_gradients(
         torch.testing.assert_close(a, b, atol=1e-12, rtol=0)
 
 
-def test_checkpointing_repeats_the_forward_pass(
-    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checkpointing_repeats_the_forward_pass(tiny_transformer, monkeypatch):
     encoder, batcher = build(tiny_transformer, checkpointing=True)
     calls = []
     real = encoder.network.forward
@@ -243,7 +235,7 @@ def test_checkpointing_repeats_the_forward_pass(
     assert len(calls) == 2
 
 
-def test_dropout_depends_only_on_the_generator(tiny_transformer: Path) -> None:
+def test_dropout_depends_only_on_the_generator(tiny_transformer):
     encoder, batcher = build(tiny_transformer, dropout=0.0)
     batch = batcher([SENTENCES])
     torch.manual_seed(1)
@@ -257,7 +249,7 @@ def test_dropout_depends_only_on_the_generator(tiny_transformer: Path) -> None:
     assert torch.equal(quiet(batch, torch.Generator().manual_seed(1)), quiet(batch))
 
 
-def test_layer_decay_scales_the_rates(tiny_transformer: Path) -> None:
+def test_layer_decay_scales_the_rates(tiny_transformer):
     encoder, _ = build(tiny_transformer, layer_decay=0.5)
     rates = {n: encoder.rates()[p] for n, p in encoder.named_parameters()}
     assert {r for n, r in rates.items() if "layer.1." in n} == {1.0}
@@ -267,7 +259,7 @@ def test_layer_decay_scales_the_rates(tiny_transformer: Path) -> None:
     assert build(tiny_transformer)[0].rates() == {}
 
 
-def test_frozen_layers_are_not_trained(tiny_transformer: Path) -> None:
+def test_frozen_layers_are_not_trained(tiny_transformer):
     whole, batcher = build(tiny_transformer)
     upper, _ = build(tiny_transformer, frozen_layers=1)
     names = [n for n, _ in upper.named_parameters()]
@@ -280,19 +272,19 @@ def test_frozen_layers_are_not_trained(tiny_transformer: Path) -> None:
         torch.testing.assert_close(found, truth[name], atol=1e-12, rtol=0)
 
 
-def test_freezing_all_layers_raises(tiny_transformer: Path) -> None:
+def test_freezing_all_layers_raises(tiny_transformer):
     with pytest.raises(BadConfiguration, match="has 2 layers"):
         build(tiny_transformer, frozen_layers=2)
 
 
-def test_frozen_layers_have_no_low_rank_updates(tiny_transformer: Path) -> None:
+def test_frozen_layers_have_no_low_rank_updates(tiny_transformer):
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
     names = [n for n, _ in build(tiny_transformer, frozen_layers=1, lora=2)[0].named_parameters()]
     assert names
     assert all("layer.1." in n and "lora_" in n for n in names)
 
 
-def test_lora_trains_only_its_updates(tiny_transformer: Path) -> None:
+def test_lora_trains_only_its_updates(tiny_transformer):
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
     encoder, batcher = build(tiny_transformer, lora=2)
     plain, _ = build(tiny_transformer)
@@ -311,7 +303,7 @@ def test_lora_trains_only_its_updates(tiny_transformer: Path) -> None:
     assert all(torch.equal(t, frozen[n]) for n, t in encoder.named_buffers())
 
 
-def test_restricted_table_gives_the_same_states_and_gradients(tiny_transformer: Path) -> None:
+def test_restricted_table_gives_the_same_states_and_gradients(tiny_transformer):
     encoder, batcher = build(tiny_transformer)
     assert encoder.table is not None
     batch = batcher([SENTENCES])
@@ -329,7 +321,7 @@ def test_restricted_table_gives_the_same_states_and_gradients(tiny_transformer: 
     assert not expected[:, [r for r in range(full.shape[1]) if r not in rows]].any()
 
 
-def test_run_holds_only_the_rows_in_use(tiny_transformer: Path) -> None:
+def test_run_holds_only_the_rows_in_use(tiny_transformer):
     encoder, batcher = build(tiny_transformer)
     expected = encoder(batcher([SENTENCES])).detach()
     start = encoder.get_parameter(encoder.table or "").detach().clone()

@@ -14,7 +14,7 @@ from adaptner.nn.encoders.transformer.fast_dropout import (
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.85])
-def test_rate_and_scale(rate: float) -> None:
+def test_rate_and_scale(rate):
     torch.manual_seed(0)
     factors = dropout_factors(
         (1001, 999), rate, torch.zeros((), dtype=torch.float64)
@@ -31,7 +31,7 @@ def test_rate_and_scale(rate: float) -> None:
     assert float(both) == pytest.approx(rate**2, abs=5 * sd)
 
 
-def test_dropout_repeats_with_a_seed_and_is_off_in_evaluation() -> None:
+def test_dropout_repeats_with_a_seed_and_is_off_in_evaluation():
     layer, values = FastDropout(0.5), torch.randn(40, 8)
     torch.manual_seed(1)
     one, other = layer(values), layer(values)
@@ -41,7 +41,7 @@ def test_dropout_repeats_with_a_seed_and_is_off_in_evaluation() -> None:
     assert layer.eval()(values) is values
 
 
-def test_every_dropout_of_a_network_is_replaced() -> None:
+def test_every_dropout_of_a_network_is_replaced():
     inner = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.3))
     network = nn.Sequential(inner, nn.Dropout(0.2), nn.ReLU())
     replace_dropout(network)

