@@ -10,7 +10,7 @@ import pytest
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra `spacy`)")
 
 import adaptner  # noqa: E402
-from adaptner.errors import FileMissing, UsageError  # noqa: E402
+from adaptner.errors import DeviceMissing, FileMissing, UsageError  # noqa: E402
 from adaptner.spacy_component import AdaptnerComponent  # noqa: E402
 from adaptner.types import Entity  # noqa: E402
 
@@ -152,3 +152,10 @@ def test_missing_model_is_refused(tmp_path):
     nlp.add_pipe("adaptner", config={"model": str(tmp_path / "none")})
     with pytest.raises(FileMissing, match="none"):
         nlp("HeLa.")
+
+
+def test_unavailable_device_is_refused(eager_model):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("adaptner", config={"model": str(eager_model), "device": "nowhere"})
+    with pytest.raises(DeviceMissing, match="nowhere"):
+        nlp("HeLa cells grew.")

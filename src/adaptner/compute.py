@@ -48,7 +48,10 @@ def find_device(name: str = "auto") -> torch.device:
         raise DeviceMissing(name=name, known=", ".join(DEVICES))
     if kind == "cpu":
         return CPU
-    device = torch.device(name)
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:  # what follows the colon is no number
+        raise DeviceMissing(name=name, known=", ".join(DEVICES)) from error
     if device.index is None:
         device = torch.device(kind, torch.cuda.current_device() if kind == "cuda" else 0)
     elif kind == "cuda" and device.index >= torch.cuda.device_count():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
     from adaptner.types import Entity
 
-Alignment = Literal["strict", "contract", "expand"]
+BorderAlignment = Literal["strict", "contract", "expand"]
 SCORE = "adaptner_score"  # span._.adaptner_score
 
 
@@ -38,9 +38,14 @@ class AdaptnerComponent:
     ``model`` is not needed for a saved pipeline, which contains a copy of it."""
 
     def __init__(
-        self, name: str, model: str | None, overwrite: bool = True, alignment: Alignment = "expand"
+        self,
+        name: str,
+        model: str | None,
+        overwrite: bool = True,
+        alignment: BorderAlignment = "expand",
+        device: str = "auto",
     ) -> None:
-        self.name, self._model = name, model
+        self.name, self._model, self._device = name, model, device
         self._overwrite, self._alignment = overwrite, alignment
         self._loaded: Tagger | None = None
         if not Span.has_extension(SCORE):
@@ -115,18 +120,23 @@ class AdaptnerComponent:
     def _load(self, folder: str | Path) -> None:
         from adaptner.api import load
 
-        self._loaded = load(folder)
+        self._loaded = load(folder, device=self._device)
 
 
 @Language.factory(
     "adaptner",
     assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
-    default_config={"model": None, "overwrite": True, "alignment": "expand"},
+    default_config={"model": None, "overwrite": True, "alignment": "expand", "device": "auto"},
 )
 def make_adaptner(
-    nlp: Language, name: str, model: str | None, overwrite: bool, alignment: Alignment
+    nlp: Language,
+    name: str,
+    model: str | None,
+    overwrite: bool,
+    alignment: BorderAlignment,
+    device: str,
 ) -> AdaptnerComponent:
-    return AdaptnerComponent(name, model, overwrite, alignment)
+    return AdaptnerComponent(name, model, overwrite, alignment, device)
 
 
 def _key(span: Span) -> str:

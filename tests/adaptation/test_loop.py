@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuning
+from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuningObjective
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.bundled import bundled_corpus
@@ -23,7 +23,7 @@ SENTENCES = [s for s in bundled_corpus("species").split("train") if s.entities][
 PLAIN_SGD = OptimiserConfig(name="sgd", rate=1.0, momentum=0, weight_decay=0, clip=1e9)
 
 
-class OneNumber(FineTuning):
+class OneNumber(FineTuningObjective):
     """Minimises one number with slope 1 instead of the label loss."""
 
     def __init__(self, base: Base, **options: Any) -> None:

@@ -94,6 +94,12 @@ def test_help_fits_a_screen(call, monkeypatch, verb):
     assert len(call(verb, "--help").out.splitlines()) <= LONGEST_HELP[verb]
 
 
+def test_wrong_call_and_help_show_the_same_usage(call):
+    wrong, help = call("suggest", "model", "text.txt", "-n", "0"), call("suggest", "--help")
+    usage = "Usage: adaptner suggest MODEL FILES... [OPTIONS]"
+    assert wrong.err.splitlines()[0] == help.out.splitlines()[0] == usage
+
+
 def test_without_a_verb_the_help_is_shown(call):
     answer = call()
     assert answer.code in (0, 2)  # click changed its mind between versions

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuning
+from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuningObjective
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.adaptation.sentence_batches import SentenceBatches
@@ -28,7 +28,7 @@ HELD_OUT, MAX_HELD_OUT = 0.1, 300
 PATIENCE = 2  # epochs without a better F1
 
 
-class EarlyStopping(FineTuning):
+class EarlyStopping(FineTuningObjective):
     """Fine-tuning that keeps the parameters of the epoch with the best F1 on held-out sentences."""
 
     def build(self) -> None:

@@ -65,7 +65,7 @@ class FreshDecoderConfig(FineTuneConfig):
     freeze_decoder: Literal[False] = False
 
 
-class FineTuning(AdaptationObjective):
+class FineTuningObjective(AdaptationObjective):
     """The label loss of the target's sentences, for the encoder and a new decoder."""
 
     decoder: TagDecoder
@@ -105,4 +105,4 @@ def fine_tune(
 ) -> Tagger:
     """Train a copy of the base's encoder and a new decoder (or ``start``) on ``sentences``."""
     request = AdaptRequest(sentences, labels, budget=budget, seed=seed, progress=progress)
-    return run(FineTuning(base, request, config, start=start))
+    return run(FineTuningObjective(base, request, config, start=start))

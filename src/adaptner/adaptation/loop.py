@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from adaptner.adaptation.fine_tune import FineTuneConfig
 
 
-class AdaptationObjective:
+class AdaptationObjective(ABC):
     """What one way of adapting a base minimises, and what the loop must know to minimise it.
 
     ``build`` sets ``encoder`` and ``decoder``, which are those of the tagger that results. ``loss``
@@ -57,9 +58,9 @@ class AdaptationObjective:
         self.rng = random.Random(request.seed)
         self.build()
 
+    @abstractmethod
     def build(self) -> None:
         """Set ``encoder``, ``decoder`` and whatever else ``loss`` needs."""
-        raise NotImplementedError
 
     @property
     def zero_shot(self) -> bool:
@@ -122,7 +123,7 @@ class AdaptationObjective:
         """Whether to stop after ``steps`` steps although the budget is not spent."""
         return False
 
-    def finish(self, steps: int) -> None:
+    def finish(self, steps: int) -> None:  # noqa: B027 (few objectives need it)
         """Complete the encoder and the decoder after the last of ``steps`` steps."""
 
     def facts(self) -> dict[str, object]:

@@ -5,6 +5,7 @@ Each side has its own decoder over one encoder. What else ties the two sides tog
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -65,9 +66,9 @@ class SourceTargetObjective(AdaptationObjective):
             for sentences in (self.target.sentences, *self.sources.values())
         )
 
+    @abstractmethod
     def pair_loss(self, encode_both: EncodeBothSides) -> Tensor:
         """The loss of a batch of a source and a batch of the target."""
-        raise NotImplementedError
 
     def encode(self, batch: Batch, noise: Generator | None = None) -> Tensor:
         states: Tensor = self.encoder(batch, noise)

@@ -27,13 +27,19 @@ Rows = list[tuple[Text, str]]  # name and description
 class VerbHelp(TyperCommand):
     """A command with our layout of `--help`."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments and required options; the message about a wrong call prints them too."""
+        parameters: list[Any] = self.params
+        arguments = [p for p in parameters if p.param_type_name == "argument"]
+        names = [p.metavar if p.required else f"[{p.metavar}]" for p in arguments]
+        options = [p for p in parameters if p.param_type_name == "option" and p.required]
+        return [*names, *(f"{min(p.opts, key=len)} {p.metavar}" for p in options), "[OPTIONS]"]
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown: list[Any] = [p for p in self.params if not getattr(p, "hidden", False)]
         arguments = [p for p in shown if p.param_type_name == "argument"]
         options = [p for p in shown if p.param_type_name == "option"]
-        names = [p.metavar if p.required else f"[{p.metavar}]" for p in arguments]
-        required = [f"{min(p.opts, key=len)} {p.metavar}" for p in options if p.required]
-        _print_head([ctx.command_path, *names, *required, "[OPTIONS]"], self.help or "")
+        _print_head([ctx.command_path, *self.collect_usage_pieces(ctx)], self.help or "")
         groups: dict[str, Rows] = {}
         for parameter in (*arguments, *options):
             default_group = "Arguments" if parameter in arguments else "Options"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuning
+from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuningObjective
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.corpora.sources import SourceDomain
@@ -96,7 +96,9 @@ class Method(ABC):
             first = error.errors()[0]
             parts = [str(part) for part in first["loc"] if not str(part).startswith(KIND)]
             where = ".".join(parts) or self.name
-            raise BadConfiguration(field=where, reason=first["msg"]) from error
+            unknown = first["type"] == "extra_forbidden"
+            reason = f"{self.name} has no such setting" if unknown else first["msg"]
+            raise BadConfiguration(field=where, reason=reason) from error
 
     @abstractmethod
     def fit(
@@ -151,7 +153,7 @@ class Method(ABC):
 
     def tagger(self, base: Base, request: AdaptRequest) -> Tagger:
         """The adaptation itself: fine-tuning unless a method overrides it."""
-        return run(FineTuning(base, request, self.config.adaptation))
+        return run(FineTuningObjective(base, request, self.config.adaptation))
 
     def protocol_text(self, train: Iterable[Sentence]) -> list[Sentence]:
         """The sentences of a target's train split that it may read in an evaluation, unlabelled."""

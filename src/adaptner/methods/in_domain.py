@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from adaptner.adaptation.fine_tune import FineTuning
+from adaptner.adaptation.fine_tune import FineTuningObjective
 from adaptner.adaptation.loop import run
 from adaptner.adaptation.request import AdaptRequest
 from adaptner.errors import IncompatibleMethod
@@ -57,7 +57,7 @@ class InDomain(SupervisedMethod):
         shape = ModelShape(decoder=base.model.shape.decoder)
         model = TaggingModel(encoder, {"target": base.labels}, generator, shape)
         new = Base(model, batcher, self.name, base.config, base.facts, base.folder)
-        return run(FineTuning(new, request, self.config.adaptation))
+        return run(FineTuningObjective(new, request, self.config.adaptation))
 
 
 def _vectors(base: Base, encoder: RecurrentEncoder) -> WordVectors | None:

@@ -24,7 +24,7 @@ _COMPOUND_WEIGHT = 0.25  # of "the BRCA1 gene" relative to "genes such as BRCA1"
 _MIN_LISTED_SHARE, _MIN_LISTED_COUNT = 1 / 400, 8
 
 Phrase = tuple[str, ...]
-Span = tuple[int, int]
+TokenSpan = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Gazetteer:
                 kinds[phrase] = (np.array(list(by_name)), listed / (listed + 1))
         return cls(names, kinds, common)
 
-    def spans(self, words: Sequence[str]) -> list[Span]:
+    def spans(self, words: Sequence[str]) -> list[TokenSpan]:
         """Returns the spans of instances in a lower-case sentence: from left to right,
         and the longest at each position."""
         lengths: dict[str, list[int]] = self._lengths  # type: ignore[attr-defined]
-        found: list[Span] = []
+        found: list[TokenSpan] = []
         free = 0
         for start, word in enumerate(words):
             if start < free or word not in lengths:
@@ -90,7 +90,7 @@ class Gazetteer:
                     break
         return found
 
-    def uncertain_neighbours(self, words: Sequence[str], spans: Sequence[Span]) -> set[int]:
+    def uncertain_neighbours(self, words: Sequence[str], spans: Sequence[TokenSpan]) -> set[int]:
         """Returns positions next to an instance that may belong to it, two before and one after.
 
         For example, "hypertrophic" in "hypertrophic cardiomyopathy" if only the second word is known.

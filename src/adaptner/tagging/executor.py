@@ -15,13 +15,13 @@ from adaptner.types import Document, Entity
 if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
 
-Batch = Sequence[Document]
+DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
 
 
 class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
     @abstractmethod
-    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+    def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
         """The entities of each batch. Only a few batches are read ahead of the results."""
 
     def __exit__(self, *_: object) -> None:
@@ -34,7 +34,7 @@ class SerialExecutor(TaggingExecutor):
     def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
 
-    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+    def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
         return map(self._tagger.predict_documents, batches)
 
 
@@ -44,7 +44,7 @@ def with_entities(
     """The chunks of documents with the entities that the executor finds in them."""
     waiting: deque[list[DocumentChunk]] = deque()
 
-    def batches() -> Iterator[Batch]:
+    def batches() -> Iterator[DocumentBatch]:
         for group in group_chunks(chunks):
             waiting.append(group)
             yield [chunk.document for chunk in group]
@@ -55,8 +55,8 @@ def with_entities(
 
 
 def in_order(
-    batches: Iterable[Batch],
-    submit: Callable[[Batch], Any],
+    batches: Iterable[DocumentBatch],
+    submit: Callable[[DocumentBatch], Any],
     wait: Callable[[Any], BatchEntities],
     max_pending: Callable[[], int],
 ) -> Iterator[BatchEntities]:

@@ -17,7 +17,7 @@ from adaptner.compute import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Batch, BatchEntities, TaggingExecutor, in_order
+from adaptner.tagging.executor import BatchEntities, DocumentBatch, TaggingExecutor, in_order
 from adaptner.version import __version__
 
 _PENDING_PER_CPU = 2
@@ -39,10 +39,10 @@ class RayExecutor(TaggingExecutor):
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()
 
-    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+    def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
         return in_order(batches, self._submit, self._wait, self._max_pending)
 
-    def _submit(self, batch: Batch) -> Any:
+    def _submit(self, batch: DocumentBatch) -> Any:
         return self._task.remote(self._key, self._files, list(batch))
 
     def _wait(self, task: Any) -> BatchEntities:

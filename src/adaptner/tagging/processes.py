@@ -15,7 +15,7 @@ import torch
 from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import Batch, BatchEntities, TaggingExecutor, in_order
+from adaptner.tagging.executor import BatchEntities, DocumentBatch, TaggingExecutor, in_order
 
 _PENDING_PER_PROCESS = 2  # so that no process waits while results are written
 
@@ -42,7 +42,7 @@ class ProcessExecutor(TaggingExecutor):
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def tag(self, batches: Iterable[Batch]) -> Iterator[BatchEntities]:
+    def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
         try:
             yield from in_order(
                 batches,
@@ -61,6 +61,6 @@ def _start_worker(model: Tagger | tuple[Path, torch.device]) -> None:
     _tagger = model if isinstance(model, Tagger) else Tagger.load(*model)
 
 
-def _predict(batch: Batch) -> BatchEntities:
+def _predict(batch: DocumentBatch) -> BatchEntities:
     assert _tagger is not None
     return _tagger.predict_documents(batch)

@@ -11,7 +11,7 @@ from adaptner.errors import UnknownName
 from adaptner.metrics.significance import t_interval
 from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.compare import ADDITIONAL, COMPARABLE, OVERALL, compare
-from adaptner.reproduce.report.levels import WHOLE, Level
+from adaptner.reproduce.report.levels import WHOLE_SPLIT, Level
 from adaptner.reproduce.report.matching import report_column
 from adaptner.reproduce.tables.published import paper, row_label
 
@@ -140,7 +140,7 @@ def test_rows_without_a_size_have_results_with_all_data():
         *draws([0.5, 0.6], "metaner", "sec", 52, share=5.0),
     ]
     comparison = compare(results, request("metaner/3", TARGETS5))
-    assert row_of(comparison, "MetaNER", WHOLE).cells["SEC"].mean == pytest.approx(0.85)
+    assert row_of(comparison, "MetaNER", WHOLE_SPLIT).cells["SEC"].mean == pytest.approx(0.85)
     (fewer,) = [n for n in comparison.other_rows if n.level == Level(share=5.0)]
     assert fewer.label == "MetaNER"
     assert fewer.cells["SEC"].verdict == "not comparable"
@@ -235,7 +235,7 @@ def test_corpora_without_a_published_column_get_additional_columns():
     results = [r for t in names for r in draws([0.6, 0.7], "metaner", t, 100, share=100.0)]
     report_request = request("metaner/2", {}, targets=names, incomparable={"scitech": "not ACE"})
     comparison = compare(results, report_request)
-    row = row_of(comparison, "MetaNER", WHOLE)
+    row = row_of(comparison, "MetaNER", WHOLE_SPLIT)
     assert comparison.additional_names == ("conll03", "scitech", ADDITIONAL)
     assert row.cells["scitech"].reason == "not ACE"
     assert row.cells["conll03"].verdict == "not comparable"

@@ -15,7 +15,7 @@ from adaptner.errors import UsageError
 Width = Annotated[
     int, options.research("--width N", "Numbers per word vector, an even number.", min=2)
 ]
-Window = Annotated[
+WindowOption = Annotated[
     int, options.research("--window N", "Context words on each side of a word.", min=1)
 ]
 MinCount = Annotated[
@@ -49,7 +49,7 @@ def train(
     epochs: Annotated[
         int, options.research("--epochs N", "Number of passes over the text.", min=1)
     ] = 5,
-    window: Window = 5,
+    window: WindowOption = 5,
     min_count: MinCount = 5,
     ngrams: NgramLengths = "4-5",
     buckets: Buckets = 100_000,
@@ -88,7 +88,7 @@ def count(
     json: options.JsonFlag = False,
     quiet: options.QuietFlag = False,
     width: Width = 200,
-    window: Window = 5,
+    window: WindowOption = 5,
     min_count: MinCount = 6,
     contexts: Annotated[
         int,

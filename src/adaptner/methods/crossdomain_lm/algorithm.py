@@ -24,7 +24,7 @@ from adaptner.training.optimiser import Optimiser, sparse_rows
 from adaptner.training.vocabulary import Vocabulary
 from adaptner.types import LabelSet, Sentence
 
-Step = tuple[list[DomainTaskStep], list[list[Sentence]]]  # the tasks and the sentences of each
+StepData = tuple[list[DomainTaskStep], list[list[Sentence]]]  # the tasks and the sentences of each
 
 
 class CrossDomainObjective(AdaptationObjective):
@@ -67,7 +67,7 @@ class CrossDomainObjective(AdaptationObjective):
         self._steps = self.steps()
         yield budget
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[StepData]:
         """The tasks and sentences of every step; the same for every iterator."""
         streams: dict[tuple[int, int], Iterator[list[Sentence]]] = {}
         iteration = 1

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuning
+from adaptner.adaptation.fine_tune import FineTuneConfig, FineTuningObjective
 from adaptner.adaptation.target import TargetData
 from adaptner.corpora.sentence_stream import SentenceStream
 from adaptner.methods.families.raw_text import RawTextConfig, text_or_labelled
@@ -38,7 +38,7 @@ class ContextualConfig(RawTextConfig, FineTuneConfig):
     )
 
 
-class STMElmoObjective(FineTuning):
+class STMElmoObjective(FineTuningObjective):
     """Fine-tuning on the target (STM-TARGET) or, with ``zero_shot``, on the sources (STM-SOURCE), after
     the encoder's language model has learnt; its parameters are then fixed."""
 

@@ -15,7 +15,7 @@ from adaptner.nn.decoders.crf import FORBIDDEN, TagConstraints
 from adaptner.nn.decoders.token_tags import TokenwiseDecoder
 from adaptner.types import LabelSet
 
-OUTSIDE = 0  # the tag id of O in every label set
+OUTSIDE_ID = 0  # the tag id of O in every label set
 
 
 class PrototypeDecoder(TokenwiseDecoder):
@@ -55,7 +55,7 @@ def class_sums(states: Tensor, tags: Tensor, mask: Tensor, classes: int) -> tupl
 def class_means(sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
     """Means of the classes, and a mask of the classes that have one; O has none."""
     seen = counts > 0
-    seen[:, OUTSIDE] = False
+    seen[:, OUTSIDE_ID] = False
     return sums / counts.clamp(min=1)[..., None], seen
 
 
@@ -73,6 +73,6 @@ def prototype_scores(states: Tensor, means: Tensor, seen: Tensor, outside: Tenso
 def token_losses(scores: Tensor, tags: Tensor, mask: Tensor, seen: Tensor) -> Tensor:
     """(G, B): cross-entropy summed over the tokens whose class is not forbidden."""
     possible = seen.expand(len(tags), -1).gather(1, tags.flatten(1)).view_as(tags)
-    counted = mask & (possible | (tags == OUTSIDE))
+    counted = mask & (possible | (tags == OUTSIDE_ID))
     losses = scores.logsumexp(-1) - scores.gather(-1, tags[..., None])[..., 0]
     return torch.where(counted, losses, 0.0).sum(2)

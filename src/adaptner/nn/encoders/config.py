@@ -17,7 +17,7 @@ from pydantic import (
 
 KIND = "kind="  # marks the tags that pydantic puts into the locations of its errors
 OLD_STATE_LENGTH = 4.0  # of models whose manifest has no state_length
-Alignment = Literal["first", "mean"]
+SubwordPooling = Literal["first", "mean"]
 
 
 class EncoderConfig(BaseModel):
@@ -96,7 +96,7 @@ class TransformerConfig(BaseModel):
     name: str = Field(
         "minilm", min_length=1, description="The network: minilm, a folder or a Hugging Face name."
     )
-    subwords: Alignment = Field(
+    subwords: SubwordPooling = Field(
         "first",
         description="Whether the state of a word is that of its first sub-word or the mean of all.",
     )

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from adaptner.corpora.corpus import Corpus, combined_digest, load_corpus, split_files
 from adaptner.errors import DataChanged
-from adaptner.reproduce.tables.protocol import WHOLE, folder_of
+from adaptner.reproduce.tables.protocol import WHOLE_SUFFIX, folder_of
 from adaptner.types import Sentence
 
 PlannedCorpus = tuple[str, str]  # place in the data folder, checksum when the job was planned
@@ -27,7 +27,7 @@ def checksum(root: Path, place: str) -> str:
     return combined_digest(split_files(root / folder_of(place)))
 
 
-def load(root: Path, planned: PlannedCorpus) -> Corpus:
+def load_planned(root: Path, planned: PlannedCorpus) -> Corpus:
     """Raises ``DataChanged`` if the corpus is not the one that was planned with."""
     place, expected = planned
     corpus = load_corpus(root / folder_of(place))
@@ -39,15 +39,15 @@ def load(root: Path, planned: PlannedCorpus) -> Corpus:
 
 
 def as_source(root: Path, planned: PlannedCorpus) -> Corpus:
-    corpus = load(root, planned)
+    corpus = load_planned(root, planned)
     if planned[0] == ONE_SET:
         return _with_splits(corpus, train=corpus.split("test"))
     return corpus
 
 
 def as_target(root: Path, planned: PlannedCorpus) -> Corpus:
-    corpus = load(root, planned)
-    if planned[0].endswith(WHOLE):
+    corpus = load_planned(root, planned)
+    if planned[0].endswith(WHOLE_SUFFIX):
         return _with_splits(corpus, train=corpus.split("test"), test=corpus.split("test"))
     if planned[0] == ONE_SET:
         sentences = list(corpus.split("test"))

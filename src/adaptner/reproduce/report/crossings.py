@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.cells import ComparisonCell
-from adaptner.reproduce.report.levels import WHOLE
+from adaptner.reproduce.report.levels import WHOLE_SPLIT
 from adaptner.reproduce.report.matching import Index
 
 IN_DOMAIN = "in-domain"
@@ -20,7 +20,7 @@ BEFORE, NEVER = "before", "never"
 
 def in_domain_bound(index: Index, corpus: str) -> float | None:
     """Returns the mean F1 of the In-Domain model with all of the target's data."""
-    draws = index.get((IN_DOMAIN, "", WHOLE, corpus), {})
+    draws = index.get((IN_DOMAIN, "", WHOLE_SPLIT, corpus), {})
     return mean_sd([r.f1 for r in draws.values()])[0] if draws else None
 
 

@@ -40,7 +40,7 @@ class Level:
         return 2, self.share or 0.0, ""
 
 
-WHOLE = Level(share=100.0)
+WHOLE_SPLIT = Level(share=100.0)
 
 
 def row_level(row: PublishedRow) -> Level:
@@ -49,7 +49,7 @@ def row_level(row: PublishedRow) -> Level:
         return Level(size=row.size)
     if row.setting in (UNSUPERVISED, SEMI_SUPERVISED):
         return Level(setting=row.setting)
-    return WHOLE
+    return WHOLE_SPLIT
 
 
 def result_level(result: StoredResult, published: Set[Level]) -> Level:
@@ -60,4 +60,8 @@ def result_level(result: StoredResult, published: Set[Level]) -> Level:
         return Level(setting=SEMI_SUPERVISED if result.size else UNSUPERVISED)
     level = Level(size=result.size)
     # MetaNER prints zero-shot rows among those that had all of the target's data.
-    return WHOLE if result.size == 0 and level not in published and WHOLE in published else level
+    return (
+        WHOLE_SPLIT
+        if result.size == 0 and level not in published and WHOLE_SPLIT in published
+        else level
+    )

@@ -24,14 +24,14 @@ BERT = "bert"
 
 # "news/scitech:whole": all sentences are scored, and their text is training data without labels
 # (transductive, because the raw text of Jia2019 is not available).
-WHOLE = ":whole"
+WHOLE_SUFFIX = ":whole"
 
 Variants = Mapping[str, Mapping[str, Any]]  # name -> settings
 
 
 def folder_of(place: str) -> str:
     """Returns the folder of a corpus, relative to the data folder."""
-    return place.removesuffix(WHOLE)
+    return place.removesuffix(WHOLE_SUFFIX)
 
 
 @dataclass(frozen=True)

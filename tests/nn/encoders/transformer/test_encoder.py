@@ -19,7 +19,7 @@ from adaptner.nn.encoders.registry import new_encoder
 from adaptner.nn.encoders.transformer.encoder import (
     TransformerConfig,
     TransformerEncoder,
-    group_by_length,
+    similar_length_ranges,
 )
 from adaptner.nn.encoders.transformer.subwords import SubwordBatcher, overlapping_windows
 from adaptner.types import Sentence
@@ -197,7 +197,7 @@ def test_long_word_is_cut_in_the_middle(tiny_transformer):
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
 def test_windows_of_similar_length_are_grouped(lengths):
     ordered = sorted(lengths, reverse=True)
-    parts = list(group_by_length(ordered))
+    parts = list(similar_length_ranges(ordered))
     assert [n for first, end in parts for n in ordered[first:end]] == ordered
     assert all(ordered[end - 1] >= 0.75 * ordered[first] for first, end in parts)
 

@@ -121,7 +121,7 @@ class TransformerEncoder(Encoder):
     ) -> Tensor:
         """States (B, L, width) of task ``g``."""
         hidden, owners = [], []
-        group = pack_windows if self._packed else group_by_length
+        group = pack_windows if self._packed else similar_length_ranges
         for first, end in group(batch.lengths[g]):
             lengths = batch.lengths[g][first:end]
             longest = lengths[0]
@@ -182,7 +182,7 @@ def _check_length(settings: Any, config: TransformerConfig) -> None:
         raise EncoderUnusable(file=config.name, reason=reason)
 
 
-def group_by_length(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+def similar_length_ranges(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
     """(first, end) of the windows that are run together; ``lengths`` are descending."""
     first = 0
     for place in range(1, len(lengths) + 1):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from adaptner.nn.batching.batch import Batch, Batcher, SortedSentences
-from adaptner.nn.encoders.config import Alignment, TransformerConfig
+from adaptner.nn.encoders.config import SubwordPooling, TransformerConfig
 from adaptner.nn.encoders.transformer.pretrained import PretrainedTransformer, find_pretrained
 from adaptner.types import LabelSet, Sentence
 
@@ -78,7 +78,7 @@ class SubwordBatcher(Batcher):
     def __init__(
         self,
         pretrained: PretrainedTransformer,
-        alignment: Alignment,
+        alignment: SubwordPooling,
         longest: int,
         overlap: int,
         kept: Sequence[int] | None = None,
