@@ -207,6 +207,26 @@ class WordCountMismatch(InputError):
     remedy = "score the same texts in the same order"
 
 
+class NoNames(InputError):
+    problem = "the file contains no names"
+    remedy = "give a terminology, or a list with a name on each line"
+
+
+class WrongFieldCount(InputError):
+    problem = "{found} field(s), but {expected} are expected: {names}"
+    remedy = "separate the fields by single tabs, and leave empty fields empty"
+
+
+class BadConcept(InputError):
+    problem = "not a concept: {reason}"
+    remedy = "give each concept an id and a name"
+
+
+class RepeatedConcept(InputError):
+    problem = "the id {id} of {name!r} is that of {other!r} in line {first}"
+    remedy = "give each concept its own id, and put all names of a concept on one line"
+
+
 # --- output ---------------------------------------------------------------------------------------
 
 

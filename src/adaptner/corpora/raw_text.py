@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, cast
 
-from adaptner.errors import DamagedArchive, EmptyFile, FileMissing, FileUnreadable, UnknownFormat
-from adaptner.formats.lines import decode_line, open_for_reading
+from adaptner.errors import EmptyFile, FileMissing, FileUnreadable, UnknownFormat
+from adaptner.formats.lines import decode_line, decompressed, open_for_reading
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.text.tokenizer import tokenize
 
 ENDINGS = (".txt", ".gz", ".xz")
 _KNOWN = ", ".join(ENDINGS)
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _PROGRESS_EVERY = 10_000  # sentences
 _MAX_LINE_BYTES = 1 << 24  # Longer lines are cut at a space to bound memory.
 
@@ -79,7 +72,7 @@ def sentences_of_files(
 
 def read_lines(path: Path, on_read: BytesReadCallback = lambda _: None) -> Iterator[str]:
     """Yields the lines of a file, with empty ones and without line endings."""
-    with open_for_reading(path) as raw, _decompressed(path, raw) as file:
+    with open_for_reading(path) as raw, decompressed(path, raw) as file:
         rest, number = b"", 1
         while line := rest + file.readline(_MAX_LINE_BYTES - len(rest)):
             rest = b""
@@ -98,21 +91,3 @@ def read_lines(path: Path, on_read: BytesReadCallback = lambda _: None) -> Itera
 def _is_text(path: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
     return not hidden and path.suffix.lower() in ENDINGS and path.is_file()
-
-
-@contextmanager
-def _decompressed(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
-    """Yields the decompressed file; a damaged one raises DamagedArchive when read."""
-    ending = path.suffix.lower()
-    try:
-        if ending == ".gz":
-            yield cast(BinaryIO, BufferedReader(gzip.GzipFile(fileobj=raw)))  # type: ignore[arg-type]
-        elif ending == ".xz":
-            yield cast(BinaryIO, BufferedReader(lzma.LZMAFile(raw)))  # type: ignore[arg-type]  # noqa: SIM115
-        else:
-            yield raw
-    except _DAMAGE as error:
-        tool = "xz" if ending == ".xz" else "gzip"
-        raise DamagedArchive(file=path, reason=str(error) or "truncated", tool=tool) from error
-    except OSError as error:
-        raise FileUnreadable(file=path, reason=error.strerror or str(error)) from error

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import IO, BinaryIO, NoReturn, cast
 
 from adaptner.errors import (
     AdaptnerError,
+    DamagedArchive,
     FileMissing,
     FileUnreadable,
     LineTooLong,
@@ -29,6 +33,7 @@ _SPOOL_IN_MEMORY = 1 << 24
 # A document on one line is in memory several times; a longer line would need more than 500 MB.
 MAX_LINE_BYTES = 1 << 24
 _BLOCK_BYTES = 1 << 16
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 ProblemCallback = Callable[[AdaptnerError], None]
 
@@ -65,6 +70,24 @@ def _spooled(source: BinaryIO) -> Iterator[BinaryIO]:
         shutil.copyfileobj(source, spool)
         spool.seek(0)
         yield cast(BinaryIO, spool)
+
+
+@contextmanager
+def decompressed(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
+    """Yields the decompressed file; a damaged one raises DamagedArchive when read."""
+    ending = path.suffix.lower()
+    try:
+        if ending == ".gz":
+            yield cast(BinaryIO, BufferedReader(gzip.GzipFile(fileobj=raw)))  # type: ignore[arg-type]
+        elif ending == ".xz":
+            yield cast(BinaryIO, BufferedReader(lzma.LZMAFile(raw)))  # type: ignore[arg-type]  # noqa: SIM115
+        else:
+            yield raw
+    except _DAMAGE as error:
+        tool = "xz" if ending == ".xz" else "gzip"
+        raise DamagedArchive(file=path, reason=str(error) or "truncated", tool=tool) from error
+    except OSError as error:
+        raise FileUnreadable(file=path, reason=error.strerror or str(error)) from error
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Terminologies: their concepts and licences, and the readers of their files."""

@@ -1,0 +1,96 @@
+"""The TSV layout: a line a concept, with id, name, synonyms, parents and a note.
+
+Synonyms and parents are joined by ``|``. A note such as "R2 N5" gives the scopes of synonyms: the
+second is related and the fifth narrow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from adaptner.errors import BadConcept, NoNames, RepeatedConcept, WrongFieldCount
+from adaptner.terms.concepts import PREFIXES, Concept, make_concept, with_prefix
+from adaptner.terms.readers.files import RepeatedIds, numbered_lines, open_binary, stem
+
+HEADER = "id\tname\tsynonyms\tparents\tnote"
+_FIELDS = HEADER.count("\t") + 1
+# No leading zero: "B02" is a tree number of MeSH.
+_SCOPES = re.compile(r"(?:[RNB][1-9]\d*(?: |$))+")
+_MESH_DESCRIPTOR = re.compile(r"\bD\d{6,9}\b")
+
+
+def read(path: str | Path) -> Iterator[Concept]:
+    """Yields the concepts; an id that occurs twice is found after the last of them."""
+    path = Path(path)
+    with open_binary(path) as file:
+        ids = RepeatedIds()
+        concept = None
+        for _, concept in _numbered_concepts(file, path):
+            ids.add(concept.id)
+            yield concept
+        if concept is None:
+            raise NoNames(file=path)
+        _raise_repeated(file, path, ids.hashes())
+
+
+def _numbered_concepts(file: BinaryIO, path: Path) -> Iterator[tuple[int, Concept]]:
+    prefix = PREFIXES.get(stem(path), stem(path))
+    for number, line in numbered_lines(file, path):
+        if not line or (number == 1 and line == HEADER):
+            continue
+        fields = line.split("\t")
+        if len(fields) != _FIELDS:
+            raise WrongFieldCount(
+                file=path, line=number, found=len(fields), expected=_FIELDS, names=HEADER
+            )
+        id, name, joined, parents, note = (field.strip() for field in fields)
+        if not id or not name:
+            reason = "it has no id" if name else "it has no name"
+            raise BadConcept(file=path, line=number, reason=reason)
+        synonyms = joined.split("|") if joined else []
+        scopes = _scopes(note, len(synonyms))
+        yield (
+            number,
+            make_concept(
+                with_prefix(id, prefix),
+                name,
+                zip(synonyms, scopes or "E" * len(synonyms), strict=True),
+                (with_prefix(parent, prefix) for parent in _split_parents(parents, prefix)),
+                "" if scopes else note,
+            ),
+        )
+
+
+def _scopes(note: str, synonyms: int) -> str:
+    """Returns "ERE" for "R2" and three synonyms, or "" if the note does not give scopes."""
+    if not _SCOPES.fullmatch(note):
+        return ""
+    scopes = ["E"] * synonyms
+    for item in note.split():
+        if int(item[1:]) > synonyms:
+            return ""
+        scopes[int(item[1:]) - 1] = item[0]
+    return "".join(scopes)
+
+
+def _split_parents(parents: str, prefix: str) -> list[str]:
+    # Supplementary concepts of MeSH have commas between parents, and one of them has names here.
+    if prefix == "MESH":
+        return _MESH_DESCRIPTOR.findall(parents)
+    return parents.split("|") if parents else []
+
+
+def _raise_repeated(file: BinaryIO, path: Path, hashes: set[int]) -> None:
+    first: dict[str, tuple[int, str]] = {}
+    for number, concept in _numbered_concepts(file, path) if hashes else ():
+        if hash(concept.id) not in hashes:
+            continue
+        if concept.id in first:
+            line, name = first[concept.id]
+            raise RepeatedConcept(
+                file=path, line=number, id=concept.id, name=concept.name, first=line, other=name
+            )
+        first[concept.id] = (number, concept.name)
