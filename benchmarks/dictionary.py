@@ -1,0 +1,150 @@
+"""Strict F1 of the dictionary alone, without any labelled sentence.
+
+    .venv/bin/python benchmarks/dictionary.py TERMS --split dev --corpora ncbi-disease:Disease --errors 30
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+
+from adaptner.corpora.corpus import load_corpus
+from adaptner.terms.compiled import CompiledTerms
+from adaptner.terms.dictionary import Dictionary, rule_of
+from adaptner.terms.doubts import Doubt
+
+DATA = Path(__file__).resolve().parents[2] / "shared"
+if not DATA.exists():
+    DATA = Path("/work/shared")
+BIO8 = {
+    "bio8/ncbi-disease": ("Disease", None),
+    "bio8/bc5cdr-disease": ("Disease", None),
+    "bio8/bc5cdr-chem": ("Chemical", None),
+    "bio8/bc4chemd-sub": ("Chemical", None),
+    "bio8/bc2gm": ("Gene", None),
+    "bio8/jnlpba": ("Gene", None),
+    "bio8/linnaeus": ("Species", None),
+    "bio8/s800": ("Species", None),
+}
+# The 26 pairs of corpus and kind on which no rule may be chosen by test splits: corpus, kind, its labels.
+PAIRS = {
+    **{f"bio-extra/{c}": ("Gene", None) for c in ("bionlp09", "bionlp11epi", "bionlp13ge")},
+    "bio-extra/bionlp13pc Gene": ("Gene", {"Gene_or_gene_product"}),
+    "bio-extra/bionlp13cg Gene": ("Gene", {"Gene_or_gene_product"}),
+    "bio-extra/biored Gene": ("Gene", {"Gene"}),
+    "bio-extra/hunflair-chebi-gene": ("Gene", None),
+    "bio-extra/hunflair-bioinfer-gene": ("Gene", None),
+    "bio-extra/hunflair-cellfinder-gene": ("Gene", None),
+    "bio-extra/hunflair-osiris-gene": ("Gene", None),
+    "bio-extra/nlm-gene": ("Gene", {"Gene"}),
+    "kinds/tmvar3 Gene": ("Gene", {"Gene"}),
+    "kinds/variome Gene": ("Gene", {"gene"}),
+    "bio-extra/bionlp13pc Drug": ("Chemical", {"Simple_chemical"}),
+    "bio-extra/bionlp13cg Drug": ("Chemical", {"Simple_chemical"}),
+    "bio-extra/biored Drug": ("Chemical", {"Drug"}),
+    "bio-extra/hunflair-chebi-drug": ("Chemical", None),
+    "kinds/ddi Drug": ("Chemical", None),
+    "bio-extra/biored Disease": ("Disease", {"Disease"}),
+    "kinds/tmvar3 Disease": ("Disease", {"Disease"}),
+    "kinds/variome Disease": ("Disease", {"disease"}),
+    "bio-extra/bionlp13cg Species": ("Species", {"Organism"}),
+    "bio-extra/biored Species": ("Species", {"Species"}),
+    "bio-extra/hunflair-chebi-species": ("Species", None),
+    "bio-extra/hunflair-cellfinder-species": ("Species", None),
+    "kinds/tmvar3 Species": ("Species", {"Species"}),
+}
+BATCH = 200
+
+
+def corpus_folder(name: str) -> Path:
+    path = name.partition(" ")[0]
+    return DATA / path if path.startswith("kinds") else DATA / "data" / path
+
+
+def evaluate(dictionary, name, kind, labels, split, errors=0, limit=None, accepted=None):
+    sentences = load_corpus(corpus_folder(name)).split(split)[:limit]
+    right = missed = wrong = tokens = 0
+    examples: Counter = Counter()
+    seconds = 0.0
+    for at in range(0, len(sentences), BATCH):
+        part = sentences[at : at + BATCH]
+        begin = time.perf_counter()
+        matches = dictionary.matches([s.tokens for s in part])
+        spans = dictionary.mentions(matches, kind, accepted)
+        seconds += time.perf_counter() - begin
+        found = set(zip(spans.start.tolist(), spans.end.tolist(), strict=True))
+        gold = set()
+        for sentence, start in zip(part, matches.text.starts.tolist(), strict=True):
+            tokens += len(sentence)
+            begun = None
+            for place, tag in enumerate((*sentence.tags, "O")):
+                if tag[0] != "I" and begun is not None:
+                    gold.add((start + begun, start + place))
+                    begun = None
+                if tag[0] == "B" and (labels is None or tag[2:] in labels):
+                    begun = place
+        right += len(found & gold)
+        wrong += len(found - gold)
+        missed += len(gold - found)
+        if errors:
+            words = matches.text.words
+            doubts = dict(zip(zip(spans.start.tolist(), spans.end.tolist()), spans.doubts.tolist()))
+            proposed = dictionary.propose(matches, kind)
+            rejected = dict(
+                zip(
+                    zip(proposed.start.tolist(), proposed.end.tolist()),
+                    proposed.doubts.tolist(),
+                )
+            )
+            for kind_of, which in (("FP", found - gold), ("FN", gold - found)):
+                other = gold if kind_of == "FP" else found
+                for a, b in which:
+                    near = [
+                        " ".join(words[c:d]) for c, d in other if c < b and a < d
+                    ]
+                    note = f"  [gold: {near[0]}]" if near and kind_of == "FP" else ""
+                    note = f"  [found: {near[0]}]" if near and kind_of == "FN" else note
+                    why = doubts.get((a, b)) if kind_of == "FP" else rejected.get((a, b))
+                    if why:
+                        note += f"  <{Doubt(why)!s}>"
+                    elif kind_of == "FN" and (a, b) not in rejected:
+                        note += "  <not proposed>"
+                    examples[f"{kind_of} {' '.join(words[a:b])}{note}"] += 1
+    total = 2 * right + wrong + missed
+    print(
+        f"{name:40} {kind:9} P {100 * right / max(1, right + wrong):5.1f} R {100 * right / max(1, right + missed):5.1f} "
+        f"F1 {200 * right / max(1, total):5.1f}   {right} right {wrong} wrong {missed} missed   {tokens / max(seconds, 1e-9):,.0f} tokens/s",
+        flush=True,
+    )
+    for example, count in examples.most_common(errors):
+        print(f"    {count:4} {example}")
+    return 200 * right / max(1, total)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("terms", type=Path)
+    parser.add_argument("--split", default="dev")
+    parser.add_argument("--set", choices=["bio8", "pairs"], default="bio8")
+    parser.add_argument("--kinds", nargs="*")
+    parser.add_argument("--only", nargs="*", help="parts of corpus names")
+    parser.add_argument("--errors", type=int, default=0)
+    parser.add_argument("--limit", type=int)
+    options = parser.parse_args()
+    dictionary = Dictionary(CompiledTerms.load(options.terms))
+    scores = {}
+    for name, (kind, labels) in (BIO8 if options.set == "bio8" else PAIRS).items():
+        if options.kinds and kind not in options.kinds:
+            continue
+        if options.only and not any(part in name for part in options.only):
+            continue
+        scores[name] = evaluate(
+            dictionary, name, kind, labels, options.split, options.errors, options.limit
+        )
+    print(f"mean of {len(scores)}: {sum(scores.values()) / len(scores):.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Kinds of entities: nodes of the terminologies' hierarchies, and attributes of names for the rules."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from adaptner.terms.concepts import Concept
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    roots: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    is_attribute: bool = False
+
+
+@cache
+def built_in_kinds() -> tuple[Kind, ...]:
+    content = tomllib.loads(files("adaptner.terms").joinpath("kinds.toml").read_text("utf-8"))
+    return tuple(
+        Kind(
+            k["name"],
+            tuple(k["roots"]),
+            tuple(k.get("without", ())),
+            tuple(k.get("labels", ())),
+            is_attribute=section == "attribute",
+        )
+        for section in ("kind", "attribute")
+        for k in content[section]
+    )
+
+
+class KindFinder:
+    """The kinds of a concept, as bits: those of which it is a root or below one.
+
+    All concepts must be known before the first question."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self.kinds = tuple(kinds)
+        roots = sorted({root for kind in kinds for root in (*kind.roots, *kind.without)})
+        self._bit = {root: 1 << i for i, root in enumerate(roots)}
+        self._trees = [
+            (root.partition("#")[2], bit) for root, bit in self._bit.items() if root[:5] == "MESH#"
+        ]
+        self._wanted = [self._bits(kind.roots) for kind in kinds]
+        self._unwanted = [self._bits(kind.without) for kind in kinds]
+        self._own: dict[str, int] = {}
+        self._parents: dict[str, tuple[str, ...]] = {}
+        self._above: dict[str, int] = {}
+        self._kinds_of: dict[int, int] = {}
+
+    def _bits(self, roots: Iterable[str]) -> int:
+        return sum(self._bit[root] for root in roots)
+
+    def add(self, concept: Concept, source: str) -> None:
+        bits = self._bit.get(concept.id, 0) | self._bit.get(f"file:{source}", 0)
+        if source == "mesh":
+            for number in concept.note.split("|"):
+                for prefix, bit in self._trees:
+                    if number.startswith(prefix):
+                        bits |= bit
+        else:
+            for item in concept.note.split(";"):
+                bits |= self._bit.get(f"note:{source}={item}", 0)
+        self._own[concept.id] = self._own.get(concept.id, 0) | bits
+        self._parents[concept.id] = self._parents.get(concept.id, ()) + concept.parents
+
+    def _reached(self, concept: str) -> int:
+        """The roots at or above a concept. A cycle in the hierarchy ends where it closes."""
+        if (known := self._above.get(concept)) is not None:
+            return known
+        found, seen, stack = 0, {concept}, [concept]
+        while stack:
+            current = stack.pop()
+            if (known := self._above.get(current)) is not None:
+                found |= known
+                continue
+            found |= self._own.get(current, self._bit.get(current, 0))
+            for parent in self._parents.get(current, ()):
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        self._above[concept] = found
+        return found
+
+    def kinds_of(self, concept: str) -> int:
+        """A bit for each kind, in the order of ``kinds``."""
+        reached = self._reached(concept)
+        if (known := self._kinds_of.get(reached)) is None:
+            known = 0
+            for i, (wanted, unwanted) in enumerate(zip(self._wanted, self._unwanted, strict=True)):
+                if reached & wanted and not reached & unwanted:
+                    known |= 1 << i
+            self._kinds_of[reached] = known
+        return known
+
+    def breadth(self) -> Counter[str]:
+        """How many concepts are below each concept."""
+        counts: Counter[str] = Counter()
+        for concept in self._parents:
+            seen = {concept}
+            stack = list(self._parents[concept])
+            while stack:
+                current = stack.pop()
+                if current not in seen:
+                    seen.add(current)
+                    stack += self._parents.get(current, ())
+            seen.remove(concept)
+            counts.update(seen)
+        return counts

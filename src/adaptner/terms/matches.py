@@ -1,0 +1,128 @@
+"""What rules read: names found in a batch of sentences, with what the compiled file knows of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from adaptner.terms.compiled import CompiledTerms
+from adaptner.terms.matching import Candidates, NameFinder, Text
+
+_MAX_SHIFT = 8  # tokens between the beginnings of a name and of a longer one that contains it
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Possible mentions of a kind: token positions in a `Text`, entries (-1 if in no list) and doubts."""
+
+    start: np.ndarray
+    end: np.ndarray
+    entry: np.ndarray
+    doubts: np.ndarray
+
+    @classmethod
+    def of(cls, start, end, entry=None, doubts=0) -> Spans:
+        start, end = np.asarray(start, dtype=np.int64), np.asarray(end, dtype=np.int64)
+        entry = np.full(len(start), -1) if entry is None else np.asarray(entry, dtype=np.int64)
+        return cls(start, end, entry, np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy())
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def select(self, rows: np.ndarray) -> Spans:
+        return Spans(self.start[rows], self.end[rows], self.entry[rows], self.doubts[rows])
+
+    def __add__(self, other: Spans) -> Spans:
+        return Spans(
+            *(
+                np.concatenate([getattr(self, n), getattr(other, n)])
+                for n in ("start", "end", "entry", "doubts")
+            )
+        )
+
+
+class Matches:
+    """All names in a batch of sentences; the arrays have one value for each match."""
+
+    def __init__(self, finder: NameFinder, text: Text) -> None:
+        self.terms: CompiledTerms = finder.terms
+        self.text = text
+        found: Candidates = finder.find(text)
+        self.start, self.end, self.entry, self.exact = found.start, found.end, found.entry, found.exact
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """(matches, words of 64 bits)"""
+        a = self.terms.arrays
+        return a["kind_sets"][a["kind_set"][self.entry]]
+
+    def has(self, *names: str) -> np.ndarray:
+        """Whether the name has any of these kinds or attributes."""
+        return ((self.kinds & self.terms.mask_of(names)) != 0).any(1)
+
+    @cached_property
+    def _containers(self) -> np.ndarray:
+        """The kinds of longer names that contain the match."""
+        size = len(self.text.words)
+        longest = np.full(size + 1, -1, dtype=np.int64)
+        longest[self.start[::-1]] = np.arange(len(self))[::-1]  # sorted by start, longest first
+        found = np.zeros_like(self.kinds)
+        length = self.end - self.start
+        for shift in range(_MAX_SHIFT + 1):
+            at = self.start - shift
+            other = np.where(at >= 0, longest[np.maximum(at, 0)], -1)
+            contains = (other >= 0) & (self.end[other] >= self.end) & (length[other] > length)
+            found[contains] |= self.kinds[other[contains]]
+        return found
+
+    def within(self, *names: str) -> np.ndarray:
+        """Whether the match lies within a longer name that has any of these kinds."""
+        return ((self._containers & self.terms.mask_of(names)) != 0).any(1)
+
+    def marked(self, mark: int) -> np.ndarray:
+        """``mark``: 1 preferred name of a concept, 2 only a related synonym, 4 a symbol somewhere."""
+        return (self.terms.arrays["marks"][self.entry] & mark) > 0
+
+    @property
+    def breadth(self) -> np.ndarray:
+        """The logarithm (to 2) of how many concepts are below the name's: 0 if none, 10 if a thousand."""
+        return self.terms.arrays["breadth"][self.entry]
+
+    def count(self, name: str) -> np.ndarray:
+        """How often the name was seen: "field_alone", "field_inside", "field_lower", "field_capitalised",
+        and the same in general text."""
+        return self.terms.counts(name)[self.entry]
+
+    def word(self, offset: int) -> np.ndarray:
+        """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the
+        last token of the match)."""
+        return self.text.classes[np.minimum(self.end + offset, len(self.text.classes) - 1)]
+
+    def word_before(self) -> np.ndarray:
+        return self.text.classes[self.start - 1]
+
+    @cached_property
+    def single(self) -> np.ndarray:
+        return self.end - self.start == 1
+
+    def is_word(self, words: frozenset[str], offset: int = 0) -> np.ndarray:
+        """Whether the token ``offset`` after the match is one of ``words`` (lower case)."""
+        return self.text.is_one_of(words)[np.minimum(self.end + offset, len(self.text.words) - 1)]
+
+    def starts_with(self, words: frozenset[str]) -> np.ndarray:
+        return self.text.is_one_of(words)[self.start]
+
+    def ends_with(self, words: frozenset[str]) -> np.ndarray:
+        return self.text.is_one_of(words)[self.end - 1]
+
+    def preceded_by(self, words: frozenset[str]) -> np.ndarray:
+        return self.text.is_one_of(words)[self.start - 1]
+
+    def spans(self, rows: np.ndarray, doubts: np.ndarray | int = 0) -> Spans:
+        chosen = np.broadcast_to(np.asarray(doubts, dtype=np.uint32), (len(self),))[rows]
+        return Spans(self.start[rows], self.end[rows], self.entry[rows], chosen.copy())

@@ -1,0 +1,211 @@
+"""Finds the names of a compiled file in tokenised text, many spans at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+
+from adaptner.terms.compiled import CompiledTerms
+from adaptner.terms.hashing import (
+    MAX_KEY_LENGTH,
+    POWERS,
+    SHORT_SPAN,
+    mixed_symbol_keys,
+    mixed_word_keys,
+    word_keys,
+)
+
+LONG_SPAN = 24  # tokens
+MAX_CACHED_WORDS = 300_000
+
+# What a word is, as bits
+HAS_KEY, FUNCTION, BARRIER, OPENS, CLOSES, DIGITS, LOWER, CAPITALISED, UPPER, MIXED = (
+    1 << i for i in range(10)
+)
+_FUNCTION_WORDS = frozenset(
+    "a an the of in on at by for to from with without and or nor but as is are was were be been being has have had "
+    "that which who whose this these those it its their our we they he she his her not no than then into onto via per "
+    "after before during between among within under over both either neither each all any some such if while when "
+    "where because although however also only very can could may might will would shall should must do does did".split()
+)
+_BARRIERS = frozenset(";:?!")
+_POWERS = np.array(POWERS, dtype=np.uint64)
+
+
+def word_class(word: str) -> int:
+    if not any(c.isalnum() for c in word):
+        if word in "([{":
+            return OPENS
+        if word in ")]}":
+            return CLOSES
+        return BARRIER if word in _BARRIERS else 0
+    bits = HAS_KEY
+    if word in _FUNCTION_WORDS or word[:1].isupper() and word.lower() in _FUNCTION_WORDS and len(word) > 1 and not word.isupper():
+        bits |= FUNCTION
+    if word.isdigit():
+        return bits | DIGITS
+    if word.islower():
+        return bits | LOWER
+    if word[0].isupper() and (word[1:].islower() and len(word) > 1):
+        return bits | CAPITALISED
+    return bits | (UPPER if word.isupper() else MIXED)
+
+
+class WordCache:
+    """Keys and classes of all words met so far, in arrays indexed by a word's number."""
+
+    def __init__(self) -> None:
+        self._clear()
+        self._adding = Lock()
+
+    def _clear(self) -> None:
+        self.numbers: dict[str, int] = {"": 0}
+        size = 4096
+        self.keys = np.zeros((3, size), dtype=np.uint64)  # folded, singular, exact
+        self.lengths = np.zeros((3, size), dtype=np.int32)
+        self.classes = np.zeros(size, dtype=np.uint16)
+        self.classes[0] = BARRIER
+
+    def numbers_of(self, words: Iterable[str]) -> np.ndarray:
+        if len(self.numbers) > MAX_CACHED_WORDS:
+            self._clear()
+        numbers = self.numbers
+        found = [numbers.get(word, -1) for word in words]
+        if -1 in found:
+            found = [
+                self._add(word) if number < 0 else number
+                for word, number in zip(words, found, strict=True)
+            ]
+        return np.array(found, dtype=np.int64)
+
+    def _add(self, word: str) -> int:
+        with self._adding:
+            if (known := self.numbers.get(word)) is not None:
+                return known
+            number = len(self.numbers)
+            if number == len(self.classes):
+                self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)], 1)
+                self.lengths = np.concatenate([self.lengths, np.zeros_like(self.lengths)], 1)
+                self.classes = np.concatenate([self.classes, np.zeros_like(self.classes)])
+            if len(word) > MAX_KEY_LENGTH:  # no name: a sequence, or garbage
+                self.classes[number] = BARRIER
+                self.numbers[word] = number
+                return number
+            k = word_keys(word)
+            self.keys[:, number] = k.folded, k.singular, k.exact
+            self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
+            self.classes[number] = word_class(word)
+            self.numbers[word] = number
+            return number
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """Sentences one after another, with a barrier in front of each and after the last."""
+
+    words: list[str]  # "" is a barrier
+    classes: np.ndarray
+    starts: np.ndarray  # position of the first token of each sentence
+    numbers: np.ndarray
+    _cached: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def lower(self) -> list[str]:
+        return [word.lower() for word in self.words]
+
+    def is_one_of(self, words: frozenset[str]) -> np.ndarray:
+        """For each position, whether its word is one of ``words``, which are in lower case."""
+        if (known := self._cached.get(words)) is None:
+            known = np.fromiter((w in words for w in self.lower), dtype=bool, count=len(self.lower))
+            self._cached[words] = known
+        return known
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Spans whose words are a name: positions in a `Text`, entries of the compiled file."""
+
+    start: np.ndarray
+    end: np.ndarray
+    entry: np.ndarray
+    exact: np.ndarray  # with its case
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def select(self, rows: np.ndarray) -> Candidates:
+        return Candidates(self.start[rows], self.end[rows], self.entry[rows], self.exact[rows])
+
+
+class NameFinder:
+    def __init__(self, terms: CompiledTerms) -> None:
+        self.terms = terms
+        self._words = WordCache()
+
+    def text(self, sentences: Sequence[Sequence[str]]) -> Text:
+        words = [""]
+        starts = []
+        for sentence in sentences:
+            starts.append(len(words))
+            words += sentence
+            words.append("")
+        numbers = self._words.numbers_of(words)
+        return Text(words, self._words.classes[numbers], np.array(starts), numbers)
+
+    def find(self, text: Text) -> Candidates:
+        """All names, also within each other; by start, longest first."""
+        cache, numbers, classes = self._words, text.numbers, text.classes
+        size = len(numbers)
+        folded, last, exact = cache.keys[:, numbers]
+        folded_length, last_length, exact_length = cache.lengths[:, numbers]
+        barriers = np.cumsum((classes & BARRIER) > 0)
+        depth = np.cumsum(((classes & OPENS) > 0).astype(np.int32) - ((classes & CLOSES) > 0))
+        letters = np.cumsum(folded_length)
+        edge = ((classes & HAS_KEY) > 0) & ((classes & FUNCTION) == 0)
+        first = np.flatnonzero(edge)
+        # Keys of spans from each first token, extended by one token at a time.
+        word_key = np.zeros(size, dtype=np.uint64)
+        symbol_key = np.zeros(size, dtype=np.uint64)
+        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]] = []
+        active = first
+        for length in range(1, LONG_SPAN + 1):
+            end = active + length - 1
+            inside = end < size
+            active, end = active[inside], end[inside]
+            open_ = barriers[end] == barriers[active]
+            active, end = active[open_], end[open_]
+            if not len(active):
+                break
+            with np.errstate(over="ignore"):
+                closing = word_key[active] * _POWERS[last_length[end]] + last[end]
+                word_key[active] = word_key[active] * _POWERS[folded_length[end]] + folded[end]
+                symbol_key[active] = symbol_key[active] * _POWERS[exact_length[end]] + exact[end]
+            whole = edge[end]
+            if length > 1:
+                whole = whole & (depth[end] == depth[active])
+            whole &= letters[end] - letters[active] < MAX_KEY_LENGTH
+            at, stop = active[whole], end[whole] + 1
+            for keys, is_exact in (
+                (mixed_word_keys(closing[whole]), False),
+                (mixed_symbol_keys(symbol_key[at]), True),
+            ):
+                entry = self.terms.find(keys)
+                hit = np.flatnonzero(entry >= 0)
+                if len(hit):
+                    parts.append((at[hit], stop[hit], entry[hit], is_exact))
+            if length == SHORT_SPAN:
+                known = self.terms.begins(mixed_word_keys(word_key[active]))
+                active = active[known]
+        if not parts:
+            none = np.zeros(0, dtype=np.int64)
+            return Candidates(none, none, none, none.astype(bool))
+        start = np.concatenate([p[0] for p in parts])
+        end = np.concatenate([p[1] for p in parts])
+        entry = np.concatenate([p[2] for p in parts])
+        exact_ = np.concatenate([np.full(len(p[0]), p[3]) for p in parts])
+        order = np.lexsort((~exact_, -end, start))
+        return Candidates(start[order], end[order], entry[order], exact_[order])
