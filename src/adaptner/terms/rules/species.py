@@ -8,7 +8,7 @@ import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import CAPITALISED, LATIN, LETTER, LOWER, MIXED, UPPER
+from adaptner.terms.matching import CAPITALISED, CLOSES, LATIN, LETTER, LOWER, MIXED, OPENS, UPPER
 
 # Doubts that a mention may have by default.
 ACCEPTED = Doubt.RELATED | Doubt.SHORT | Doubt.PATTERN
@@ -19,44 +19,59 @@ _PEOPLE = frozenset(
     "girl girls infant infants adult adults person persons people participant participants volunteer volunteers "
     "individual individuals".split()
 )
-# Adjectives of animals that reports use like the noun ("murine cells").
-_ADJECTIVES = frozenset(
-    "murine bovine porcine ovine equine canine feline simian avian caprine leporine lapine".split()
+# Adjectives of animals that reports use like the noun ("murine cells"), young animals, monkeys.
+_ANIMALS = frozenset(
+    "murine bovine porcine ovine equine canine feline simian avian caprine leporine lapine monkey monkeys chick "
+    "chicks calf calves piglet piglets foal foals heifer heifers".split()
+)
+# Adjectives of groups: as doubtful as the groups.
+_GROUPS = frozenset("viral retroviral lentiviral adenoviral bacterial fungal mammalian vertebrate".split())
+# Names of some species that mean any of them.
+_GENERAL = frozenset("bacterium bacteria virus viruses phage phages bacteriophage bacteriophages organism organisms strain".split())
+# Names of some fish, birds and tubers that are words of general language about as often in the field.
+_ORDINARY = frozenset("name names monitor µm μm".split())
+# Words of biology that look like Latin and follow the name of a genus.
+_NOT_EPITHETS = frozenset(
+    "virus species bacteria larva larvae pupa pupae data mutans genus taxa flora analysis humans".split()
 )
 _OTHER_KINDS = ("Disease", "Gene", "Anatomy", "CellLine", "Device", "Method", "Sequence", "AminoAcid")
-_DOT = frozenset(".")
-_SP = frozenset({"sp", "spp"})
-_ORDINARY = frozenset("name names permit permits mate mates spot spots µm μm".split())
-_GENUS_RATE, _GENUS_SHARE, _GENUS_FACTOR, _BROAD = 5.0, 0.7, 100, 8
+
+# A genus alone counts if field text has it this often in a million words, mostly alone, and far more often than
+# general text: "Arabidopsis", "Drosophila".
+_GENUS_RATE, _GENUS_SHARE, _GENUS_FACTOR = 5.0, 0.7, 100
+_BROAD = 8  # common names of groups of 256 and more taxa are too general: "insects"
+
 _VIRUS = re.compile(r"[A-Za-z]*V[0-9IVX]{0,3}[A-Za-z]?")
-# Words of biology that end like Latin and follow the name of a genus.
-_NOT_EPITHETS = frozenset(
-    "virus species bacteria larva larvae pupa pupae data mutant genus strain phyla taxa flora analysis".split()
-)
+_VIRUS_UNLISTED = re.compile(r"[A-Z]{3,5}V")
+_DOT, _HYPHEN, _DIGIT = frozenset("."), frozenset("-"), re.compile(r"\d{1,2}")
+_SP, _NOV = frozenset({"sp", "spp", "gen", "comb"}), frozenset({"nov", "n"})
+_VIRUSES = frozenset({"virus", "viruses"})
 
 
 def propose(m: Matches) -> Spans:
-    species = m.has("Species", "abbreviated taxon")
-    return (
-        m.spans(species, _doubts(m))
-        + _words(m, _ADJECTIVES, Doubt.RELATED)
+    spans = (
+        m.spans(m.has("Species", "abbreviated taxon"), _doubts(m))
+        + _words(m, _ANIMALS, Doubt.RELATED)
+        + _words(m, _GROUPS, Doubt.HIGHER)
         + _words(m, _PEOPLE, Doubt.PERSON)
         + _unlisted_binomials(m)
+        + _unlisted_viruses(m)
     )
+    return spans + _extended(m, spans)
 
 
 def _doubts(m: Matches) -> np.ndarray:
     doubts = np.zeros(len(m), dtype=np.uint32)
     taxon, common = m.has("taxon"), m.has("common name of taxon")
     scientific = taxon & ~common
-    short_form = _is_abbreviated_binomial(m)
-    known = short_form & m.has("abbreviated taxon")
+    known = _is_abbreviated_binomial(m) & m.has("abbreviated taxon")
     _doubt_writing(m, doubts, scientific, known)
-    _doubt_ranks(m, doubts, scientific, taxon & common)
-    _doubt_words(m, doubts, scientific, known)
-    # Breeds: "nude mice", "Wistar rats"
-    ends = m.end[m.single & m.has("Species")]
-    raise_doubt(doubts, Doubt.STRAIN, ~taxon & ~m.single & ~known & np.isin(m.end, ends))
+    _doubt_ranks(m, doubts, scientific, common)
+    _doubt_words(m, doubts, scientific, common, known)
+    # "nude mice", "Wistar rats"
+    ends = m.end[m.single & m.has("Species") & ((doubts & (Doubt.HIGHER | Doubt.GENERAL)) == 0)]
+    breed = ~taxon & ~m.single & ~known & np.isin(m.end, ends)
+    raise_doubt(doubts, Doubt.WITH_MODIFIER, breed)
     return doubts
 
 
@@ -65,64 +80,79 @@ def _is_abbreviated_binomial(m: Matches) -> np.ndarray:
     classes = m.text.classes
     first, last = classes[m.start], m.word(-1)
     dotted = m.text.is_one_of(_DOT)[m.start + 1]
+    latin = ((last & LATIN) > 0) & ~m.starts_with(frozenset("ai"))
     return (
         ((first & LETTER) > 0)
         & ((first & LOWER) == 0)
-        & (np.where(dotted, last & LOWER, last & LATIN) > 0)
+        & np.where(dotted, (last & LOWER) > 0, latin)
         & (m.end - m.start == 2 + dotted)
+        & ~m.ends_with(_NOT_EPITHETS)
     )
 
 
 def _doubt_writing(m: Matches, doubts: np.ndarray, scientific: np.ndarray, known: np.ndarray) -> None:
     """Scientific names have a capital; keys have no borders between words, so that "CA, USA" is Causa."""
     first = m.text.classes[m.start]
-    raise_doubt(doubts, Doubt.CASE, scientific & m.single & ~m.exact & ((first & CAPITALISED) == 0))
-    letter = (first & LETTER) > 0
+    virus = m.has("Virus")
+    raise_doubt(
+        doubts, Doubt.CASE, scientific & m.single & ~m.exact & ~virus & ((first & CAPITALISED) == 0)
+    )
     several = ~m.single & ~known
-    raise_doubt(doubts, Doubt.CASE, several & letter)
-    raise_doubt(doubts, Doubt.CASE, several & m.has("genus") & ~m.has("species rank"))
+    raise_doubt(doubts, Doubt.CASE, several & ((first & LETTER) > 0))
+    raise_doubt(doubts, Doubt.CASE, several & scientific & m.has("genus") & ~m.has("species rank"))
     raise_doubt(doubts, Doubt.CASE, m.has("abbreviated taxon") & ~m.has("Species") & ~known)
     words = m.text.words
-    odd = m.single & ~m.exact & ((first & (UPPER | MIXED)) > 0) & m.has("Species")
-    rows = [i for i in np.flatnonzero(odd).tolist() if len(words[m.start[i]]) <= 4]
-    doubts[rows] |= np.uint32(Doubt.CASE)
-    for i in np.flatnonzero(m.exact & m.has("Species") & (m.end - m.start <= 4)).tolist():
-        if not _VIRUS.fullmatch("".join(filter(str.isalnum, words[m.start[i] : m.end[i]]))):
+    length = m.end - m.start
+    odd = (m.single & ~m.exact & ((first & (UPPER | MIXED)) > 0)) | ((length == 2) & ~known)
+    for i in np.flatnonzero(odd & m.has("Species")).tolist():
+        if sum(map(len, words[m.start[i] : m.end[i]])) <= 4:
+            doubts[i] |= np.uint32(Doubt.CASE)
+    for i in np.flatnonzero(m.exact & m.has("Species") & (length <= 4)).tolist():
+        name = "".join(filter(str.isalnum, words[m.start[i] : m.end[i]]))
+        if not _VIRUS.fullmatch(name) and not (first[i] & CAPITALISED):
             doubts[i] |= np.uint32(Doubt.OTHER_MEANING)
 
 
 def _doubt_ranks(m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray) -> None:
     genus, rank, higher = m.has("genus"), m.has("species rank"), m.has("higher taxon")
+    virus = m.has("Virus")
     alone = m.count("field_alone")
     in_use = (
         (alone > _GENUS_RATE * 1e-6 * m.terms.facts.get("field_tokens", 1e6))
         & (alone > _GENUS_SHARE * (alone + m.count("field_inside")))
         & (alone > _GENUS_FACTOR * m.count("general_alone"))
     )
-    raise_doubt(doubts, Doubt.HIGHER, genus & scientific & ~rank & ~in_use)
     broad = m.breadth > _BROAD
+    raise_doubt(doubts, Doubt.HIGHER, genus & scientific & ~rank & ~in_use & ~virus)
     raise_doubt(doubts, Doubt.HIGHER, higher & ~rank & ~genus & (scientific | broad))
-    raise_doubt(doubts, Doubt.HIGHER, ~scientific & ~common & (m.breadth > 3))
-    raise_doubt(doubts, Doubt.GENERAL, m.has("form of organisms", "group of organisms"))
+    raise_doubt(doubts, Doubt.HIGHER, ~scientific & ~common & np.where(virus, broad, m.breadth > 3))
+    general = m.has("form of organisms", "group of organisms") | m.single & m.starts_with(_GENERAL)
+    raise_doubt(doubts, Doubt.GENERAL, general)
 
 
-def _doubt_words(m: Matches, doubts: np.ndarray, scientific: np.ndarray, known: np.ndarray) -> None:
+def _doubt_words(
+    m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray, known: np.ndarray
+) -> None:
     facts = m.terms.facts
     general = m.count("general_alone") * (1e6 / facts.get("general_tokens", 1e6))
     field = m.count("field_alone") * (1e6 / facts.get("field_tokens", 1e6))
-    confirmed = m.has("organism in MeSH", "Food", "Chemical") & ~scientific
-    ordinary = (general > 1) & (field < 4 * general) & ~confirmed
-    # "Fisher", "China": nearly always with a capital, which common names have not
-    name = m.count("field_capitalised") + m.count("general_capitalised") > 4 * (
-        m.count("field_lower") + m.count("general_lower")
-    )
-    name &= ~scientific & ~m.exact
-    part = m.count("field_inside") > 5 * m.count("field_alone")
+    in_mesh = m.has("organism in MeSH")
+    chemical = m.has("chebi") & ~in_mesh
+    # Plants and animals that are eaten or cause allergies are meant where they are named.
+    confirmed = (in_mesh | m.has("Chemical") & ~chemical) & ~scientific
+    ordinary = (general > 1) & (field < np.where(scientific, 4, 1) * general) & ~confirmed
+    # "Fisher", "Gag": written with a capital, which common names have not.
+    capitals = m.count("field_capitalised") + m.count("general_capitalised")
+    capitalised = (m.text.classes[m.start] & CAPITALISED) > 0
+    name = capitalised & (capitals > 2 * (m.count("field_lower") + m.count("general_lower")))
     single = m.single & ~known
-    raise_doubt(doubts, Doubt.ORDINARY, single & (ordinary | name | m.text.is_one_of(_ORDINARY)[m.start]))
+    raise_doubt(doubts, Doubt.ORDINARY, single & (ordinary | name & (common | ~m.has("genus")) | m.starts_with(_ORDINARY)))
+    part = m.count("field_inside") > 5 * m.count("field_alone")  # "marrow", "ray"
     raise_doubt(doubts, Doubt.WITHIN_OTHER, single & part & ~scientific)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & m.has(*_OTHER_KINDS) & scientific)
-    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("Disease", "CellLine", "Gene") & scientific)
+    raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & chemical)
+    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("Disease", "Gene") & scientific)
+    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("CellLine") & (scientific | capitalised))
 
 
 def _words(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
@@ -131,21 +161,65 @@ def _words(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
 
 
 def _unlisted_binomials(m: Matches) -> Spans:
-    """A genus, or its initial, with a word that looks like an epithet; a genus with "sp."."""
-    text, classes = m.text, m.text.classes
+    """A genus, or its abbreviation, with a word that looks like an epithet; a genus with "sp."."""
+    text, classes, words = m.text, m.text.classes, m.text.words
     dot = text.is_one_of(_DOT)
     latin = ((classes & LATIN) > 0) & ~text.is_one_of(_NOT_EPITHETS)
-    at = np.flatnonzero(dot[1:-1] & latin[2:])
-    words = text.words
-    at = np.array(
-        [i for i in at.tolist() if len(words[i]) <= 2 and words[i][:1].isupper() and len(words[i + 2]) > 4 and words[i][1:].islower() | (len(words[i]) == 1)],
-        dtype=np.int64,
-    )
-    short = Spans.of(at, at + 3, doubts=Doubt.PATTERN)
+    at = np.flatnonzero(dot[1:-1] & latin[2:] & ((classes[:-2] & (LETTER | CAPITALISED)) > 0))
+    kept = [i for i in at.tolist() if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4]
+    short = np.array(kept, dtype=np.int64)
     genus = m.has("genus") & m.single & ((classes[m.start] & CAPITALISED) > 0)
-    latin_next = genus & latin[m.end]
-    full = Spans.of(m.start[latin_next], m.end[latin_next] + 1, doubts=Doubt.PATTERN)
-    sp = genus & m.is_word(_SP)
-    end = m.end[sp] + 1
-    unnamed = Spans.of(m.start[sp], end + dot[end], doubts=Doubt.PATTERN)
-    return short + full + unnamed
+    full = genus & latin[m.end]
+    unnamed = genus & m.is_word(_SP)
+    end = m.end[unnamed] + 1
+    return (
+        Spans.of(short, short + 3, doubts=Doubt.PATTERN)
+        + Spans.of(m.start[full], m.end[full] + 1, doubts=Doubt.PATTERN)
+        + Spans.of(m.start[unnamed], end + dot[end], doubts=Doubt.PATTERN)
+    )
+
+
+def _is_unlisted_virus(word: str) -> bool:
+    return _VIRUS_UNLISTED.fullmatch(word) is not None
+
+
+def _unlisted_viruses(m: Matches) -> Spans:
+    """"PRRSV"; "VSV" only in "vesicular stomatitis virus (VSV)"."""
+    found = m.text.passes(_is_unlisted_virus)
+    found[m.start[m.exact & m.single]] = False
+    classes = m.text.classes
+    defined = (m.text.is_one_of(_VIRUSES)[:-3]) & ((classes[1:-2] & OPENS) > 0) & ((classes[3:] & CLOSES) > 0)
+    at = np.flatnonzero(defined) + 2
+    at = np.array([i for i in at.tolist() if _VIRUS.fullmatch(m.text.words[i])], dtype=np.int64)
+    at = np.concatenate([np.flatnonzero(found), at])
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+
+
+def _is_strain(word: str) -> bool:
+    return any(c.isdigit() for c in word) and word[0].isupper() or word.isupper() and len(word) > 1
+
+
+def _is_short_number(word: str) -> bool:
+    return _DIGIT.fullmatch(word) is not None
+
+
+def _extended(m: Matches, spans: Spans) -> Spans:
+    """"EBV-2"; "E. coli K12"; "Bacillus novus sp. nov."."""
+    text = m.text
+    size = len(text.words)
+    spans = spans.select((spans.doubts & ~np.uint32(ACCEPTED)) == 0)
+    after = [np.minimum(spans.end + i, size - 1) for i in range(6)]
+    numbers = text.passes(_is_short_number)
+    dot = text.is_one_of(_DOT)
+    virus = np.array([_VIRUS.fullmatch(text.words[i]) is not None for i in spans.start.tolist()], dtype=bool)
+    numbered = virus & (spans.end - spans.start == 1) & text.is_one_of(_HYPHEN)[after[0]] & numbers[after[1]]
+    several = spans.end - spans.start > 1
+    strain = several & text.passes(_is_strain)[after[0]]
+    new = several & text.is_one_of(_SP)[after[0]] & text.is_one_of(_NOV)[np.where(dot[after[1]], after[2], after[1])]
+    end = np.where(dot[after[1]], after[3], after[2])
+    end = end + dot[np.minimum(end, size - 1)]
+    return (
+        Spans.of(spans.start[numbered], spans.end[numbered] + 2, doubts=spans.doubts[numbered])
+        + Spans.of(spans.start[strain], spans.end[strain] + 1, doubts=spans.doubts[strain] | Doubt.STRAIN)
+        + Spans.of(spans.start[new], end[new], doubts=spans.doubts[new] | Doubt.PATTERN)
+    )
