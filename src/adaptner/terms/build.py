@@ -108,8 +108,11 @@ def _allowed(kinds: tuple[Kind, ...], mark: int, words: int) -> np.ndarray:
     """The bits of the kinds that a name with these marks may have."""
     bits = 0
     for i, kind in enumerate(kinds):
-        form = {"lower": _LOWER, "abbreviated": _ABBREVIATED}.get(kind.names, 0)
-        if (form & mark if form else not mark & _ABBREVIATED) and (mark & 1 or not kind.only_preferred):
+        if kind.names:
+            fits = mark & {"lower": _LOWER, "abbreviated": _ABBREVIATED}[kind.names]
+        else:
+            fits = not (kind.is_attribute and mark & _ABBREVIATED)
+        if fits and (mark & 1 or not kind.only_preferred):
             bits |= 1 << i
     return _mask_of(bits, words)
 

@@ -15,54 +15,81 @@ ACCEPTED = Doubt.RELATED | Doubt.SHORT | Doubt.PATTERN
 
 # Words for people in reports on them; MeSH's tree of persons has many more, mostly professions.
 _PEOPLE = frozenset(
-    "patient patients inpatient inpatients outpatient outpatients woman women man men child children boy boys "
-    "girl girls infant infants adult adults person persons people participant participants volunteer volunteers "
-    "individual individuals".split()
+    "patient patients inpatient inpatients outpatient outpatients woman women man men child "
+    "children boy boys girl girls infant infants adult adults person persons people "
+    "participant participants volunteer volunteers individual individuals".split()
 )
 # Adjectives of animals that reports use like the noun ("murine cells"), young animals, monkeys.
 _ANIMALS = frozenset(
-    "murine bovine porcine ovine equine canine feline simian avian caprine leporine lapine monkey monkeys chick "
-    "chicks calf calves piglet piglets foal foals heifer heifers".split()
+    "murine bovine porcine ovine equine canine feline simian avian caprine leporine lapine "
+    "monkey monkeys chick chicks calf calves piglet piglets foal foals heifer heifers".split()
 )
 # Adjectives of groups: as doubtful as the groups.
-_GROUPS = frozenset("viral retroviral lentiviral adenoviral bacterial fungal mammalian vertebrate".split())
+_GROUPS = frozenset(
+    "viral retroviral lentiviral adenoviral bacterial fungal mammalian vertebrate".split()
+)
 # Names of some species that mean any of them.
-_GENERAL = frozenset("bacterium bacteria virus viruses phage phages bacteriophage bacteriophages organism organisms strain".split())
+_GENERAL = frozenset(
+    "bacterium bacteria virus viruses phage phages bacteriophage bacteriophages organism "
+    "organisms strain".split()
+)
 # Names of some fish, birds and tubers that are words of general language about as often in the field.
-_ORDINARY = frozenset("name names monitor µm μm".split())
+_ORDINARY = frozenset(
+    "name names monitor µm μm".split()
+)
 # Words of biology that look like Latin and follow the name of a genus.
 _NOT_EPITHETS = frozenset(
-    "virus species bacteria larva larvae pupa pupae data mutans genus taxa flora analysis humans".split()
+    "virus species bacteria larva larvae pupa pupae data mutans genus taxa flora analysis "
+    "humans".split()
 )
-_OTHER_KINDS = ("Disease", "Gene", "Anatomy", "CellLine", "Device", "Method", "Sequence", "AminoAcid")
+_OTHER_KINDS = (
+    "Disease",
+    "Gene",
+    "Anatomy",
+    "CellLine",
+    "Device",
+    "Method",
+    "Sequence",
+    "AminoAcid",
+)
 
 # A genus alone counts if field text has it this often in a million words, mostly alone, and far more often than
 # general text: "Arabidopsis", "Drosophila".
 _GENUS_RATE, _GENUS_SHARE, _GENUS_FACTOR = 5.0, 0.7, 100
 _BROAD = 8  # common names of groups of 256 and more taxa are too general: "insects"
 
-_VIRUS = re.compile(r"[A-Za-z]*V[0-9IVX]{0,3}[A-Za-z]?")
+_VIRUS = re.compile(r"[A-Za-z]*V(?:[0-9IVX]{0,3}[A-Za-z]?|[a-z]{2,3}[0-9]{0,3})")
 _VIRUS_UNLISTED = re.compile(r"[A-Z]{3,5}V")
-_DOT, _HYPHEN, _DIGIT = frozenset("."), frozenset("-"), re.compile(r"\d{1,2}")
+_DOT, _HYPHEN = frozenset("."), frozenset("-")
 _SP, _NOV = frozenset({"sp", "spp", "gen", "comb"}), frozenset({"nov", "n"})
+_BELOW_SPECIES = frozenset(
+    "subsp ssp var pv bv f".split()
+)
 _VIRUSES = frozenset({"virus", "viruses"})
 
 
-def propose(m: Matches) -> Spans:
-    spans = (
-        m.spans(m.has("Species", "abbreviated taxon"), _doubts(m))
-        + _words(m, _ANIMALS, Doubt.RELATED)
-        + _words(m, _GROUPS, Doubt.HIGHER)
-        + _words(m, _PEOPLE, Doubt.PERSON)
-        + _unlisted_binomials(m)
-        + _unlisted_viruses(m)
+def propose(m: Matches, kind: str = "Species") -> Spans:
+    """Mentions of taxa; ``kind`` may be one of the kinds below Species, such as Virus."""
+    doubts = _doubts(m)
+    of_kind = m.has(kind)
+    spans = m.spans(of_kind, doubts) + _unlisted_binomials(
+        m, m.has("genus") & of_kind, kind == "Species"
     )
+    if kind == "Species":
+        spans += _words(m, _ANIMALS, Doubt.RELATED)
+        spans += _words(m, _GROUPS, Doubt.HIGHER)
+        spans += _words(m, _PEOPLE, Doubt.PERSON)
+    if kind in ("Species", "Virus"):
+        spans += _unlisted_viruses(m)
     return spans + _extended(m, spans)
 
 
 def _doubts(m: Matches) -> np.ndarray:
     doubts = np.zeros(len(m), dtype=np.uint32)
     taxon, common = m.has("taxon"), m.has("common name of taxon")
+    # "Khat": a single word with a capital that is no genus; scientific names of species have two words.
+    word = m.single & m.has("species rank") & ~m.has("genus", "higher taxon", "Virus")
+    common |= taxon & word
     scientific = taxon & ~common
     known = _is_abbreviated_binomial(m) & m.has("abbreviated taxon")
     _doubt_writing(m, doubts, scientific, known)
@@ -76,7 +103,7 @@ def _doubts(m: Matches) -> np.ndarray:
 
 
 def _is_abbreviated_binomial(m: Matches) -> np.ndarray:
-    """"E. coli"; "E coli" only if the epithet looks like one."""
+    """ "E. coli"; "E coli" only if the epithet looks like one."""
     classes = m.text.classes
     first, last = classes[m.start], m.word(-1)
     dotted = m.text.is_one_of(_DOT)[m.start + 1]
@@ -90,7 +117,9 @@ def _is_abbreviated_binomial(m: Matches) -> np.ndarray:
     )
 
 
-def _doubt_writing(m: Matches, doubts: np.ndarray, scientific: np.ndarray, known: np.ndarray) -> None:
+def _doubt_writing(
+    m: Matches, doubts: np.ndarray, scientific: np.ndarray, known: np.ndarray
+) -> None:
     """Scientific names have a capital; keys have no borders between words, so that "CA, USA" is Causa."""
     first = m.text.classes[m.start]
     virus = m.has("Virus")
@@ -100,20 +129,28 @@ def _doubt_writing(m: Matches, doubts: np.ndarray, scientific: np.ndarray, known
     several = ~m.single & ~known
     raise_doubt(doubts, Doubt.CASE, several & ((first & LETTER) > 0))
     raise_doubt(doubts, Doubt.CASE, several & scientific & m.has("genus") & ~m.has("species rank"))
-    raise_doubt(doubts, Doubt.CASE, m.has("abbreviated taxon") & ~m.has("Species") & ~known)
-    words = m.text.words
+    raise_doubt(
+        doubts,
+        Doubt.CASE,
+        m.has("abbreviated taxon") & ~m.has("taxon", "organism in MeSH") & ~known,
+    )
+    species = m.has("Species")
     length = m.end - m.start
     odd = (m.single & ~m.exact & ((first & (UPPER | MIXED)) > 0)) | ((length == 2) & ~known)
-    for i in np.flatnonzero(odd & m.has("Species")).tolist():
-        if sum(map(len, words[m.start[i] : m.end[i]])) <= 4:
-            doubts[i] |= np.uint32(Doubt.CASE)
-    for i in np.flatnonzero(m.exact & m.has("Species") & (length <= 4)).tolist():
-        name = "".join(filter(str.isalnum, words[m.start[i] : m.end[i]]))
-        if not _VIRUS.fullmatch(name) and not (first[i] & CAPITALISED):
-            doubts[i] |= np.uint32(Doubt.OTHER_MEANING)
+    short = [i for i in np.flatnonzero(odd & species).tolist() if len(_joined(m, i)) <= 4]
+    doubts[short] |= np.uint32(Doubt.CASE)
+    acronym = m.exact & species & (length <= 4) & ((first & CAPITALISED) == 0)
+    other = [i for i in np.flatnonzero(acronym).tolist() if not _VIRUS.fullmatch(_joined(m, i))]
+    doubts[other] |= np.uint32(Doubt.OTHER_MEANING)
 
 
-def _doubt_ranks(m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray) -> None:
+def _joined(m: Matches, row: int) -> str:
+    return "".join(filter(str.isalnum, m.text.words[m.start[row] : m.end[row]]))
+
+
+def _doubt_ranks(
+    m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray
+) -> None:
     genus, rank, higher = m.has("genus"), m.has("species rank"), m.has("higher taxon")
     virus = m.has("Virus")
     alone = m.count("field_alone")
@@ -146,13 +183,17 @@ def _doubt_words(
     capitalised = (m.text.classes[m.start] & CAPITALISED) > 0
     name = capitalised & (capitals > 2 * (m.count("field_lower") + m.count("general_lower")))
     single = m.single & ~known
-    raise_doubt(doubts, Doubt.ORDINARY, single & (ordinary | name & (common | ~m.has("genus")) | m.starts_with(_ORDINARY)))
+    raise_doubt(
+        doubts, Doubt.ORDINARY, single & (ordinary | name & ~scientific | m.starts_with(_ORDINARY))
+    )
     part = m.count("field_inside") > 5 * m.count("field_alone")  # "marrow", "ray"
     raise_doubt(doubts, Doubt.WITHIN_OTHER, single & part & ~scientific)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & m.has(*_OTHER_KINDS) & scientific)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & chemical)
     raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("Disease", "Gene") & scientific)
-    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("CellLine") & (scientific | capitalised))
+    raise_doubt(
+        doubts, Doubt.WITHIN_OTHER, single & m.within("CellLine") & (scientific | capitalised)
+    )
 
 
 def _words(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
@@ -160,23 +201,32 @@ def _words(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
     return Spans.of(at, at + 1, doubts=doubt)
 
 
-def _unlisted_binomials(m: Matches) -> Spans:
-    """A genus, or its abbreviation, with a word that looks like an epithet; a genus with "sp."."""
+def _unlisted_binomials(m: Matches, genus: np.ndarray, any_kind: bool) -> Spans:
+    """A genus with a word that looks like an epithet, or with "sp."; "X. novus" if ``any_kind``."""
     text, classes, words = m.text, m.text.classes, m.text.words
     dot = text.is_one_of(_DOT)
     latin = ((classes & LATIN) > 0) & ~text.is_one_of(_NOT_EPITHETS)
-    at = np.flatnonzero(dot[1:-1] & latin[2:] & ((classes[:-2] & (LETTER | CAPITALISED)) > 0))
-    kept = [i for i in at.tolist() if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4]
-    short = np.array(kept, dtype=np.int64)
-    genus = m.has("genus") & m.single & ((classes[m.start] & CAPITALISED) > 0)
+    genus = genus & m.single & ((classes[m.start] & CAPITALISED) > 0)
     full = genus & latin[m.end]
     unnamed = genus & m.is_word(_SP)
     end = m.end[unnamed] + 1
+    at = (
+        np.flatnonzero(dot[1:-1] & latin[2:] & ((classes[:-2] & (LETTER | CAPITALISED)) > 0))
+        if any_kind
+        else []
+    )
+    short = [
+        i for i in at if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4
+    ]
     return (
-        Spans.of(short, short + 3, doubts=Doubt.PATTERN)
+        Spans.of(short, [i + 3 for i in short], doubts=Doubt.PATTERN)
         + Spans.of(m.start[full], m.end[full] + 1, doubts=Doubt.PATTERN)
         + Spans.of(m.start[unnamed], end + dot[end], doubts=Doubt.PATTERN)
     )
+
+
+def _is_virus(word: str) -> bool:
+    return _VIRUS.fullmatch(word) is not None
 
 
 def _is_unlisted_virus(word: str) -> bool:
@@ -184,42 +234,59 @@ def _is_unlisted_virus(word: str) -> bool:
 
 
 def _unlisted_viruses(m: Matches) -> Spans:
-    """"PRRSV"; "VSV" only in "vesicular stomatitis virus (VSV)"."""
+    """ "PRRSV"; "VSV" only in "vesicular stomatitis virus (VSV)"."""
     found = m.text.passes(_is_unlisted_virus)
-    found[m.start[m.exact & m.single]] = False
+    found[m.start[m.exact | ~m.single]] = False
     classes = m.text.classes
-    defined = (m.text.is_one_of(_VIRUSES)[:-3]) & ((classes[1:-2] & OPENS) > 0) & ((classes[3:] & CLOSES) > 0)
-    at = np.flatnonzero(defined) + 2
-    at = np.array([i for i in at.tolist() if _VIRUS.fullmatch(m.text.words[i])], dtype=np.int64)
-    at = np.concatenate([np.flatnonzero(found), at])
+    defined = (
+        m.text.is_one_of(_VIRUSES)[:-3]
+        & ((classes[1:-2] & OPENS) > 0)
+        & m.text.passes(_is_virus)[2:-1]
+        & ((classes[3:] & CLOSES) > 0)
+    )
+    found[np.flatnonzero(defined) + 2] = True
+    at = np.flatnonzero(found)
     return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
 
 
 def _is_strain(word: str) -> bool:
-    return any(c.isdigit() for c in word) and word[0].isupper() or word.isupper() and len(word) > 1
+    return (
+        len(word) > 1 and word[0].isupper() and (word.isupper() or any(c.isdigit() for c in word))
+    )
 
 
 def _is_short_number(word: str) -> bool:
-    return _DIGIT.fullmatch(word) is not None
+    return word.isdigit() and len(word) < 3
 
 
 def _extended(m: Matches, spans: Spans) -> Spans:
-    """"EBV-2"; "E. coli K12"; "Bacillus novus sp. nov."."""
+    """ "EBV-2"; "E. coli K12"; "Bacillus novus sp. nov."; "Brassica rapa subsp. pekinensis"."""
     text = m.text
     size = len(text.words)
     spans = spans.select((spans.doubts & ~np.uint32(ACCEPTED)) == 0)
-    after = [np.minimum(spans.end + i, size - 1) for i in range(6)]
-    numbers = text.passes(_is_short_number)
     dot = text.is_one_of(_DOT)
-    virus = np.array([_VIRUS.fullmatch(text.words[i]) is not None for i in spans.start.tolist()], dtype=bool)
-    numbered = virus & (spans.end - spans.start == 1) & text.is_one_of(_HYPHEN)[after[0]] & numbers[after[1]]
-    several = spans.end - spans.start > 1
-    strain = several & text.passes(_is_strain)[after[0]]
-    new = several & text.is_one_of(_SP)[after[0]] & text.is_one_of(_NOV)[np.where(dot[after[1]], after[2], after[1])]
-    end = np.where(dot[after[1]], after[3], after[2])
-    end = end + dot[np.minimum(end, size - 1)]
-    return (
-        Spans.of(spans.start[numbered], spans.end[numbered] + 2, doubts=spans.doubts[numbered])
-        + Spans.of(spans.start[strain], spans.end[strain] + 1, doubts=spans.doubts[strain] | Doubt.STRAIN)
-        + Spans.of(spans.start[new], end[new], doubts=spans.doubts[new] | Doubt.PATTERN)
+    at = spans.end
+    second = np.minimum(
+        at + 1 + dot[np.minimum(at + 1, size - 1)], size - 1
+    )  # "sp" and "sp." alike
+    one = spans.end - spans.start == 1
+    acronym = one & text.passes(_is_virus)[spans.start]
+    number = (
+        acronym
+        & text.is_one_of(_HYPHEN)[at]
+        & text.passes(_is_short_number)[np.minimum(at + 1, size - 1)]
     )
+    new = ~one & text.is_one_of(_SP)[at] & text.is_one_of(_NOV)[second]
+    below = ~one & text.is_one_of(_BELOW_SPECIES)[at] & ((text.classes[second] & LATIN) > 0)
+    strain = ~one & text.passes(_is_strain)[at]
+    parts = []
+    for rows, end, doubt in (
+        (number, at + 2, Doubt(0)),
+        (new, second + 1 + dot[np.minimum(second + 1, size - 1)], Doubt.PATTERN),
+        (below, second + 1, Doubt.PATTERN),
+        (strain, at + 1, Doubt.STRAIN),
+    ):
+        parts.append(
+            Spans.of(spans.start[rows], end[rows], doubts=spans.doubts[rows] | np.uint32(doubt))
+        )
+    return parts[0] + parts[1] + parts[2] + parts[3]
