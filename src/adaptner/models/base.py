@@ -17,7 +17,10 @@ from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.heads import label_probes
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
-from adaptner.types import LabelSet
+from adaptner.terms.dictionary import Dictionary
+from adaptner.terms.features import TermFeatures
+from adaptner.terms.label_kinds import kinds_of_label
+from adaptner.types import LabelSet, Sentence
 from adaptner.version import __version__
 
 
@@ -34,6 +37,8 @@ class Base:
     label_probes: LabelProbes | None = None  # directions of label names among the states
     fine_tuned_encoder: TaggingModel | None = None  # trained on sources, with decoders
     provenance: Provenance = field(default_factory=Provenance)
+    dictionary: Dictionary | None = None  # terminologies
+    raw_sentences: list[Sentence] = field(default_factory=list)  # written for the base
 
     @property
     def labels(self) -> LabelSet:
@@ -42,6 +47,14 @@ class Base:
         if not every:  # trained on raw text only
             return LabelSet(())
         return every[0].with_labels(x for labels in every for x in labels.labels)
+
+    def term_features(self, labels: Iterable[str]) -> TermFeatures | None:
+        """What the terminologies know of those labels that they know; None if of none."""
+        if self.dictionary is None:
+            return None
+        kinds = {label: kinds_of_label(self.dictionary.terms, label) for label in labels}
+        kinds = {label: found for label, found in kinds.items() if found}
+        return TermFeatures(self.dictionary, kinds) if kinds else None
 
     @property
     def with_fine_tuned_encoder(self) -> Base | None:

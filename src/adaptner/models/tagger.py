@@ -29,6 +29,7 @@ from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.nn.model import Decoder, ModelShape, make_decoder, tag_scores
+from adaptner.terms.features import TermFeatures
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity, LabelSet, Sentence
 from adaptner.version import __version__
@@ -57,6 +58,7 @@ class Tagger(nn.Module):
         facts: dict[str, Any] | None = None,
         vectors_from: Path | None = None,
         calibration: Calibration | None = None,
+        features: TermFeatures | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -65,6 +67,7 @@ class Tagger(nn.Module):
         self.method = method
         self.facts = facts or {}
         self.calibration = calibration or Calibration()
+        self.features = features
         self._vectors_from = vectors_from
         self._memory = WordCache()
 
@@ -119,6 +122,9 @@ class Tagger(nn.Module):
             for first, window in _windows(sentence)
         ]
         windows.sort(key=lambda entry: len(entry[2]))
+        of_terms: list[np.ndarray] = []
+        if self.features is not None and sentences:
+            of_terms = self.features.by_sentence([s.tokens for s in sentences])
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
         confidences: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
         start = 0
@@ -127,7 +133,10 @@ class Tagger(nn.Module):
             while end < len(windows) and (end + 1 - start) * len(windows[end][2]) <= BATCH_TOKENS:
                 end += 1
             batch = windows[start:end]
-            tagged = self._tag([window for _, _, window in batch])
+            tagged = self._tag(
+                [window for _, _, window in batch],
+                [of_terms[n][first : first + len(w)] for n, first, w in batch] if of_terms else [],
+            )
             for (number, first, window), (path, confidence) in zip(batch, tagged, strict=True):
                 # Each of two overlapping windows decides the half for which it has more context.
                 begin = OVERLAP // 2 if first else 0
@@ -145,10 +154,13 @@ class Tagger(nn.Module):
         return [mentions_of(t, c, self.labels) for t, c in zip(tags, confidences, strict=True)]
 
     @torch.no_grad()
-    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
+    def _tag(
+        self, sentences: Sequence[Sentence], of_terms: Sequence[np.ndarray]
+    ) -> list[tuple[list[int], np.ndarray]]:
         """The tags of each sentence and, if it has a mention, their confidence."""
         batch = self.batcher([sentences]).to(self.encoder.device)
-        scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
+        features = batch.arrange(of_terms) if of_terms else None
+        scores = tag_scores(self.encoder, self.decoder, batch, self._memory, features)
         paths = self.decoder.decode_scores(scores, batch.mask)
         found = ((paths > 0) & batch.mask).any(2)[0]  # most sentences have none
         confidences = iter(())

@@ -10,7 +10,7 @@ import numpy as np
 from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import NameFinder, Text
+from adaptner.terms.matching import NameFinder
 
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
 RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
@@ -42,14 +42,17 @@ class Dictionary:
         self, matches: Matches, kind: str, accepted: Doubt | None = None
     ) -> Spans:
         """The spans without a doubt that counts, longest first where they overlap."""
-        propose, by_default = rule_of(kind)
-        found = propose(matches)
-        accepted = by_default if accepted is None else accepted
-        return without_overlaps(found.select((found.doubts & ~np.uint32(accepted)) == 0))
+        found = self.acceptable(self.propose(matches, kind), kind, accepted)
+        return found.select(without_overlaps(found))
+
+    def acceptable(self, proposed: Spans, kind: str, accepted: Doubt | None = None) -> Spans:
+        """The proposed spans without a doubt that counts; they may overlap."""
+        accepted = rule_of(kind)[1] if accepted is None else accepted
+        return proposed.select((proposed.doubts & ~np.uint32(accepted)) == 0)
 
 
-def without_overlaps(spans: Spans) -> Spans:
-    """Longer spans win over shorter ones, and earlier over later."""
+def without_overlaps(spans: Spans) -> np.ndarray:
+    """The rows that remain, in order: longer spans win over shorter ones, and earlier over later."""
     order = np.lexsort((spans.start, spans.start - spans.end))
     taken: set[int] = set()
     kept = []
@@ -60,4 +63,4 @@ def without_overlaps(spans: Spans) -> Spans:
             taken.update(places)
             kept.append(row)
     kept.sort(key=starts.__getitem__)
-    return spans.select(np.array(kept, dtype=np.int64))
+    return np.array(kept, dtype=np.int64)

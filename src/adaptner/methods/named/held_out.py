@@ -14,8 +14,7 @@ from dataclasses import replace
 import torch
 
 from adaptner.methods.named.config import LinearFitConfig
-from adaptner.methods.named.decoder_fit import fit_decoder, stronger_penalties
-from adaptner.methods.named.decoder_prior import decoder_prior
+from adaptner.methods.named.decoder_fit import fit_decoder, penalties_of
 from adaptner.methods.named.encoder_choice import EncodedTarget
 from adaptner.models.mentions import HeldOutPredictions, mentions_of
 from adaptner.nn.decoders.crf import CRF
@@ -45,10 +44,14 @@ def cross_validate(
         tested = torch.tensor([fold_of[place] for place in batch.order]) == folds
         training.append(replace(batch, weights=batch.weights * ~tested.to(batch.weights.device)))
     # All sentences decide which source labels match, as they do for the tagger.
-    decoder = stack_copies(decoder_prior(encoded.base, labels, config, encoded.matches), count)
-    penalties = stronger_penalties(config, labels, encoded.matches)
+    decoder = stack_copies(encoded.prior(config), count)
     fit_decoder(
-        decoder, training, penalties, config.linear_steps, tolerance=TOLERANCE, progress=progress
+        decoder,
+        [*training, *encoded.raw(config)],
+        penalties_of(encoded, config),
+        config.linear_steps,
+        tolerance=TOLERANCE,
+        progress=progress,
     )
     found: dict[int, HeldOutPredictions] = {}
     for batch in batches:
