@@ -416,6 +416,14 @@ class VectorsMissing(ModelError):
     remedy = "put {wanted} back into the folder, or make the base again with --vectors"
 
 
+class TermsMissing(ModelError):
+    problem = "the terminologies of this model ({checksum}…) are in no installed base"
+    remedy = (
+        "install the base that it was made with (`adaptner bases` lists those that are there), or "
+        "make the model again with `adaptner adapt`"
+    )
+
+
 class BadVectors(ModelError):
     problem = "not usable as word vectors: {reason}"
     remedy = (

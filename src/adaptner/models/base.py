@@ -12,6 +12,7 @@ import torch
 from adaptner.models import fine_tuned_encoder
 from adaptner.models.provenance import Provenance
 from adaptner.models.storage import DomainEntry, Manifest, consistent_files, read_model, write_model
+from adaptner.models.terms import RAW_FILE, TERMS_FILE, load_dictionary
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.heads import label_probes
@@ -20,7 +21,8 @@ from adaptner.nn.model import TaggingModel
 from adaptner.terms.dictionary import Dictionary
 from adaptner.terms.features import TermFeatures
 from adaptner.terms.label_kinds import kinds_of_label
-from adaptner.types import LabelSet, Sentence
+from adaptner.text.alignment import to_sentences
+from adaptner.types import Document, LabelSet, Sentence
 from adaptner.version import __version__
 
 
@@ -107,6 +109,9 @@ class Base:
             provenance=self.provenance,
         )
         files = {}
+        if self.dictionary is not None:
+            files[TERMS_FILE] = self.dictionary.terms.content()
+            files[RAW_FILE] = "".join(f"{s.text}\n" for s in self.raw_sentences).encode()
         if self.label_probes is not None:
             files[label_probes.LABEL_PROBES_FILE] = self.label_probes.content()
         if self.fine_tuned_encoder is not None:
@@ -131,6 +136,11 @@ class Base:
             if fine_tuned_encoder.FILE in manifest.files:
                 content = (folder / fine_tuned_encoder.FILE).read_bytes()
                 second = fine_tuned_encoder.model_of(content, encoder, batcher, manifest.shape)
+            dictionary, raw_sentences = None, []
+            if TERMS_FILE in manifest.files:
+                dictionary = load_dictionary(folder / TERMS_FILE)
+                lines = (folder / RAW_FILE).read_text(encoding="utf-8").splitlines()
+                raw_sentences = [s for line in lines for s in to_sentences(Document(line))]
         base = cls(
             model,
             batcher,
@@ -141,6 +151,8 @@ class Base:
             probes,
             second,
             manifest.provenance or Provenance.of_facts(manifest.method, manifest.facts),
+            dictionary,
+            raw_sentences,
         )
         return base if device is None else base.to(device)
 

@@ -14,6 +14,7 @@ from adaptner.errors import UsageError
 from adaptner.files import atomic_folder
 from adaptner.formats.chunks import group_chunks, split_document
 from adaptner.models.assessment import Assessment
+from adaptner.models.installed import find_terms
 from adaptner.models.mentions import PredictedMention, mentions_of
 from adaptner.models.storage import (
     MANIFEST,
@@ -23,6 +24,7 @@ from adaptner.models.storage import (
     read_model,
     write_model,
 )
+from adaptner.models.terms import features_of, reference_to
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
@@ -155,7 +157,7 @@ class Tagger(nn.Module):
 
     @torch.no_grad()
     def _tag(
-        self, sentences: Sequence[Sentence], of_terms: Sequence[np.ndarray]
+        self, sentences: Sequence[Sentence], of_terms: Sequence[np.ndarray] = ()
     ) -> list[tuple[list[int], np.ndarray]]:
         """The tags of each sentence and, if it has a mention, their confidence."""
         batch = self.batcher([sentences]).to(self.encoder.device)
@@ -193,6 +195,7 @@ class Tagger(nn.Module):
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
             calibration=self.calibration,
+            terms=None if self.features is None else reference_to(self.features),
         )
         with atomic_folder(folder, marker=MANIFEST, kind="an adaptner tagger") as temporary:
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
@@ -206,9 +209,15 @@ class Tagger(nn.Module):
             generator = torch.Generator()
             encoder = restored_encoder(manifest.encoder, batcher, generator)
             labels = manifest.domains[0].label_set()
-            decoder = make_decoder(manifest.shape.decoder, encoder.width, labels, generator)
+            features = None
+            if manifest.terms is not None:
+                features = features_of(manifest.terms, find_terms(manifest.terms), folder)
+            width = encoder.width + (0 if features is None else features.width)
+            decoder = make_decoder(manifest.shape.decoder, width, labels, generator)
             facts, calibration = manifest.facts, manifest.calibration
-            tagger = cls(encoder, decoder, batcher, manifest.method, facts, folder, calibration)
+            tagger = cls(
+                encoder, decoder, batcher, manifest.method, facts, folder, calibration, features
+            )
             tagger.load_state_dict(tensors)
         return tagger if device is None else tagger.to(device)
 

@@ -17,7 +17,6 @@ from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Spans
 from adaptner.types import OUTSIDE, Sentence
 
-_DOUBTS = tuple(Doubt)
 # The columns of the dictionary's own mentions: where one begins and goes on, where one of several tokens
 # ends, and where one is a single token.
 BEGINS, INSIDE, ENDS, ALONE = 0, 1, 2, 3
@@ -35,14 +34,20 @@ class LabelledSpans:
 
 
 class TermFeatures:
-    """``kinds`` are those of each label. ``documents`` let definitions of abbreviations go on."""
+    """``kinds`` are those of each label; ``doubts`` are the names of those that have columns."""
 
-    def __init__(self, dictionary: Dictionary, kinds: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        kinds: Mapping[str, Sequence[str]],
+        doubts: Sequence[str] = tuple(d.name or "" for d in Doubt),
+    ) -> None:
         self.dictionary = dictionary
         self.kinds = {label: tuple(names) for label, names in sorted(kinds.items())}
+        self.doubts = tuple(Doubt[name] for name in doubts)
         terms = dictionary.terms
         self._known = [*terms.facts["kinds"], *terms.facts["attributes"]]
-        self.width_of_label = _OF_DOUBTS + 2 * len(_DOUBTS) + 2 * len(self._known)
+        self.width_of_label = _OF_DOUBTS + 2 * len(self.doubts) + 2 * len(self._known)
 
     @property
     def width(self) -> int:
@@ -113,7 +118,7 @@ class TermFeatures:
             table[mine.start - 1, first + _NEIGHBOURS + 1] = 1
             proposed = spans.proposed[number]
             _fill(table, proposed, first + _PROPOSED)
-            for place, doubt in enumerate(_DOUBTS):
+            for place, doubt in enumerate(self.doubts):
                 having = (proposed.doubts & np.uint32(doubt)) > 0
                 if having.any():
                     _fill(table, proposed.select(having), first + _OF_DOUBTS + 2 * place)
@@ -122,7 +127,7 @@ class TermFeatures:
             for place in range(len(self._known)):
                 having = (sets[:, place // 64] >> np.uint64(place % 64)) & np.uint64(1) > 0
                 if having.any():
-                    column = first + _OF_DOUBTS + 2 * (len(_DOUBTS) + place)
+                    column = first + _OF_DOUBTS + 2 * (len(self.doubts) + place)
                     _fill(table, listed.select(having), column)
         rows = np.concatenate(
             [np.arange(a, a + n) for a, n in zip(starts.tolist(), lengths, strict=True)]

@@ -132,7 +132,7 @@ def penalties_of(encoded: EncodedTarget, config: LinearFitConfig) -> Penalties:
     """A dictionary is a better start than a name and is held more firmly; so is a decoder that was
     trained on thousands of sentences, if all labels have one."""
     labels, features = encoded.target.labels, encoded.features
-    known = penalties_by_source(config, labels, encoded.matches)
+    known = stronger_penalties(config, labels, encoded.matches)
     from_terms = set(features.kinds) if features is not None else set()
     firm = np.array([tag[2:] in from_terms or not tag[2:] for tag in labels.tags])
     firm[0] = from_terms >= set(labels.labels)
@@ -151,7 +151,7 @@ def penalties_of(encoded: EncodedTarget, config: LinearFitConfig) -> Penalties:
     }
 
 
-def penalties_by_source(
+def stronger_penalties(
     config: LinearFitConfig, labels: LabelSet, matches: Mapping[str, LabelMatch]
 ) -> LinearFitConfig:
     """The settings with larger penalties if all labels match a source label."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -66,14 +67,18 @@ class EncodedTarget:
         """The base's raw sentences with the dictionary's tags, if it knows all labels: they hold the
         decoder to the dictionary on text like that which it will read."""
         labels, features = self.target.labels, self.features
-        sentences = self.base.raw_sentences
-        if not sentences or not config.raw_weight or features is None:
+        if not self.base.raw_sentences or not config.raw_weight or features is None:
             return []
         if set(features.kinds) != set(labels.labels):
             return []
-        tagged = features.tag(sentences)
-        encoded = EncodedSentences.of(self.base, tagged, labels, 1.0, features)
+        encoded = self._encoded_raw
         return [replace(encoded, weights=torch.full_like(encoded.weights, config.raw_weight))]
+
+    @cached_property
+    def _encoded_raw(self) -> EncodedSentences:
+        assert self.features is not None
+        tagged = self.features.tag(self.base.raw_sentences)
+        return EncodedSentences.of(self.base, tagged, self.target.labels, 1.0, self.features)
 
     def tagger(self, decoder: CRF, facts: dict[str, Any]) -> Tagger:
         base = self.base
