@@ -213,8 +213,16 @@ class NoNames(InputError):
 
 
 class WrongFieldCount(InputError):
-    problem = "{found} field(s), but {expected} are expected: {names}"
-    remedy = "separate the fields by single tabs, and leave empty fields empty"
+    problem = "{found} field(s), but {expected} expected"
+    remedy = "{remedy}"
+
+
+class BadQuotes(InputError):
+    problem = "the quotes cannot be read: {reason}"
+    remedy = (
+        "put a name with commas, quotes, or line breaks between double quotes, and write the quotes "
+        "inside it twice"
+    )
 
 
 class BadConcept(InputError):

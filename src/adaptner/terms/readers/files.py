@@ -35,6 +35,15 @@ def stem(path: Path) -> str:
     return plain_name(path).stem
 
 
+def first_line(path: Path) -> str:
+    """Returns the first line that is neither blank nor a comment of OBO, or ""."""
+    with open_binary(path) as file:
+        for _, line in numbered_lines(file, path):
+            if line.strip() and not line.startswith("!"):
+                return line
+    return ""
+
+
 def numbered_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
     """Yields line numbers from 1 and the lines of the whole file without their endings.
 

@@ -44,7 +44,11 @@ def _numbered_concepts(file: BinaryIO, path: Path) -> Iterator[tuple[int, Concep
         fields = line.split("\t")
         if len(fields) != _FIELDS:
             raise WrongFieldCount(
-                file=path, line=number, found=len(fields), expected=_FIELDS, names=HEADER
+                file=path,
+                line=number,
+                found=len(fields),
+                expected=_FIELDS,
+                remedy="give id, name, synonyms, parents, and note, each separated by one tab",
             )
         id, name, joined, parents, note = (field.strip() for field in fields)
         if not id or not name:
