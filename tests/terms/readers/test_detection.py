@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import random
 
 import pytest
 
-from adaptner.errors import DamagedArchive, FileMissing, FileUnreadable, NoNames, UnknownFormat
+from adaptner.errors import (
+    AdaptnerError,
+    DamagedArchive,
+    FileMissing,
+    FileUnreadable,
+    InputError,
+    NoNames,
+    UnknownFormat,
+)
 from adaptner.terms.readers import read_concepts
 
 TSV = "id\tname\tsynonyms\tparents\tnote\nX:1\tmoss fever\t\t\t\n"
@@ -59,8 +68,52 @@ def test_unusable_path_is_an_error(tmp_path):
         list(read_concepts(tmp_path / "a.docx"))
 
 
-@pytest.mark.parametrize("file", ["a.txt", "a.csv", "a.tsv", "a.txt.gz"])
-def test_empty_file_is_an_error(tmp_path, file):
-    (tmp_path / file).write_bytes(b"")
+@pytest.mark.parametrize("file", ["a.txt", "a.csv", "a.tsv", "a.obo", "a.xml", "d.bin"])
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_empty_file_is_an_error(tmp_path, file, end):
+    (tmp_path / f"{file}{end}").write_bytes(b"")
     with pytest.raises(NoNames):
-        list(read_concepts(tmp_path / file))
+        list(read_concepts(tmp_path / f"{file}{end}"))
+
+
+def test_binary_file_is_an_error(tmp_path):
+    for content in (bytes(range(256)), b"PK\x03\x04\x00\x00", gzip.compress(b"fever")):
+        for file in ("a.txt", "a.csv", "a.tsv", "a.obo", "a.xml", "d.bin", "a.zip"):
+            (tmp_path / file).write_bytes(content)
+            with pytest.raises(InputError, match=file):
+                list(read_concepts(tmp_path / file))
+
+
+_VALID = {
+    "a.tsv": TSV + "X:2\tsand fever\tsf|s\tX:1\tR1\n",
+    "b.tsv": 'name\tid\n"a ""b"\tX:1\nc\tX:2\n',
+    "a.csv": 'name,id,synonyms\n"a, b",X:1,c|d\ne,,\n',
+    "a.txt": "# fevers\nmoss fever\nsand fever\n",
+    "a.obo": 'format-version: 1.2\n\n[Term]\nid: X:1\nname: a\nsynonym: "b" EXACT []\nis_a: X:2 ! c\n',
+    "a.xml": "<DescriptorRecordSet><DescriptorRecord><DescriptorUI>D1</DescriptorUI><DescriptorName>"
+    "<String>a</String></DescriptorName></DescriptorRecord></DescriptorRecordSet>",
+    "d.bin": "*NEWRECORD\nMH = a\nMN = C1\nUI = D1\n\n*NEWRECORD\nMH = b\nUI = D2\n",
+}
+
+
+@pytest.mark.parametrize("file", _VALID)
+def test_damaged_file_is_read_or_an_error_for_the_user(tmp_path, file):
+    draw = random.Random(file)
+    path = tmp_path / file
+    path.write_text(_VALID[file], encoding="utf-8")
+    assert list(read_concepts(path))
+    outcomes = set()
+    for _ in range(100):
+        content = bytearray(_VALID[file], "utf-8")
+        for _ in range(draw.randint(1, 4)):
+            at = draw.randrange(len(content))
+            content[at : at + draw.randint(0, 3)] = draw.choices(
+                b'\0\t\n\r"\\|,;:<&{}[]a\x85\xff\xc3', k=draw.randint(0, 3)
+            )
+        path.write_bytes(content)
+        try:
+            assert all(c.id and c.name for c in read_concepts(path))
+            outcomes.add("read")
+        except AdaptnerError:
+            outcomes.add("error")
+    assert outcomes == {"read", "error"}

@@ -83,6 +83,10 @@ def test_tab_separated_cells_lose_only_the_quotes_around_them(tmp_path):
     assert names == ['a "b" c', '"a" and "b"', '5" pipe']
 
 
+def test_prefix_from_the_name_of_the_file_has_no_spaces(tmp_path):
+    assert read(tmp_path / "my own fevers.csv", "a,7\n")[0].id == "my_own_fevers:7"
+
+
 def test_lines_with_the_same_id_are_united(tmp_path):
     text = "b,X:1,c,Sign\nd,X:2\ne,X:1,b|f,Symptom\n"
     assert read(tmp_path / "a.csv", text) == [
@@ -131,6 +135,8 @@ def test_bad_list_is_an_error_with_its_line(tmp_path, file, text, error, message
     [
         ("fine\nna\xefve\n".encode("latin-1"), 2),
         ("\ufefffine\nna".encode("utf-16-le") + b"\x00\xd8\x41", 2),
+        ("\ufefffine\nna".encode("utf-16-le") + b"\x00\xd8a\0\n\0b\0\n\0", 2),
+        ("\ufefffine\nna\n".encode("utf-16-be") + b"\0", 3),
     ],
 )
 def test_undecodable_byte_is_an_error_with_its_line_and_iconv(tmp_path, content, line):

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adaptner.errors import BadConcept, BadQuotes, NoNames, WrongFieldCount
-from adaptner.terms.concepts import PREFIXES, Concept, clean_name, make_concept, with_prefix
+from adaptner.terms.concepts import Concept, clean_name, make_concept, with_prefix
 from adaptner.terms.readers.files import (
     RepeatedIds,
     numbered_lines,
     open_binary,
     plain_name,
-    stem,
+    prefix_for,
 )
 
 ENDINGS = (".txt", ".csv", ".tsv")
@@ -63,7 +63,7 @@ def _unite(first: Concept, second: Concept) -> Concept:
 
 def _entries(file: BinaryIO, path: Path) -> Iterator[tuple[str, str, str, str]]:
     """Yields the id, the name, the joined synonyms and the kind of each line."""
-    prefix = PREFIXES.get(stem(path), stem(path))
+    prefix = prefix_for(path)
     columns: Sequence[int | None] = ()
     for line, row in _rows(file, path):
         cells = [cell.strip() for cell in row]
