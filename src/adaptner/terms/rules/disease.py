@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
+from adaptner.terms.hashing import mixed_word_keys, word_keys
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import CAPITALISED, LOWER
+from adaptner.terms.matching import CAPITALISED, HAS_KEY, LOWER
 from adaptner.terms.rules.general import general_doubts
 
 # Doubts that a mention may have by default.
-ACCEPTED = Doubt.RELATED | Doubt.SHORT | Doubt.PATTERN
+ACCEPTED = Doubt.RELATED | Doubt.SHORT | Doubt.PATTERN | Doubt.WITH_HEAD | Doubt.JOINED | Doubt.ADJECTIVE
 
 # Attributes that say which terminologies list a name as a disease or symptom.
 _LISTS = ("mondo disease", "doid disease", "ncit disease", "efo disease", "orphanet disease", "listed symptom")
@@ -19,14 +23,44 @@ _OTHER_KINDS = ("Anatomy", "Person", "Procedure", "Method", "Food", "Device", "q
 _MANY_LISTS = 3
 _CLASS_BREADTH = 12  # 2,000 diseases and more below: "disease", "disorder", "syndrome"
 
+# What may be wrong with a site, function or substance, but is no disease without it.
+_HEADS = frozenset(
+    "disease diseases disorder disorders syndrome syndromes abnormality abnormalities anomaly anomalies damage defect "
+    "defects deficit deficits deficiency deficiencies degeneration disturbance disturbances dysfunction dysfunctions "
+    "failure impairment impairments injury injuries insufficiency lesion lesions malformation malformations toxicity "
+    "toxicities tumor tumors tumour tumours cancer cancers carcinoma carcinomas complications retardation".split()
+)
+_LACKS = frozenset("deficiency deficiencies".split())
+# Adjectives of sites and functions: terminologies of anatomy list nouns.
+_SITES = frozenset(
+    "abdominal adrenal aortic arterial atrial behavioral behavioural biliary bronchial cardiac cardiovascular cerebellar "
+    "cerebral cerebrovascular cognitive colonic colorectal corneal coronary cranial craniofacial cutaneous dental "
+    "dermal endometrial endothelial esophageal facial gastric gastrointestinal glomerular haematological hematological "
+    "hepatic hippocampal intestinal mental metabolic mucosal muscular myocardial neural neurological neuronal "
+    "neuropsychiatric ocular oral ovarian pancreatic pituitary prostatic psychiatric pulmonary renal respiratory "
+    "retinal skeletal spinal testicular thyroid tubular urinary uterine vascular venous ventricular visual".split()
+)
+_AND = frozenset(["and", "or", "/", "-", "and/or"])
+_COMMA = frozenset([","])
+_ADJECTIVE = re.compile(r"[a-z]{4,}(?:ics?|ives?|ory|ian|ous|ese|al)$")
+_ENDING = re.compile(
+    r"[a-z]{3,}(?:itis|a?emias?|uria|opath(?:y|ies)|oedema|plegia|algias?|penia|megaly|toxicity|toxicities|kinesias?|"
+    r"carcinomas?|sarcomas?|blastomas?|lymphomas?|adenomas?|gliomas?|rrh?agia|rrh?ea|rrhoea|trophy|stenosis|sclerosis)$"
+)
+
 
 def propose(m: Matches) -> Spans:
-    return m.spans(m.has("Disease"), _doubts(m))
+    rows = np.flatnonzero(m.has("Disease"))
+    listed = m.spans(rows, _doubts(m))
+    words = listed.select(~m.marked(4)[rows])
+    with_site = _with_site(m, words)
+    return listed + with_site + _joined(m, words + with_site) + _adjectives(m) + _endings(m)
 
 
 def _doubts(m: Matches) -> np.ndarray:
-    doubts = general_doubts(m) & ~np.uint32(Doubt.ORDINARY | Doubt.CASE)
-    ordinary = (general_doubts(m) & np.uint32(Doubt.ORDINARY)) > 0
+    general = general_doubts(m)
+    doubts = general & ~np.uint32(Doubt.ORDINARY | Doubt.CASE)
+    ordinary = (general & np.uint32(Doubt.ORDINARY)) > 0
     lists = sum(m.has(name).astype(np.int8) for name in _LISTS)
     in_mesh = m.has("mesh disease")
     symptom = m.has("mesh symptom")
@@ -36,8 +70,7 @@ def _doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.GENERAL, (m.breadth >= _CLASS_BREADTH) & ~in_mesh & ~m.has("Cancer"))
     raise_doubt(doubts, Doubt.ORDINARY, ordinary & ~sure & ~symptom)
     other = np.where(symptom, m.has("Procedure", "Method"), m.has(*_OTHER_KINDS))
-    process = m.has("pathologic finding", "BiologicalProcess") & ~symptom & (lists < 2)
-    process &= m.has("BiologicalProcess")
+    process = m.has("pathologic finding") & m.has("BiologicalProcess") & ~symptom & (lists < 2)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, ~symbol & ~sure & (other | process))
     # Symbols
     gene = m.has("human or rodent gene")
@@ -47,3 +80,107 @@ def _doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, symbol & gene & digits)
     raise_doubt(doubts, Doubt.OTHER_MEANING, symbol & (letters <= 2) & ((lists < 2) | gene & (lists < 3)))
     return doubts
+
+
+def _site_starts(m: Matches) -> np.ndarray:
+    """For each position the beginning of the longest name of a site that ends before it, or the position."""
+    starts = np.arange(len(m.text.words) + 1)
+    rows = np.flatnonzero(m.has("Anatomy") & ~m.marked(4) & ~m.has("mesh disease"))
+    np.minimum.at(starts, m.end[rows], m.start[rows])
+    at = np.flatnonzero(m.text.is_one_of(_SITES))
+    np.minimum.at(starts, at + 1, at)
+    return starts[starts]  # "left ventricular": two in a row
+
+
+def _with_site(m: Matches, names: Spans) -> Spans:
+    """ "renal injury", "cerebral edema", "PAH deficiency" """
+    starts = _site_starts(m)
+    at = np.flatnonzero(m.text.is_one_of(_HEADS))
+    start, end = np.concatenate([names.start, at]), np.concatenate([names.end, at + 1])
+    begin = starts[start]
+    fits = begin < start
+    found = Spans.of(begin[fits], end[fits], doubts=Doubt.PATTERN)
+    lacks = m.is_word(_LACKS) & m.has("Gene", "Chemical")
+    return found + Spans.of(m.start[lacks], m.end[lacks] + 1, doubts=Doubt.PATTERN)
+
+
+def _joined(m: Matches, names: Spans) -> Spans:
+    """ "breast and ovarian cancer" as one mention"""
+    starts = _site_starts(m)
+    is_site_start = np.zeros(len(m.text.words) + 1, dtype=bool)
+    begins = starts < np.arange(len(starts))
+    is_site_start[starts[begins]] = True
+    joins, comma = m.text.is_one_of(_AND), m.text.is_one_of(_COMMA)
+    rows = np.flatnonzero(is_site_start[names.start] & joins[names.start - 1] & (names.end - names.start > 1))
+    found = []
+    for start, end in zip(names.start[rows].tolist(), names.end[rows].tolist()):
+        begin = start
+        while True:
+            at = begin
+            while at > 0 and (joins[at - 1] or comma[at - 1]):
+                at -= 1
+            if at == begin or starts[at] == at:
+                break
+            begin = int(starts[at])
+        if begin < start:
+            found.append((begin, end))
+    return Spans.of([a for a, _ in found], [b for _, b in found], doubts=Doubt.JOINED)
+
+
+@lru_cache(maxsize=100_000)
+def _is_adjective(word: str) -> bool:
+    return _ADJECTIVE.match(word.lower()) is not None
+
+
+@lru_cache(maxsize=100_000)
+def _has_ending(word: str) -> bool:
+    return _ENDING.match(word.lower()) is not None
+
+
+@lru_cache(maxsize=100_000)
+def _nouns(word: str) -> tuple[str, ...]:
+    """What an adjective may come from: "ischemia" for "ischemic", "psychosis" for "psychotic" """
+    if word.endswith("s") and not word.endswith("ous"):
+        word = word[:-1]
+    if word.endswith("ic"):
+        stem = word[:-2]
+        nouns = [stem + "ia", stem + "y", stem + "es", stem + "is", word + "ity", stem + "esis"]
+        if word.endswith("tic"):
+            nouns += [word[:-3] + "sis", word[:-3] + "sy", word[:-3] + "sia", word[:-3]]
+        return tuple(nouns)
+    if word.endswith("ive"):
+        return (word[:-3] + "ion",)
+    if word.endswith("ory"):
+        return (word[:-3] + "ion",)
+    if word.endswith("ian"):
+        return (word[:-3] + "ism",)
+    if word.endswith("ese"):
+        return (word[:-1] + "ity",)
+    if word.endswith("tous"):
+        return (word[:-4], word[:-3])
+    if word.endswith("ous"):
+        return (word[:-3],)
+    return (word[:-1], word[:-2])
+
+
+def _adjectives(m: Matches) -> Spans:
+    """ "diabetic", "nephrotoxic", "hypertensive" """
+    at = np.flatnonzero(m.text.passes(_is_adjective))
+    keys, owners = [], []
+    for place in at.tolist():
+        for noun in _nouns(m.text.words[place].lower()):
+            keys.append(word_keys(noun).singular)
+            owners.append(place)
+    if not keys:
+        return Spans.of([], [])
+    entries = m.terms.find(mixed_word_keys(np.array(keys, dtype=np.uint64)))
+    sets = m.terms.arrays["kind_sets"][m.terms.arrays["kind_set"][np.maximum(entries, 0)]]
+    known = (entries >= 0) & ((sets & m.terms.mask_of(["mesh disease", "efo disease", "mesh symptom"])) != 0).any(1)
+    places = np.unique(np.array(owners)[known])
+    return Spans.of(places, places + 1, doubts=Doubt.ADJECTIVE)
+
+
+def _endings(m: Matches) -> Spans:
+    """Words that no list has, but that end as diseases do: "excitotoxicity" """
+    at = np.flatnonzero(m.text.passes(_has_ending))
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
