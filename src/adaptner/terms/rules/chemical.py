@@ -6,10 +6,11 @@ import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
+from adaptner.terms.rules.chemical_names import is_fragment, parts_of_names, structured_names
 from adaptner.terms.matching import CAPITALISED, LOWER, UPPER, MIXED, DIGITS
 
 # Doubts that a mention may have by default.
-ACCEPTED = Doubt.RELATED
+ACCEPTED = Doubt.RELATED | Doubt.PATTERN | Doubt.JOINED
 
 _SEQUENCE_WORDS = frozenset("residue residues".split())
 
@@ -80,5 +81,27 @@ def listed(m: Matches) -> Spans:
     return m.spans(chemical, doubts)
 
 
+def patterns(m: Matches, known: Spans) -> Spans:
+    parts = parts_of_names(m.text)
+    found = []
+    in_list = np.zeros(len(parts), dtype=bool)
+    in_list[m.start[m.single]] = True
+    single = np.flatnonzero(((parts == b"W") | (parts == b"F")) & ~in_list)
+    single = single[[not is_fragment(m.text.words[i]) for i in single.tolist()]]
+    singles = Spans.of(single, single + 1, doubts=Doubt.PATTERN)
+    steps = np.zeros(len(parts) + 1, dtype=np.int64)
+    np.add.at(steps, known.start, 1)
+    np.add.at(steps, known.end, -1)
+    listed_word = (np.cumsum(steps[:-1]) > 0) & ((parts == b".") | (parts == b"E"))
+    parts[listed_word] = b"X"
+    for span in structured_names(b"".join(parts.tolist()).decode(), m.text.words):
+        found.append(span)
+    if not found:
+        return singles
+    array = np.array(found)
+    return singles + Spans.of(array[:, 0], array[:, 1], doubts=Doubt.PATTERN | Doubt.JOINED)
+
+
 def propose(m: Matches) -> Spans:
-    return listed(m)
+    found = listed(m)
+    return found + patterns(m, found.select((found.doubts & ~np.uint32(ACCEPTED)) == 0))
