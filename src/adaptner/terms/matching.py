@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -119,17 +119,32 @@ class Text:
     starts: np.ndarray  # position of the first token of each sentence
     numbers: np.ndarray
     letters: np.ndarray  # (3, positions): how many small letters, capitals and digits
-    _cached: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
+    _cached: dict[Hashable, np.ndarray] = field(default_factory=dict)
 
     @cached_property
     def lower(self) -> list[str]:
         return [word.lower() for word in self.words]
 
+    @cached_property
+    def _distinct(self) -> tuple[list[str], np.ndarray]:
+        """The distinct words, and for each position which of them it has."""
+        _, first, place = np.unique(self.numbers, return_index=True, return_inverse=True)
+        return [self.words[i] for i in first.tolist()], place
+
     def is_one_of(self, words: frozenset[str]) -> np.ndarray:
         """For each position, whether its word is one of ``words``, which are in lower case."""
-        if (known := self._cached.get(words)) is None:
-            known = np.fromiter((w in words for w in self.lower), dtype=bool, count=len(self.lower))
-            self._cached[words] = known
+        return self._test(words, lambda word: word.lower() in words)
+
+    def passes(self, test: Callable[[str], bool]) -> np.ndarray:
+        """For each position, whether its word passes ``test``: a function of a module, not a lambda,
+        because the answers are kept."""
+        return self._test(test, test)
+
+    def _test(self, key: Hashable, test: Callable[[str], bool]) -> np.ndarray:
+        if (known := self._cached.get(key)) is None:
+            distinct, place = self._distinct
+            known = np.array([test(word) for word in distinct], dtype=bool)[place]
+            self._cached[key] = known
         return known
 
 
