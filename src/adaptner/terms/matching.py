@@ -69,6 +69,7 @@ class WordCache:
         self.lengths = np.zeros((3, size), dtype=np.int32)
         self.classes = np.zeros(size, dtype=np.uint16)
         self.classes[0] = BARRIER
+        self.letters = np.zeros((3, size), dtype=np.uint8)  # small, capital, digits
 
     def numbers_of(self, words: Iterable[str]) -> np.ndarray:
         if len(self.numbers) > MAX_CACHED_WORDS:
@@ -91,6 +92,7 @@ class WordCache:
                 self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)], 1)
                 self.lengths = np.concatenate([self.lengths, np.zeros_like(self.lengths)], 1)
                 self.classes = np.concatenate([self.classes, np.zeros_like(self.classes)])
+                self.letters = np.concatenate([self.letters, np.zeros_like(self.letters)], 1)
             if len(word) > MAX_KEY_LENGTH:  # no name: a sequence, or garbage
                 self.classes[number] = BARRIER
                 self.numbers[word] = number
@@ -99,6 +101,11 @@ class WordCache:
             self.keys[:, number] = k.folded, k.singular, k.exact
             self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
             self.classes[number] = word_class(word)
+            self.letters[:, number] = (
+                sum(c.islower() for c in word),
+                sum(c.isupper() for c in word),
+                sum(c.isdigit() for c in word),
+            )
             self.numbers[word] = number
             return number
 
@@ -111,6 +118,7 @@ class Text:
     classes: np.ndarray
     starts: np.ndarray  # position of the first token of each sentence
     numbers: np.ndarray
+    letters: np.ndarray  # (3, positions): how many small letters, capitals and digits
     _cached: dict[Hashable, np.ndarray] = field(default_factory=dict)
 
     @cached_property
@@ -169,7 +177,10 @@ class NameFinder:
             words += sentence
             words.append("")
         numbers = self._words.numbers_of(words)
-        return Text(words, self._words.classes[numbers], np.array(starts), numbers)
+        cache = self._words
+        return Text(
+            words, cache.classes[numbers], np.array(starts), numbers, cache.letters[:, numbers]
+        )
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""
