@@ -142,6 +142,14 @@ def test_xml_and_ascii_give_the_same_concepts(tmp_path, ending):
     assert list(read_concepts(ascii)) == SUPPLEMENTARY_CONCEPTS
 
 
+def test_content_tells_xml_and_ascii_under_other_names(tmp_path):
+    """NLM's supp2026.gz does not have .xml in its name."""
+    xml = write(tmp_path / "supp2026.gz", supplement_xml(SUPPLEMENT))
+    ascii = write(tmp_path / "descriptors", descriptors_ascii(DESCRIPTORS))
+    assert list(read_concepts(xml)) == SUPPLEMENTARY_CONCEPTS
+    assert list(read_concepts(ascii)) == DESCRIPTOR_CONCEPTS
+
+
 def test_utf16_xml_is_read(tmp_path):
     text = descriptors_xml(DESCRIPTORS).replace('"1.0"?', '"1.0" encoding="UTF-16"?')
     (tmp_path / "desc.xml").write_bytes(text.encode("utf-16"))

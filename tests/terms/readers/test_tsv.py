@@ -10,7 +10,7 @@ import pytest
 
 from adaptner.errors import BadConcept, NoNames, RepeatedConcept, WrongFieldCount
 from adaptner.terms.concepts import Concept
-from adaptner.terms.readers import tsv
+from adaptner.terms.readers import read_concepts, tsv
 
 HEADER = "id\tname\tsynonyms\tparents\tnote\n"
 
@@ -30,6 +30,12 @@ def test_fields_become_a_concept(tmp_path):
 def test_scopes_are_taken_from_the_note(tmp_path):
     path = write(tmp_path / "x.tsv", "X:1\ta\tb|c|d\t\tR2 N3", "X:2\te\tf\t\tB1", "X:3\tg\th\t\tR2")
     assert [(c.scopes, c.note) for c in tsv.read(path)] == [("ERN", ""), ("B", ""), ("", "R2")]
+
+
+def test_header_may_follow_blank_lines(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text(f"\n\n{HEADER}X:1\ta\t\t\tR{'9' * 5000}\n", encoding="utf-8")
+    assert [c.id for c in read_concepts(path)] == ["X:1"]
 
 
 def test_tree_number_is_not_a_scope(tmp_path):

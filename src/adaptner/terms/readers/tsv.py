@@ -18,7 +18,7 @@ from adaptner.terms.readers.files import numbered_lines, open_binary, prefix_for
 HEADER = "id\tname\tsynonyms\tparents\tnote"
 _FIELDS = HEADER.count("\t") + 1
 # No leading zero: "B02" is a tree number of MeSH.
-_SCOPES = re.compile(r"(?:[RNB][1-9]\d*(?: |$))+")
+_SCOPES = re.compile(r"(?:[RNB][1-9][0-9]{0,5}(?: |$))+")
 _MESH_DESCRIPTOR = re.compile(r"\bD\d{6,9}\b")
 
 
@@ -32,7 +32,7 @@ def read(path: str | Path) -> Iterator[Concept]:
 def _numbered_concepts(file: BinaryIO, path: Path) -> Iterator[tuple[int, Concept]]:
     prefix = prefix_for(path)
     for number, line in numbered_lines(file, path):
-        if not line or (number == 1 and line == HEADER):
+        if not line or line == HEADER:
             continue
         fields = line.split("\t")
         if len(fields) != _FIELDS:
