@@ -6,70 +6,90 @@ import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import CAPITALISED, LOWER
+from adaptner.terms.matching import CAPITALISED, DIGITS, LOWER
 
 # Doubts that a mention may have by default.
 ACCEPTED = Doubt.RELATED
 
 _OTHER_KINDS = (
     "Disease", "Anatomy", "Cell", "CellLine", "CellularComponent", "Method", "Procedure", "Person",
-    "Environment", "Food", "AminoAcid", "Sequence", "quality",
+    "Environment", "Food", "AminoAcid", "Sequence", "BiologicalProcess", "quality",
 )  # fmt: skip
 _HEADS = frozenset(
     "gene genes protein proteins mrna mrnas promoter promoters cdna polypeptide polypeptides "
     "antigen antigens".split()
 )
-_NAMING_HEADS = _HEADS
+_PROOF = frozenset("gene genes mrna mrnas protein proteins promoter".split())
+_GREEK = frozenset("alpha beta gamma delta epsilon zeta kappa α β γ δ ε ζ κ".split())
+_HYPHEN = frozenset("-‐‑–")
 _NO_SYMBOL = frozenset("= < > , . ; % ° ± × + * & # ′ ' \" ≥ ≤ ~ @ : → ^ !".split())
+_DOT = frozenset(".")
+_FIGURE = frozenset("fig figs p n".split())
 
 
 def propose(m: Matches) -> Spans:
     lower, upper, digits = m.letters
     length = lower + upper + digits
-    from_genes = m.has("human or rodent gene")
-    of_other = m.has("gene of other organism")
+    mammal = m.has("human or rodent gene")
+    approved = m.has("approved gene symbol")
     family = m.has("protein family")
     heading = m.has("enzyme or protein heading")
-    other_kind = m.has(*_OTHER_KINDS)
-    chemical = m.has("Chemical") & ~heading & ~family
-    word = m.single & ((m.word(-1) & (LOWER | CAPITALISED)) > 0) & ~m.exact
+    complexes = m.has("family or complex")
+    chemical = m.has("chebi") | m.has("Chemical") & ~heading & ~family & ~mammal
+    other_kind = m.has(*_OTHER_KINDS) | chemical & ~complexes
+    word = m.single & (digits == 0) & ((m.word(-1) & (LOWER | CAPITALISED)) > 0) & ((length > 3) | ~m.exact)
     words = ~m.single & (lower >= 4)
-    symbol = ~word & ~words
-    inside = m.count("field_inside") / np.maximum(1, m.count("field_inside") + m.count("field_alone"))
+    name = word | words
+    symbol = ~name
+    seen = m.count("field_inside") + m.count("field_alone")
+    inside = m.count("field_inside") / np.maximum(1, seen)
     general = m.rate("general_alone")
     field = m.rate("field_alone")
-
+    defined = m.count("defined").astype(float)
+    as_gene = m.count("defined_as_gene")
     doubts = np.zeros(len(m), dtype=np.uint32)
     raise_doubt(doubts, Doubt.RELATED, m.marked(2))
-    plural = is_plural(m)
     # words
-    raise_doubt(doubts, Doubt.ORDINARY, word & ~heading)
-    raise_doubt(doubts, Doubt.GENERAL, (word | words) & plural)
-    raise_doubt(doubts, Doubt.GENERAL, (word | words) & (m.breadth >= 8))
-    raise_doubt(doubts, Doubt.SEVERAL_KINDS, (word | words) & other_kind)
-    raise_doubt(doubts, Doubt.PART, (word | words) & (inside > 0.5))
-    raise_doubt(doubts, Doubt.HIGHER, (word | words) & ~from_genes & ~of_other)
-    raise_doubt(doubts, Doubt.ORDINARY, words & ~from_genes & ~family & ~heading)
+    proper = (m.count("field_lower") < 0.1 * seen) & ((m.word(-1) & CAPITALISED) > 0) & mammal
+    rare = mammal & (length > 4) & (field < 5)
+    raise_doubt(doubts, Doubt.ORDINARY, word & ~heading & ~((proper | rare) & (general < 1)))
+    raise_doubt(doubts, Doubt.SEVERAL_KINDS, name & other_kind & ~(mammal & heading))
+    raise_doubt(doubts, Doubt.GENERAL, word & ~mammal & ((inside > 0.55) | (m.breadth > 9)))
+    raise_doubt(doubts, Doubt.GENERAL, name & m.text.passes(is_plural)[m.end - 1] & ~mammal)
+    raise_doubt(doubts, Doubt.GENERAL, words & ((inside > 0.4) | (m.breadth > 7)))
+    raise_doubt(doubts, Doubt.ORDINARY, words & ~mammal & ~family & ~heading)
+    raise_doubt(doubts, Doubt.HIGHER, words & ~mammal & ~complexes & (field > 1))
     # symbols
-    raise_doubt(doubts, Doubt.SHORT, symbol & (length <= 2))
-    raise_doubt(doubts, Doubt.ORDINARY, symbol & (length <= 3) & (general > 0.4))
-    raise_doubt(doubts, Doubt.ORDINARY, symbol & (digits == 0) & (general > 2))
-    raise_doubt(doubts, Doubt.SEVERAL_KINDS, symbol & (other_kind | chemical) & ((length <= 3) | (digits == 0)) & ~heading)
-    raise_doubt(doubts, Doubt.HIGHER, symbol & ~from_genes & ~of_other)
-    raise_doubt(doubts, Doubt.ORDINARY, symbol & ~from_genes & ~family & ~heading)
-    raise_doubt(doubts, Doubt.PART, symbol & (inside > 0.5))
+    proof = m.is_word(_PROOF)
+    usual = (as_gene * 3 > defined) & (defined > 0)
+    other_meaning = (defined - as_gene > 0.02 * seen) & ~usual & (defined > 0)
+    raise_doubt(doubts, Doubt.SHORT, symbol & (length <= 2) & ~proof & ~(usual & (defined >= 100)))
+    raise_doubt(doubts, Doubt.SEVERAL_KINDS, symbol & (m.has("chebi") | other_kind & (length <= 3)) & ~approved & ~heading & ~complexes & ~proof)
+    raise_doubt(doubts, Doubt.OTHER_MEANING, symbol & other_meaning & ((digits == 0) | (length <= 3)) & ~proof)
+    unsure = ~usual & ~(approved & ~other_meaning) & ~((digits == 2) & (lower == 1))
+    raise_doubt(doubts, Doubt.SHORT, symbol & (length == 3) & unsure & ~proof)
+    raise_doubt(doubts, Doubt.ORDINARY, symbol & (digits == 0) & (general > 1) & ~(mammal & usual) & ~proof)
+    raise_doubt(doubts, Doubt.ORDINARY, symbol & ~mammal & ~family & ~heading & ~usual & ((length <= 3) | (digits == 0)))
+    raise_doubt(doubts, Doubt.HIGHER, m.marked(4) & ~mammal & ~heading & complexes)
+    raise_doubt(doubts, Doubt.PART, symbol & (inside > 0.5) & m.is_word(_HYPHEN))
     raise_doubt(doubts, Doubt.CASE, symbol & ~m.exact & (lower < 2) & (length <= 4))
+    raise_doubt(doubts, Doubt.CASE, m.single & m.marked(4) & ~m.exact & name & (length <= 3))
+    number = ((m.word(0) & DIGITS) > 0) | m.is_word(_GREEK)
+    number |= m.is_word(_HYPHEN) & (((m.word(1) & DIGITS) > 0) | m.is_word(_GREEK, 1))
+    raise_doubt(doubts, Doubt.PART, symbol & (digits == 0) & number)
     # all
     barred = np.concatenate([[0], np.cumsum(m.text.is_one_of(_NO_SYMBOL))])
-    raise_doubt(doubts, Doubt.JOINED, ~m.single & ~words & (barred[m.end] > barred[m.start]))
-    raise_doubt(doubts, Doubt.WITH_HEAD, ~m.single & m.ends_with(_NAMING_HEADS) & ends_after_gene(m))
+    barred = barred[m.end] - barred[m.start]
+    dotted = m.text.is_one_of(_DOT)[np.minimum(m.start + 1, len(m.text.words) - 1)]
+    dotted &= (barred == 1) & (upper > 0) & m.exact & ~m.starts_with(_FIGURE) & (length > 2)
+    raise_doubt(doubts, Doubt.JOINED, ~m.single & ~words & ((barred > 0) & ~dotted | m.starts_with(_FIGURE)))
+    raise_doubt(doubts, Doubt.WITH_HEAD, ~m.single & m.ends_with(_HEADS) & ends_after_gene(m))
     rows = m.has("Gene") & (lower + upper > 0) & ~superseded(m)
     return m.spans(rows, doubts)
 
 
-def is_plural(m: Matches) -> np.ndarray:
-    last = [m.text.words[i - 1] for i in m.end.tolist()]
-    return np.array([w[-1:] == "s" and w[-2:-1] not in ("s", "u", "i", "a") and w.islower() and len(w) > 3 for w in last], dtype=bool)
+def is_plural(word: str) -> bool:
+    return word[-1:] == "s" and word[-2:-1] not in "suia" and word.islower() and len(word) > 3
 
 
 def superseded(m: Matches) -> np.ndarray:
