@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import CAPITALISED, DIGITS, LOWER
+from adaptner.terms.matching import CAPITALISED, DIGITS, LOWER, Text
 
 # Doubts that a mention may have by default.
-ACCEPTED = Doubt.RELATED
+ACCEPTED = Doubt.RELATED | Doubt.PATTERN
 
 _OTHER_KINDS = (
     "Disease", "Anatomy", "Cell", "CellLine", "CellularComponent", "Method", "Procedure", "Person",
@@ -17,8 +19,12 @@ _OTHER_KINDS = (
 )  # fmt: skip
 _HEADS = frozenset(
     "gene genes protein proteins mrna mrnas promoter promoters cdna polypeptide polypeptides "
-    "antigen antigens".split()
+    "antigen antigens receptor receptors kinase kinases site sites element elements domain domains enhancer "
+    "locus subunit subunits family isoform isoforms complex complexes transcript transcripts".split()
 )
+_LACK = frozenset("deficiency deficiencies".split())
+_RECEPTOR = frozenset(["receptor"])
+_MODIFIERS = frozenset("human mouse murine rat yeast drosophila bovine chicken recombinant".split())
 _PROOF = frozenset("gene genes mrna mrnas protein proteins promoter".split())
 _GREEK = frozenset("alpha beta gamma delta epsilon zeta kappa α β γ δ ε ζ κ".split())
 _HYPHEN = frozenset("-‐‑–")
@@ -83,9 +89,64 @@ def propose(m: Matches) -> Spans:
     dotted = m.text.is_one_of(_DOT)[np.minimum(m.start + 1, len(m.text.words) - 1)]
     dotted &= (barred == 1) & (upper > 0) & m.exact & ~m.starts_with(_FIGURE) & (length > 2)
     raise_doubt(doubts, Doubt.JOINED, ~m.single & ~words & ((barred > 0) & ~dotted | m.starts_with(_FIGURE)))
-    raise_doubt(doubts, Doubt.WITH_HEAD, ~m.single & m.ends_with(_HEADS) & ends_after_gene(m))
+    raise_doubt(doubts, Doubt.WITH_HEAD, ~m.single & m.ends_with(_PROOF) & ends_after_gene(m))
+    raise_doubt(doubts, Doubt.WITHIN_OTHER, m.is_word(_LACK))
+    raise_doubt(doubts, Doubt.PART, m.is_word(_RECEPTOR))
     rows = m.has("Gene") & (lower + upper > 0) & ~superseded(m)
-    return m.spans(rows, doubts)
+    return with_variants(m, m.spans(rows, doubts) + unlisted(m))
+
+
+def with_variants(m: Matches, spans: Spans) -> Spans:
+    """The spans, and the same with what stands beside them: "alpha", "gene", "human"."""
+    numbered = extended(spans, ends_of_numbers(m.text), Doubt.PATTERN)
+    receptors = extended(spans, m.text.is_one_of(_RECEPTOR), Doubt.PATTERN)
+    spans = spans + numbered + receptors
+    heads = m.text.is_one_of(_HEADS)
+    headed = extended(spans, heads, Doubt.WITH_HEAD)
+    headed = headed + extended(headed, heads, Doubt.WITH_HEAD)
+    spans = spans + headed
+    before = m.text.is_one_of(_MODIFIERS)[spans.start - 1]
+    modified = spans.select(np.flatnonzero(before))
+    modified = Spans.of(modified.start - 1, modified.end, modified.entry, modified.doubts | Doubt.WITH_MODIFIER)
+    return spans + modified
+
+
+def extended(spans: Spans, lengths: np.ndarray, doubt: Doubt) -> Spans:
+    """The spans that some tokens follow, with these; ``lengths``: how many begin at each position."""
+    longer = lengths[np.minimum(spans.end, len(lengths) - 1)].astype(np.int64)
+    rows = longer > 0
+    end = spans.end[rows] + longer[rows]
+    doubts = spans.doubts[rows] & ~np.uint32(Doubt.PART | Doubt.HIGHER | Doubt.WITHIN_OTHER) | np.uint32(doubt)
+    return Spans(spans.start[rows], end, spans.entry[rows], doubts)
+
+
+def ends_of_numbers(text: Text) -> np.ndarray:
+    """How many tokens a number has that begins at each position: "alpha" 1, "- II" 2; 0 if none does."""
+    number = text.is_one_of(_GREEK) | text.passes(is_roman)
+    after_hyphen = text.is_one_of(_HYPHEN) & np.append(number[1:], False)
+    return number + 2 * after_hyphen
+
+
+def is_roman(word: str) -> bool:
+    return word in ("II", "III", "IV", "V", "VI")
+
+
+def unlisted(m: Matches) -> Spans:
+    """Symbols that no list has, but that look like genes."""
+    at = m.text.passes(looks_like_gene)
+    known = np.zeros(len(at), dtype=bool)
+    known[m.start[m.single]] = True
+    at = np.flatnonzero(at & ~known)
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+
+
+_LIKE_GENE = re.compile(r"p\d{2,3}([A-Za-z]\w*)?|[A-Z][a-z]{2,4}\d{1,2}p?|[a-z]{3}[A-Z]")
+_NOT_GENE = frozenset("ala arg asn asp cys gln glu gly his ile leu lys met phe pro ser thr trp tyr val "
+    "fig figs day tab ref exp type step eqn chr exon del".split())
+
+
+def looks_like_gene(word: str) -> bool:
+    return bool(3 <= len(word) <= 10 and _LIKE_GENE.fullmatch(word)) and word.rstrip("0123456789p").lower() not in _NOT_GENE
 
 
 def is_plural(word: str) -> bool:
