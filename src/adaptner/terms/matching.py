@@ -14,6 +14,7 @@ from adaptner.terms.hashing import (
     MAX_KEY_LENGTH,
     POWERS,
     SHORT_SPAN,
+    letters_and_digits,
     mixed_symbol_keys,
     mixed_word_keys,
     word_keys,
@@ -101,10 +102,11 @@ class WordCache:
             self.keys[:, number] = k.folded, k.singular, k.exact
             self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
             self.classes[number] = word_class(word)
+            letters = letters_and_digits(word)
             self.letters[:, number] = (
-                sum(c.islower() for c in word),
-                sum(c.isupper() for c in word),
-                sum(c.isdigit() for c in word),
+                sum(c.islower() for c in letters),
+                sum(c.isupper() for c in letters),
+                sum(c.isdigit() for c in letters),
             )
             self.numbers[word] = number
             return number
