@@ -126,7 +126,7 @@ class Tagger(nn.Module):
         windows.sort(key=lambda entry: len(entry[2]))
         of_terms: list[np.ndarray] = []
         if self.features is not None and sentences:
-            of_terms = self.features.by_sentence([s.tokens for s in sentences])
+            of_terms = self.features.of([s.tokens for s in sentences])
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
         confidences: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
         start = 0

@@ -57,12 +57,16 @@ class TermFeatures:
         first = list(self.kinds).index(label) * self.width_of_label
         return slice(first, first + self.width_of_label)
 
-    def spans(self, sentences: Sequence[Sequence[str]]) -> tuple[LabelledSpans, np.ndarray]:
+    def spans(
+        self, sentences: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> tuple[LabelledSpans, np.ndarray]:
         """The spans in all sentences, and the position of each sentence's first token among theirs."""
         matches = self.dictionary.matches(sentences)
+        every_kind = {kind for kinds in self.kinds.values() for kind in kinds}
+        of_kind = self.dictionary.propose(matches, sorted(every_kind), documents)
         proposed, accepted, owners = [], [], []
         for number, kinds in enumerate(self.kinds.values()):
-            every = [self.dictionary.propose(matches, kind) for kind in kinds]
+            every = [of_kind[kind] for kind in kinds]
             chosen = [
                 self.dictionary.acceptable(spans, kind)
                 for spans, kind in zip(every, kinds, strict=True)
@@ -93,13 +97,14 @@ class TermFeatures:
             tags[place][first:end] = [f"B-{names[label]}", *inner]
         return [s.with_tags(t) for s, t in zip(sentences, tags, strict=True)]
 
-    def of(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """(tokens of all sentences, width), 0 or 1."""
-        return self.of_spans(*self.spans(sentences), [len(s) for s in sentences])
-
-    def by_sentence(self, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        ends = np.cumsum([len(s) for s in sentences])
-        return np.split(self.of(sentences), ends[:-1])
+    def of(
+        self, sentences: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> list[np.ndarray]:
+        """For each sentence (tokens, width), 0 or 1. ``documents`` has the number of each sentence's
+        document; without it each sentence stands alone."""
+        lengths = [len(s) for s in sentences]
+        table = self.of_spans(*self.spans(sentences, documents), lengths)
+        return np.split(table, np.cumsum(lengths)[:-1])
 
     def of_spans(
         self, spans: LabelledSpans, starts: np.ndarray, lengths: Sequence[int]

@@ -37,7 +37,7 @@ class EncodedSentences:
         with torch.no_grad():
             states = base.model.encoder(batch)
         if features is not None:
-            of_terms = batch.arrange(features.by_sentence([s.tokens for s in sentences]))
+            of_terms = batch.arrange(features.of([s.tokens for s in sentences]))
             states = torch.cat([states, of_terms], -1)
         weights = torch.where((batch.tags > 0).any(-1), 1.0, empty_sentence_weight)
         return cls(states, batch.tags, batch.mask, batch.order[0], weights)
