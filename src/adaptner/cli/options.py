@@ -85,7 +85,7 @@ Download = Annotated[
 ]
 HeldOut = Annotated[
     list[str] | None,
-    research("--held-out FOLDER...", "Corpora whose test sentences are removed from the sources."),
+    research("--held-out FOLDER...", "Corpora whose test sentences are removed from training."),
 ]
 Iterations = Annotated[int, research("--iterations N", "Outer iterations of pretraining.", min=0)]
 Limit = Annotated[
