@@ -13,6 +13,7 @@ from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw_sentences, draw_share
+from adaptner.errors import UsageError
 from adaptner.evaluation.protocol import PROTOCOL, evaluate_few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
@@ -114,9 +115,34 @@ def test_row_records_draw_scores_and_costs():
         "unlabelled": 0,
         "protocol": PROTOCOL,
         "data": TARGET.sha256,
+        "draws_from": "all",
         "by_type": {"CellLine": {"correct": n, "predicted": n, "gold": n, "tokens": tokens}},
     }
     assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
+
+
+def test_draws_with_entities_have_a_protocol_of_their_own_and_the_same_test_split():
+    recorder = Recorder()
+    mixed = [s if i % 2 else s.without_entities() for i, s in enumerate(TRAIN)]
+    target = replace(TARGET, sentences={"train": mixed, "test": TEST})
+    kind = "with-entities"
+    (row,) = evaluate_few_shot(recorder, BASE, target, [5], [3], draws_from=kind)
+    assert recorder.calls[0]["support"] == draw_sentences(mixed, 5, 3, kind)
+    assert row.entities >= 5
+    assert row.draws_from == kind
+    assert row.protocol == "few-shot/draws-with-entities/strict-micro-f1" != PROTOCOL
+    assert row.sentences == len(TEST)
+    for amounts in ({"sizes": [100]}, {"sizes": [], "shares": [10]}):
+        with pytest.raises(UsageError, match="can only be drawn from all sentences"):
+            rows_of(recorder, **{"seeds": [0], "draws_from": kind, **amounts})
+
+
+def test_noise_changes_the_seed_of_adaptation_but_not_the_draw():
+    recorder = Recorder()
+    (row,) = rows_of(recorder, [5], [3], noise=1000)
+    assert recorder.calls[0]["seed"] == 1003
+    assert recorder.calls[0]["support"] == draw_sentences(TRAIN, 5, 3)
+    assert row.seed == 3
 
 
 def test_method_with_optional_text_gets_none():

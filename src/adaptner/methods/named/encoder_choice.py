@@ -5,14 +5,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from adaptner.adaptation.target import TargetData
 from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.decoder_prior import decoder_prior
 from adaptner.methods.named.encoded import EncodedSentences
 from adaptner.methods.named.label_matching import LabelMatch, match_labels
 from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.decoders.crf import CRF
+from adaptner.terms.features import TermFeatures
 from adaptner.types import LabelSet, Sentence
+
+if TYPE_CHECKING:
+    from adaptner.methods.named.held_out import CrossValidation
 
 MAX_FEW_SHOT = 300  # sentences whose states are held in memory at the same time
 MIN_SHARE_OF_MENTIONS = 2 / 3  # the fine-tuned encoder knows less about labels not in its sources
@@ -26,6 +37,13 @@ class EncodedTarget:
     target: TargetData
     encoded: EncodedSentences  # the first `MAX_FEW_SHOT` of the target's sentences
     matches: Mapping[str, LabelMatch]
+    features: TermFeatures | None = None  # for labels that a terminology knows
+    validations: dict[int, CrossValidation] = field(default_factory=dict, compare=False)
+
+    @property
+    def starts_as_dictionary(self) -> bool:
+        """Whether terminologies know all labels, so that the start is a tagger by itself."""
+        return self.features is not None and set(self.features.kinds) == set(self.target.labels.labels)
 
     @classmethod
     def of(
@@ -37,19 +55,58 @@ class EncodedTarget:
     ) -> EncodedTarget:
         """Read by the base's first encoder."""
         target = TargetData.of(base, sentences, labels)
+        features = base.term_features(target.labels.labels) if config.use_terms else None
         encoded = EncodedSentences.of(
-            base, target.sentences[:MAX_FEW_SHOT], target.labels, config.empty_sentence_weight
+            base,
+            target.sentences[:MAX_FEW_SHOT],
+            target.labels,
+            config.empty_sentence_weight,
+            features,
         )
         matches = {}
         if config.use_source_labels:
             by_name = config.name_weight > 0
             matches = match_labels(base, target.labels, [encoded], by_name=by_name)
-        return cls(base, target, encoded, matches)
+        return cls(base, target, encoded, matches, features)
 
-    def match_facts(self) -> dict[str, dict[str, str]]:
-        """For a tagger's facts: the source label that each matched label started from."""
-        known = {label: match.label for label, match in self.matches.items()}
-        return {"known": known} if known else {}
+    def prior(self, config: LinearFitConfig) -> CRF:
+        return decoder_prior(self.base, self.target.labels, config, self.matches, self.features)
+
+    def raw(self, config: LinearFitConfig) -> list[EncodedSentences]:
+        """The base's raw sentences with the dictionary's tags, if it knows all labels: they hold the
+        decoder to the dictionary on text like that which it will read."""
+        if not self.base.raw_sentences or not config.raw_weight or not self.starts_as_dictionary:
+            return []
+        encoded = self._encoded_raw
+        return [replace(encoded, weights=torch.full_like(encoded.weights, config.raw_weight))]
+
+    @cached_property
+    def _encoded_raw(self) -> EncodedSentences:
+        assert self.features is not None
+        tagged = self.features.tag(self.base.raw_sentences)
+        return EncodedSentences.of(self.base, tagged, self.target.labels, 1.0, self.features)
+
+    def tagger(self, decoder: CRF, facts: dict[str, Any]) -> Tagger:
+        base = self.base
+        return Tagger(
+            base.model.encoder,
+            decoder,
+            base.batcher,
+            base.method,
+            facts,
+            base.folder,
+            features=self.features,
+        )
+
+    def match_facts(self) -> dict[str, Any]:
+        """For a tagger's facts: the kinds of terminologies, or the source label, that each label started
+        from."""
+        from_terms = {} if self.features is None else self.features.kinds
+        known = {x: match.label for x, match in self.matches.items() if x not in from_terms}
+        facts: dict[str, Any] = {"known": known} if known else {}
+        if from_terms:
+            facts["terms"] = {label: list(kinds) for label, kinds in from_terms.items()}
+        return facts
 
 
 def encode_target(

@@ -38,6 +38,8 @@ class StoredResult:
     code: str = ""  # fingerprint of the package's source, for information
     finished: str = ""  # UTC, ISO 8601
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)  # see evaluation/protocol.py
+    draws_from: str = "all"  # kind of draw, see episodes/draws.py
+    base_seed: int = 0  # of training the base
     method_version: int = 1
     protocol_version: int = 1
 
