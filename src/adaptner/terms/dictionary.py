@@ -14,7 +14,15 @@ from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import NameFinder
 
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
-RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
+RULES = {
+    "Disease": "disease",
+    "Chemical": "chemical",
+    "Gene": "gene",
+    "Species": "species",
+    "Bacterium": "bacterium",
+    "Virus": "virus",
+    "Plant": "plant",
+}
 GENERAL_ACCEPTED = Doubt.RELATED | Doubt.SHORT
 
 
