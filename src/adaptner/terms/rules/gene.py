@@ -7,11 +7,12 @@ import re
 import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
+from adaptner.terms.hashing import mixed_symbol_keys, name_key
 from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import CAPITALISED, DIGITS, LOWER, Text
 
 # Doubts that a mention may have by default.
-ACCEPTED = Doubt.RELATED | Doubt.PATTERN
+ACCEPTED = Doubt.RELATED | Doubt.PATTERN | Doubt.HIGHER
 
 _OTHER_KINDS = (
     "Disease", "Anatomy", "Cell", "CellLine", "CellularComponent", "Method", "Procedure", "Person",
@@ -22,8 +23,6 @@ _HEADS = frozenset(
     "antigen antigens receptor receptors kinase kinases site sites element elements domain domains enhancer "
     "locus subunit subunits family isoform isoforms complex complexes transcript transcripts".split()
 )
-_LACK = frozenset("deficiency deficiencies".split())
-_RECEPTOR = frozenset(["receptor"])
 _MODIFIERS = frozenset("human mouse murine rat yeast drosophila bovine chicken recombinant".split())
 _PROOF = frozenset("gene genes mrna mrnas protein proteins promoter".split())
 _GREEK = frozenset("alpha beta gamma delta epsilon zeta kappa α β γ δ ε ζ κ".split())
@@ -61,23 +60,20 @@ def propose(m: Matches) -> Spans:
     raise_doubt(doubts, Doubt.ORDINARY, word & ~heading & ~((proper | rare) & (general < 1)))
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, name & other_kind & ~(mammal & heading))
     raise_doubt(doubts, Doubt.GENERAL, word & ~mammal & ((inside > 0.55) | (m.breadth > 9)))
-    raise_doubt(doubts, Doubt.GENERAL, name & m.text.passes(is_plural)[m.end - 1] & ~mammal)
-    raise_doubt(doubts, Doubt.GENERAL, words & ((inside > 0.4) | (m.breadth > 7)))
-    raise_doubt(doubts, Doubt.ORDINARY, words & ~mammal & ~family & ~heading)
-    raise_doubt(doubts, Doubt.HIGHER, words & ~mammal & ~complexes & (field > 1))
+    raise_doubt(doubts, Doubt.GENERAL, words & ((inside > 0.5) | (m.breadth > 9)))
+    raise_doubt(doubts, Doubt.GENERAL, words & ~mammal & ~complexes & (field > 1))
     # symbols
     proof = m.is_word(_PROOF)
     usual = (as_gene * 3 > defined) & (defined > 0)
-    other_meaning = (defined - as_gene > 0.02 * seen) & ~usual & (defined > 0)
+    other_meaning = (defined - as_gene > 0.05 * seen) & ~usual & (defined > 0)
     raise_doubt(doubts, Doubt.SHORT, symbol & (length <= 2) & ~proof & ~(usual & (defined >= 100)))
-    raise_doubt(doubts, Doubt.SEVERAL_KINDS, symbol & (m.has("chebi") | other_kind & (length <= 3)) & ~approved & ~heading & ~complexes & ~proof)
+    raise_doubt(doubts, Doubt.SEVERAL_KINDS, symbol & m.has("chebi") & ~approved & ~heading & ~complexes & ~proof)
     raise_doubt(doubts, Doubt.OTHER_MEANING, symbol & other_meaning & ((digits == 0) | (length <= 3)) & ~proof)
     unsure = ~usual & ~(approved & ~other_meaning) & ~((digits == 2) & (lower == 1))
     raise_doubt(doubts, Doubt.SHORT, symbol & (length == 3) & unsure & ~proof)
     raise_doubt(doubts, Doubt.ORDINARY, symbol & (digits == 0) & (general > 1) & ~(mammal & usual) & ~proof)
-    raise_doubt(doubts, Doubt.ORDINARY, symbol & ~mammal & ~family & ~heading & ~usual & ((length <= 3) | (digits == 0)))
+    raise_doubt(doubts, Doubt.ORDINARY, symbol & ~mammal & ~family & ~heading & ~usual & ((length <= 3) | (digits == 0) & ((lower == 0) | (upper < 2))))
     raise_doubt(doubts, Doubt.HIGHER, m.marked(4) & ~mammal & ~heading & complexes)
-    raise_doubt(doubts, Doubt.PART, symbol & (inside > 0.5) & m.is_word(_HYPHEN))
     raise_doubt(doubts, Doubt.CASE, symbol & ~m.exact & (lower < 2) & (length <= 4))
     raise_doubt(doubts, Doubt.CASE, m.single & m.marked(4) & ~m.exact & name & (length <= 3))
     number = ((m.word(0) & DIGITS) > 0) | m.is_word(_GREEK)
@@ -90,8 +86,6 @@ def propose(m: Matches) -> Spans:
     dotted &= (barred == 1) & (upper > 0) & m.exact & ~m.starts_with(_FIGURE) & (length > 2)
     raise_doubt(doubts, Doubt.JOINED, ~m.single & ~words & ((barred > 0) & ~dotted | m.starts_with(_FIGURE)))
     raise_doubt(doubts, Doubt.WITH_HEAD, ~m.single & m.ends_with(_PROOF) & ends_after_gene(m))
-    raise_doubt(doubts, Doubt.WITHIN_OTHER, m.is_word(_LACK))
-    raise_doubt(doubts, Doubt.PART, m.is_word(_RECEPTOR))
     rows = m.has("Gene") & (lower + upper > 0) & ~superseded(m)
     return with_variants(m, m.spans(rows, doubts) + unlisted(m))
 
@@ -99,8 +93,7 @@ def propose(m: Matches) -> Spans:
 def with_variants(m: Matches, spans: Spans) -> Spans:
     """The spans, and the same with what stands beside them: "alpha", "gene", "human"."""
     numbered = extended(spans, ends_of_numbers(m.text), Doubt.PATTERN)
-    receptors = extended(spans, m.text.is_one_of(_RECEPTOR), Doubt.PATTERN)
-    spans = spans + numbered + receptors
+    spans = spans + numbered
     heads = m.text.is_one_of(_HEADS)
     headed = extended(spans, heads, Doubt.WITH_HEAD)
     headed = headed + extended(headed, heads, Doubt.WITH_HEAD)
@@ -137,7 +130,27 @@ def unlisted(m: Matches) -> Spans:
     known = np.zeros(len(at), dtype=bool)
     known[m.start[m.single]] = True
     at = np.flatnonzero(at & ~known)
-    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN) + prefixed(m, ~known)
+
+
+def prefixed(m: Matches, unknown: np.ndarray) -> Spans:
+    """Symbols after a letter that says which species or state it is: "hMLH1", "pStat3"."""
+    at = np.flatnonzero(m.text.passes(may_have_prefix) & unknown)
+    keys = np.array([name_key(m.text.words[i][1:]).symbol for i in at.tolist()], dtype=np.uint64)
+    entry = m.terms.find(mixed_symbol_keys(keys))
+    a = m.terms.arrays
+    kinds = a["kind_sets"][a["kind_set"][entry]]
+    gene = (kinds & m.terms.mask_of(["human or rodent gene", "family or complex"])).any(1) & (entry >= 0)
+    defined = m.terms.counts("defined")[entry]
+    gene &= m.terms.counts("defined_as_gene")[entry] * 3 >= defined
+    return Spans.of(at[gene], at[gene] + 1, entry[gene], Doubt.PATTERN)
+
+
+_PREFIXED = re.compile(r"[hmrbpsc][A-Z][A-Za-z]+\d*[A-Za-z]?|[hmrpc][A-Z]+\d+[A-Za-z]?")
+
+
+def may_have_prefix(word: str) -> bool:
+    return 4 <= len(word) <= 10 and bool(_PREFIXED.fullmatch(word))
 
 
 _LIKE_GENE = re.compile(r"p\d{2,3}([A-Za-z]\w*)?|[A-Z][a-z]{2,4}\d{1,2}p?|[a-z]{3}[A-Z]")
@@ -147,10 +160,6 @@ _NOT_GENE = frozenset("ala arg asn asp cys gln glu gly his ile leu lys met phe p
 
 def looks_like_gene(word: str) -> bool:
     return bool(3 <= len(word) <= 10 and _LIKE_GENE.fullmatch(word)) and word.rstrip("0123456789p").lower() not in _NOT_GENE
-
-
-def is_plural(word: str) -> bool:
-    return word[-1:] == "s" and word[-2:-1] not in "suia" and word.islower() and len(word) > 3
 
 
 def superseded(m: Matches) -> np.ndarray:
