@@ -194,6 +194,7 @@ class NameFinder:
         depth = np.cumsum(((classes & OPENS) > 0).astype(np.int32) - ((classes & CLOSES) > 0))
         letters = np.cumsum(folded_length)
         edge = ((classes & HAS_KEY) > 0) & ((classes & FUNCTION) == 0)
+        close = edge | ((classes & CLOSES) > 0)  # "PGE ( 2 )"
         first = np.flatnonzero(edge)
         # Keys of spans from each first token, extended by one token at a time.
         word_key = np.zeros(size, dtype=np.uint64)
@@ -212,7 +213,7 @@ class NameFinder:
                 closing = word_key[active] * _POWERS[last_length[end]] + last[end]
                 word_key[active] = word_key[active] * _POWERS[folded_length[end]] + folded[end]
                 symbol_key[active] = symbol_key[active] * _POWERS[exact_length[end]] + exact[end]
-            whole = edge[end]
+            whole = close[end]
             if length > 1:
                 whole = whole & (depth[end] == depth[active])
             whole &= letters[end] - letters[active] < MAX_KEY_LENGTH
