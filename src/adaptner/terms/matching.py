@@ -171,6 +171,10 @@ class NameFinder:
         numbers = self._words.numbers_of(words)
         return Text(words, self._words.classes[numbers], np.array(starts), numbers)
 
+    def symbol_keys(self, text: Text) -> np.ndarray:
+        """The key of each word with its case, mixed."""
+        return mixed_symbol_keys(self._words.keys[2, text.numbers])
+
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""
         cache, numbers, classes = self._words, text.numbers, text.classes
