@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -56,14 +56,11 @@ def word_class(word: str) -> int:
     return bits | (UPPER if word.isupper() else MIXED)
 
 
-class WordCache:
-    """Keys and classes of all words met so far, in arrays indexed by a word's number."""
+class WordTable:
+    """Keys and classes of words, in arrays indexed by a word's number. Words are only added, so what a
+    thread has read stays true while others add words."""
 
     def __init__(self) -> None:
-        self._clear()
-        self._adding = Lock()
-
-    def _clear(self) -> None:
         self.numbers: dict[str, int] = {"": 0}
         size = 4096
         self.keys = np.zeros((3, size), dtype=np.uint64)  # folded, singular, exact
@@ -71,10 +68,9 @@ class WordCache:
         self.classes = np.zeros(size, dtype=np.uint16)
         self.classes[0] = BARRIER
         self.letters = np.zeros((3, size), dtype=np.uint8)  # small, capital, digits
+        self._adding = Lock()
 
-    def numbers_of(self, words: Iterable[str]) -> np.ndarray:
-        if len(self.numbers) > MAX_CACHED_WORDS:
-            self._clear()
+    def numbers_of(self, words: Sequence[str]) -> np.ndarray:
         numbers = self.numbers
         found = [numbers.get(word, -1) for word in words]
         if -1 in found:
@@ -119,7 +115,8 @@ class Text:
     words: list[str]  # "" is a barrier
     classes: np.ndarray
     starts: np.ndarray  # position of the first token of each sentence
-    numbers: np.ndarray
+    table: WordTable
+    numbers: np.ndarray  # of the words in the table
     letters: np.ndarray  # (3, positions): how many small letters, capitals and digits
     _cached: dict[Hashable, np.ndarray] = field(default_factory=dict)
 
@@ -169,7 +166,7 @@ class Candidates:
 class NameFinder:
     def __init__(self, terms: CompiledTerms) -> None:
         self.terms = terms
-        self._words = WordCache()
+        self._table = WordTable()
 
     def text(self, sentences: Sequence[Sequence[str]]) -> Text:
         words = [""]
@@ -178,22 +175,24 @@ class NameFinder:
             starts.append(len(words))
             words += sentence
             words.append("")
-        numbers = self._words.numbers_of(words)
-        cache = self._words
-        return Text(
-            words, cache.classes[numbers], np.array(starts), numbers, cache.letters[:, numbers]
-        )
+        # Another thread may put a new table in its place at any time, so this text stays with one.
+        table = self._table
+        if len(table.numbers) > MAX_CACHED_WORDS:
+            table = self._table = WordTable()
+        numbers = table.numbers_of(words)
+        letters = table.letters[:, numbers]
+        return Text(words, table.classes[numbers], np.array(starts), table, numbers, letters)
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
-        return mixed_symbol_keys(self._words.keys[2, text.numbers])
+        return mixed_symbol_keys(text.table.keys[2, text.numbers])
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""
-        cache, numbers, classes = self._words, text.numbers, text.classes
+        table, numbers, classes = text.table, text.numbers, text.classes
         size = len(numbers)
-        folded, last, exact = cache.keys[:, numbers]
-        folded_length, last_length, exact_length = cache.lengths[:, numbers]
+        folded, last, exact = table.keys[:, numbers]
+        folded_length, last_length, exact_length = table.lengths[:, numbers]
         barriers = np.cumsum((classes & BARRIER) > 0)
         depth = np.cumsum(((classes & OPENS) > 0).astype(np.int32) - ((classes & CLOSES) > 0))
         letters = np.cumsum(folded_length)

@@ -2,52 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from adaptner.terms.compiled import COUNTS, CompiledTerms
 from adaptner.terms.matching import CAPITALISED, LOWER, NameFinder
-
-_BATCH = 2000  # sentences
 
 
 class NameCounts:
-    """Counts for each entry of a compiled file."""
+    """Counts for each entry of compiled terms in one kind of text."""
 
-    def __init__(self, entries: int) -> None:
-        self.alone = np.zeros(entries, dtype=np.uint32)  # not within a longer name
-        self.inside = np.zeros(entries, dtype=np.uint32)  # within a longer name
-        self.lower = np.zeros(entries, dtype=np.uint32)  # begins with a small letter
-        self.capitalised = np.zeros(entries, dtype=np.uint32)  # as "Iris", not first in its sentence
+    def __init__(self, terms: CompiledTerms) -> None:
+        self._finder = NameFinder(terms)
+        # Not within a longer name; within one; begins with a small letter; as "Iris", not first in a sentence
+        self.counts = {name: np.zeros(len(terms), dtype=np.uint32) for name in COUNTS}
         self.tokens = 0
 
-    def add(self, finder: NameFinder, sentences: Iterable[Sequence[str]]) -> None:
-        batch: list[Sequence[str]] = []
-        for sentence in sentences:
-            batch.append(sentence)
-            if len(batch) == _BATCH:
-                self._add(finder, batch)
-                batch = []
-        if batch:
-            self._add(finder, batch)
-
-    def _add(self, finder: NameFinder, sentences: Sequence[Sequence[str]]) -> None:
-        text = finder.text(sentences)
-        self.tokens += len(text.words) - len(sentences) - 1
-        found = finder.find(text)
+    def add(self, sentences: Sequence[Sequence[str]]) -> None:
+        text = self._finder.text(sentences)
+        self.tokens += sum(map(len, sentences))
+        found = self._finder.find(text)
         if not len(found):
             return
+        # By start, longest first: what ends no later than an earlier one is within it.
         reach = np.concatenate([[0], np.maximum.accumulate(found.end)[:-1]])
-        same = np.concatenate([[False], (found.start[1:] == found.start[:-1]) & (found.end[1:] == found.end[:-1])])
-        inside = (found.end <= reach) & ~same
-        for i in np.flatnonzero(same):  # the same span found with its case and without
-            inside[i] = inside[i - 1]
+        inside = found.end <= reach
+        same = np.zeros(len(found), dtype=bool)  # found with its case and without
+        same[1:] = (found.start[1:] == found.start[:-1]) & (found.end[1:] == found.end[:-1])
+        inside[same] = inside[np.flatnonzero(same) - 1]
         classes = text.classes[found.start]
         first = np.isin(found.start, text.starts)
-        for counts, rows in (
-            (self.alone, ~inside),
-            (self.inside, inside),
-            (self.lower, (classes & LOWER) > 0),
-            (self.capitalised, ((classes & CAPITALISED) > 0) & ~first),
-        ):
-            np.add.at(counts, found.entry[rows], 1)
+        rows = {
+            "alone": ~inside,
+            "inside": inside,
+            "lower": (classes & LOWER) > 0,
+            "capitalised": ((classes & CAPITALISED) > 0) & ~first,
+        }
+        for name, counts in self.counts.items():
+            np.add.at(counts, found.entry[rows[name]], 1)
+
+
+def add_counts(terms: CompiledTerms, of_texts: Mapping[str, NameCounts]) -> None:
+    """Stores the counts of "field" and "general" text for the entries that any of them has."""
+    every = [counts for of_text in of_texts.values() for counts in of_text.counts.values()]
+    seen = np.flatnonzero(np.any(every, axis=0)) if every else np.zeros(0, dtype=np.int64)
+    terms.arrays["seen"] = seen.astype(np.uint32)
+    for text, of_text in of_texts.items():
+        terms.facts[f"{text}_tokens"] = max(1, of_text.tokens)
+        for name, counts in of_text.counts.items():
+            dtype = np.uint16 if counts.max(initial=0) < 1 << 16 else np.uint32
+            stored = np.concatenate([[0], counts[seen]]).astype(dtype)
+            terms.arrays[f"{text}_{name}"] = stored
+
+
+def in_batches(
+    sentences: Iterable[Sequence[str]], size: int = 2000
+) -> Iterable[list[Sequence[str]]]:
+    batch: list[Sequence[str]] = []
+    for sentence in sentences:
+        batch.append(sentence)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -251,7 +251,7 @@ def _adjectives(m: Matches) -> Spans:
     if not keys:
         return Spans.of([], [])
     entries = m.terms.find(mixed_word_keys(np.array(keys, dtype=np.uint64)))
-    sets = m.terms.arrays["kind_sets"][m.terms.arrays["kind_set"][np.maximum(entries, 0)]]
+    sets = m.terms.kinds_of(np.maximum(entries, 0))
     known = (entries >= 0) & ((sets & m.terms.mask_of(_SURE)) != 0).any(1) & ((sets & m.terms.mask_of(["Cancer"])) == 0).all(1)
     places = np.unique(np.array(owners)[known])
     return Spans.of(places, places + 1, doubts=Doubt.ADJECTIVE)
