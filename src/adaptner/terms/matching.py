@@ -184,6 +184,10 @@ class NameFinder:
             words, cache.classes[numbers], np.array(starts), numbers, cache.letters[:, numbers]
         )
 
+    def symbol_keys(self, text: Text) -> np.ndarray:
+        """The key of each word with its case, mixed."""
+        return mixed_symbol_keys(self._words.keys[2, text.numbers])
+
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""
         cache, numbers, classes = self._words, text.numbers, text.classes

@@ -24,6 +24,9 @@ _SURE = ("mesh disease", "mesh symptom", "efo disease", "listed symptom")
 _MANY_LISTS = 3
 _CLASS_BREADTH = 10  # some 500 diseases and more below: "disease", "disorder", "syndrome", "symptom"
 
+# An abbreviation that raw text defines this often means a disease if this share of the definitions does.
+_COMMON_ABBREVIATION, _LEAST_SHARE = 10, 0.15
+
 # What may be wrong with a site, function or substance, but is no disease without it.
 _HEADS = frozenset(
     "disease diseases disorder disorders syndrome syndromes abnormality abnormalities anomaly anomalies damage defect "
@@ -40,6 +43,12 @@ _SITES = frozenset(
     "hepatic hippocampal intestinal mental metabolic mucosal muscular myocardial neural neurological neuronal "
     "neuropsychiatric ocular oral ovarian pancreatic pituitary prostatic psychiatric pulmonary renal respiratory "
     "retinal skeletal spinal testicular thyroid tubular urinary uterine vascular venous ventricular visual".split()
+)
+_INHERITED = frozenset("autosomal dominant genetic hereditary inherited recessive".split())
+# How bad, how old, how it runs: some corpora take it into the mention.
+_MODIFIERS = frozenset(
+    "acute advanced bilateral chronic congenital early familial idiopathic isolated metastatic mild moderate persistent "
+    "primary progressive recurrent secondary severe sporadic transient".split()
 )
 _AND = frozenset(["and", "or", "/", "-", "and/or"])
 _COMMA = frozenset([","])
@@ -63,7 +72,8 @@ def propose(m: Matches) -> Spans:
     adjectives = _adjectives(m)
     sites = _site_starts(m, adjectives)
     longer = _with_site(m, words, sites) + _of_type(m, words)
-    return listed + longer + _joined(m, words + longer, sites) + adjectives + _endings(m) + _lacks(m)
+    bare = listed + longer + _joined(m, words + longer, sites) + adjectives + _endings(m) + _lacks(m) + _abbreviations(m)
+    return bare + _with_modifier(m, bare)
 
 
 def _doubts(m: Matches) -> np.ndarray:
@@ -90,8 +100,27 @@ def _doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.CASE, symbol & (marks[m.end] > marks[m.start]))
     digits = np.array([any(c.isdigit() for w in m.text.words[a:b] for c in w) for a, b in zip(m.start.tolist(), m.end.tolist())], dtype=bool)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, symbol & gene & digits)
-    raise_doubt(doubts, Doubt.OTHER_MEANING, symbol & (letters <= 2) & ((lists < 2) | gene & (lists < 3)))
+    few_lists = (letters <= 2) & ((lists < 2) | gene & (lists < 3))
+    defined, share = _meanings(m)
+    known = m.single & (defined[m.start] >= _COMMON_ABBREVIATION)
+    other = np.where(known, share[m.start] < _LEAST_SHARE, few_lists)
+    raise_doubt(doubts, Doubt.OTHER_MEANING, symbol & other)
     return doubts
+
+
+def _meanings(m: Matches) -> tuple[np.ndarray, np.ndarray]:
+    """For each position how often raw text defines its word as an abbreviation, and the share of diseases."""
+    defined = m.definitions()
+    return defined, m.definitions("Disease") / np.maximum(defined, 1)
+
+
+def _abbreviations(m: Matches) -> Spans:
+    """Abbreviations that no list has, but that raw text mostly defines as diseases"""
+    defined, share = _meanings(m)
+    listed = np.zeros(len(share), dtype=bool)
+    listed[m.start[m.single & m.has("Disease")]] = True
+    at = np.flatnonzero((share > 0.5) & (defined >= 2) & ~listed)
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
 
 
 def _site_starts(m: Matches, adjectives: Spans) -> np.ndarray:
@@ -100,7 +129,7 @@ def _site_starts(m: Matches, adjectives: Spans) -> np.ndarray:
     is_site = m.has(*_SITE_KINDS) & ~m.marked(4) & ~m.has("mesh disease")
     rows = np.flatnonzero(is_site)
     np.minimum.at(starts, m.end[rows], m.start[rows])
-    at = np.flatnonzero(m.text.is_one_of(_SITES))
+    at = np.flatnonzero(m.text.is_one_of(_SITES) | m.text.is_one_of(_INHERITED))
     np.minimum.at(starts, at + 1, at)
     np.minimum.at(starts, adjectives.end, adjectives.start)
     return starts[starts]  # "left ventricular": two in a row
@@ -136,6 +165,13 @@ def _of_type(m: Matches, names: Spans) -> Spans:
     return Spans.of(names.start[before] - 2, names.end[before], doubts=Doubt.PATTERN) + Spans.of(
         names.start[after], names.end[after] + 2, doubts=Doubt.WITH_HEAD
     )
+
+
+def _with_modifier(m: Matches, names: Spans) -> Spans:
+    """ "severe asthma" """
+    rows = np.flatnonzero(m.text.is_one_of(_MODIFIERS)[names.start - 1])
+    doubts = names.doubts[rows] | np.uint32(Doubt.WITH_MODIFIER)
+    return Spans.of(names.start[rows] - 1, names.end[rows], names.entry[rows], doubts)
 
 
 def _joined(m: Matches, names: Spans, sites: np.ndarray) -> Spans:
