@@ -21,6 +21,8 @@ _LISTS = ("mondo disease", "doid disease", "ncit disease", "efo disease", "orpha
 # Kinds of which a name of a disease is seldom a name too: "blood" and "skin" are synonyms of neoplasms somewhere.
 _OTHER_KINDS = ("Anatomy", "Person", "Procedure", "Method", "Food", "Device", "quality")
 _SURE = ("mesh disease", "mesh symptom", "efo disease", "listed symptom")
+# "hepatitis B" in "hepatitis B virus"
+_CONTAINERS = ("Species",)
 _MANY_LISTS = 3
 _CLASS_BREADTH = 10  # some 500 diseases and more below: "disease", "disorder", "syndrome", "symptom"
 
@@ -32,7 +34,7 @@ _HEADS = frozenset(
     "disease diseases disorder disorders syndrome syndromes abnormality abnormalities anomaly anomalies damage defect "
     "defects deficit deficits deficiency deficiencies degeneration disturbance disturbances dysfunction dysfunctions "
     "failure impairment impairments injury injuries insufficiency lesion lesions malformation malformations toxicity "
-    "toxicities tumor tumors tumour tumours cancer cancers carcinoma carcinomas complications retardation".split()
+    "symptom symptoms toxicities complications retardation".split()
 )
 _LACKS = frozenset("deficiency deficiencies".split())
 # Adjectives of sites and functions: terminologies of anatomy list nouns.
@@ -42,7 +44,7 @@ _SITES = frozenset(
     "dermal endometrial endothelial esophageal facial gastric gastrointestinal glomerular haematological hematological "
     "hepatic hippocampal intestinal mental metabolic mucosal muscular myocardial neural neurological neuronal "
     "neuropsychiatric ocular oral ovarian pancreatic pituitary prostatic psychiatric pulmonary renal respiratory "
-    "retinal skeletal spinal testicular thyroid tubular urinary uterine vascular venous ventricular visual".split()
+    "retinal skeletal spinal testicular thyroid tubular urinary uterine vascular venous ventricular visual psychomotor psychotic extrapyramidal depressive".split()
 )
 _INHERITED = frozenset("autosomal dominant genetic hereditary inherited recessive".split())
 # How bad, how old, how it runs: some corpora take it into the mention.
@@ -52,13 +54,15 @@ _MODIFIERS = frozenset(
 )
 _AND = frozenset(["and", "or", "/", "-", "and/or"])
 _COMMA = frozenset([","])
+_GREEK = frozenset("alpha beta gamma delta a b α β γ δ".split())
+_HYPHEN = frozenset(["-"])
 _OF = frozenset(["of"])
 _TYPE = frozenset(["type", "types"])
 _NUMBER = re.compile(r"[IVX]+[A-Da-d]?|\d{1,2}[A-Da-d]?|[A-D]")
 _SITE_KINDS = ("Anatomy", "Virus", "Bacterium")
 # Doubts of a name that do not matter if a site stands before it: "disorder" alone is no disease
 _OF_HEADS = Doubt.GENERAL | Doubt.RELATED
-_ADJECTIVE = re.compile(r"[a-z]{4,}(?:ics?|ives?|ory|ian|ous|ese|al)$")
+_ADJECTIVE = re.compile(r"[a-z]{2,}(?:ics?|ives?|ory|ian|ous|ese|al)$")
 _ENDING = re.compile(
     r"[a-z]{3,}(?:itis|a?emias?|uria|opath(?:y|ies)|oedema|plegia|algias?|penia|megaly|toxicity|toxicities|kinesias?|"
     r"carcinomas?|sarcomas?|blastomas?|lymphomas?|adenomas?|gliomas?|rrh?agia|rrh?ea|rrhoea|trophy|osis)$"
@@ -88,9 +92,12 @@ def _doubts(m: Matches) -> np.ndarray:
     # Words
     raise_doubt(doubts, Doubt.GENERAL, (m.breadth >= _CLASS_BREADTH) & ~in_mesh & ~m.has("Cancer"))
     raise_doubt(doubts, Doubt.ORDINARY, ordinary & ~sure & ~symptom)
-    other = np.where(symptom, m.has("Procedure", "Method"), m.has(*_OTHER_KINDS))
+    other = np.where(symptom, m.has("Procedure", "Method") & (lists == 0), m.has(*_OTHER_KINDS))
     process = m.has("pathologic finding") & m.has("BiologicalProcess") & ~symptom & (lists < 2)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, ~symbol & ~sure & (other | process))
+    commas = np.concatenate([[0], np.cumsum(m.text.is_one_of(_COMMA))])
+    raise_doubt(doubts, Doubt.CASE, commas[m.end] > commas[m.start])
+    raise_doubt(doubts, Doubt.WITHIN_OTHER, m.within(*_CONTAINERS))
     # Symbols
     gene = m.has("human or rodent gene")
     letters = np.array([sum(map(len, m.text.words[a:b])) for a, b in zip(m.start.tolist(), m.end.tolist())], dtype=np.int64)
@@ -156,7 +163,8 @@ def _lacks(m: Matches) -> Spans:
 
 
 def _of_type(m: Matches, names: Spans) -> Spans:
-    """ "type IIB von Willebrand disease", "spinocerebellar ataxia type 3" """
+    """ "type IIB von Willebrand disease", "spinocerebellar ataxia type 3", "beta-thalassemia" """
+    greek = m.text.is_one_of(_GREEK)[np.maximum(names.start - 2, 0)] & m.text.is_one_of(_HYPHEN)[names.start - 1]
     words = m.text.is_one_of(_TYPE)
     number = m.text.passes(_is_number)
     before = number[names.start - 1] & words[np.maximum(names.start - 2, 0)]
@@ -164,7 +172,7 @@ def _of_type(m: Matches, names: Spans) -> Spans:
     after = words[np.minimum(names.end, last)] & number[np.minimum(names.end + 1, last)]
     return Spans.of(names.start[before] - 2, names.end[before], doubts=Doubt.PATTERN) + Spans.of(
         names.start[after], names.end[after] + 2, doubts=Doubt.WITH_HEAD
-    )
+    ) + Spans.of(names.start[greek] - 2, names.end[greek], doubts=Doubt.PATTERN)
 
 
 def _with_modifier(m: Matches, names: Spans) -> Spans:
@@ -221,7 +229,7 @@ def _nouns(word: str) -> tuple[str, ...]:
         word = word[:-1]
     if word.endswith("ic"):
         stem = word[:-2]
-        nouns = [stem + "ia", stem + "y", stem + "es", stem + "is", word + "ity"]
+        nouns = [stem + "ia", stem + "y", stem + "es", stem + "is", stem + "ism", word + "ity"]
         if word.endswith("tic"):
             nouns += [word[:-3] + "sis", word[:-3] + "sy", word[:-3] + "sia", word[:-3]]
         return tuple(nouns)
@@ -252,7 +260,8 @@ def _adjectives(m: Matches) -> Spans:
         return Spans.of([], [])
     entries = m.terms.find(mixed_word_keys(np.array(keys, dtype=np.uint64)))
     sets = m.terms.arrays["kind_sets"][m.terms.arrays["kind_set"][np.maximum(entries, 0)]]
-    known = (entries >= 0) & ((sets & m.terms.mask_of(_SURE)) != 0).any(1) & ((sets & m.terms.mask_of(["Cancer"])) == 0).all(1)
+    known = (entries >= 0) & (m.terms.arrays["breadth"][np.maximum(entries, 0)] < _CLASS_BREADTH)
+    known &= ((sets & m.terms.mask_of(_SURE)) != 0).any(1) & ((sets & m.terms.mask_of(["Cancer"])) == 0).all(1)
     places = np.unique(np.array(owners)[known])
     return Spans.of(places, places + 1, doubts=Doubt.ADJECTIVE)
 
@@ -260,7 +269,7 @@ def _adjectives(m: Matches) -> Spans:
 def _names_something_else(m: Matches) -> np.ndarray:
     """For each position, whether its word is a name, but none of a disease."""
     named = np.zeros(len(m.text.words), dtype=bool)
-    named[m.start[m.single & ~m.marked(4)]] = True
+    named[m.start[m.single & ~m.marked(4) & ~m.has("quality")]] = True
     named[m.start[m.single & m.has("Disease")]] = False
     return named
 
