@@ -54,6 +54,7 @@ _MODIFIERS = frozenset(
 )
 _AND = frozenset(["and", "or", "/", "-", "and/or"])
 _COMMA = frozenset([","])
+_CELLS = frozenset("cell cells line lines".split())
 _GREEK = frozenset("alpha beta gamma delta a b α β γ δ".split())
 _HYPHEN = frozenset(["-"])
 _OF = frozenset(["of"])
@@ -142,9 +143,9 @@ def _site_starts(m: Matches, adjectives: Spans) -> np.ndarray:
     return starts[starts]  # "left ventricular": two in a row
 
 
-def _with_site(m: Matches, names: Spans, sites: np.ndarray) -> Spans:
+def _with_site(m: Matches, names: Spans, sites: np.ndarray, heads: frozenset[str] = _HEADS) -> Spans:
     """ "renal injury", "cerebral edema", "diabetic foot" """
-    at = np.flatnonzero(m.text.is_one_of(_HEADS))
+    at = np.flatnonzero(m.text.is_one_of(heads))
     start, end = np.concatenate([names.start, at]), np.concatenate([names.end, at + 1])
     begin = sites[start]
     fits = begin < start
@@ -278,3 +279,16 @@ def _endings(m: Matches) -> Spans:
     """Words that no list has, but that end as diseases do: "excitotoxicity" """
     at = np.flatnonzero(m.text.passes(_has_ending) & ~_names_something_else(m))
     return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+
+
+def propose_cancer(m: Matches) -> Spans:
+    """Neoplasms: as diseases, but "breast cancer cells" are cells, and carcinogenesis is a process."""
+    rows = np.flatnonzero(m.has("Cancer") & ~m.has("BiologicalProcess"))
+    listed = m.spans(rows, _doubts(m))
+    words = listed.select(~m.marked(4)[rows] & ((listed.doubts & ~np.uint32(_OF_HEADS)) == 0))
+    sites = _site_starts(m, Spans.of([], []))
+    longer = _with_site(m, words, sites, heads=frozenset())
+    names = listed + longer + _joined(m, words + longer, sites)
+    after = m.text.is_one_of(_CELLS)[np.minimum(names.end, len(m.text.words) - 1)]
+    names.doubts[after] |= np.uint32(Doubt.WITHIN_OTHER)
+    return names + _with_modifier(m, names)
