@@ -63,14 +63,14 @@ class KindFinder:
 
     def add(self, concept: Concept, source: str) -> None:
         bits = self._bit.get(concept.id, 0) | self._bit.get(f"file:{source}", 0)
-        if source == "mesh":
-            for number in concept.note.split("|"):
-                for prefix, bit in self._trees:
-                    if number.startswith(prefix):
-                        bits |= bit
-        else:
-            for item in concept.note.split(";"):
-                bits |= self._bit.get(f"note:{source}={item}", 0)
+        for item in concept.note.split(";"):
+            bits |= self._bit.get(f"note:{source}={item}", 0)
+            # MeSH gives nothing but tree numbers, lists of drugs say "tree=D02.455|D03.438".
+            if source == "mesh" or item.startswith("tree="):
+                for number in item.removeprefix("tree=").split("|"):
+                    for prefix, bit in self._trees:
+                        if number.startswith(prefix):
+                            bits |= bit
         self._own[concept.id] = self._own.get(concept.id, 0) | bits
         self._parents[concept.id] = self._parents.get(concept.id, ()) + concept.parents
 

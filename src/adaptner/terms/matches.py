@@ -99,6 +99,17 @@ class Matches:
         and the same in general text."""
         return self.terms.counts(name)[self.entry]
 
+    def rate(self, name: str) -> np.ndarray:
+        """`count` in a million words of the same text."""
+        words = self.terms.facts.get(f"{name.partition('_')[0]}_tokens", 1e6)
+        return self.count(name) * (1e6 / words)
+
+    @cached_property
+    def letters(self) -> np.ndarray:
+        """(3, matches): how many small letters, capitals and digits a match has."""
+        sums = np.cumsum(self.text.letters, axis=1, dtype=np.int32)
+        return sums[:, self.end - 1] - sums[:, self.start - 1]
+
     @cached_property
     def _abbreviations(self) -> np.ndarray:
         """For each position of the text, the row of its word in the counts of abbreviations, or -1."""

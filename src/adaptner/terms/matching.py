@@ -14,6 +14,7 @@ from adaptner.terms.hashing import (
     MAX_KEY_LENGTH,
     POWERS,
     SHORT_SPAN,
+    letters_and_digits,
     mixed_symbol_keys,
     mixed_word_keys,
     word_keys,
@@ -69,6 +70,7 @@ class WordCache:
         self.lengths = np.zeros((3, size), dtype=np.int32)
         self.classes = np.zeros(size, dtype=np.uint16)
         self.classes[0] = BARRIER
+        self.letters = np.zeros((3, size), dtype=np.uint8)  # small, capital, digits
 
     def numbers_of(self, words: Iterable[str]) -> np.ndarray:
         if len(self.numbers) > MAX_CACHED_WORDS:
@@ -91,6 +93,7 @@ class WordCache:
                 self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)], 1)
                 self.lengths = np.concatenate([self.lengths, np.zeros_like(self.lengths)], 1)
                 self.classes = np.concatenate([self.classes, np.zeros_like(self.classes)])
+                self.letters = np.concatenate([self.letters, np.zeros_like(self.letters)], 1)
             if len(word) > MAX_KEY_LENGTH:  # no name: a sequence, or garbage
                 self.classes[number] = BARRIER
                 self.numbers[word] = number
@@ -99,6 +102,12 @@ class WordCache:
             self.keys[:, number] = k.folded, k.singular, k.exact
             self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
             self.classes[number] = word_class(word)
+            letters = letters_and_digits(word)
+            self.letters[:, number] = (
+                sum(c.islower() for c in letters),
+                sum(c.isupper() for c in letters),
+                sum(c.isdigit() for c in letters),
+            )
             self.numbers[word] = number
             return number
 
@@ -111,6 +120,7 @@ class Text:
     classes: np.ndarray
     starts: np.ndarray  # position of the first token of each sentence
     numbers: np.ndarray
+    letters: np.ndarray  # (3, positions): how many small letters, capitals and digits
     _cached: dict[Hashable, np.ndarray] = field(default_factory=dict)
 
     @cached_property
@@ -169,7 +179,10 @@ class NameFinder:
             words += sentence
             words.append("")
         numbers = self._words.numbers_of(words)
-        return Text(words, self._words.classes[numbers], np.array(starts), numbers)
+        cache = self._words
+        return Text(
+            words, cache.classes[numbers], np.array(starts), numbers, cache.letters[:, numbers]
+        )
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
@@ -185,6 +198,7 @@ class NameFinder:
         depth = np.cumsum(((classes & OPENS) > 0).astype(np.int32) - ((classes & CLOSES) > 0))
         letters = np.cumsum(folded_length)
         edge = ((classes & HAS_KEY) > 0) & ((classes & FUNCTION) == 0)
+        close = edge | ((classes & CLOSES) > 0)  # "PGE ( 2 )"
         first = np.flatnonzero(edge)
         # Keys of spans from each first token, extended by one token at a time.
         word_key = np.zeros(size, dtype=np.uint64)
@@ -203,7 +217,7 @@ class NameFinder:
                 closing = word_key[active] * _POWERS[last_length[end]] + last[end]
                 word_key[active] = word_key[active] * _POWERS[folded_length[end]] + folded[end]
                 symbol_key[active] = symbol_key[active] * _POWERS[exact_length[end]] + exact[end]
-            whole = edge[end]
+            whole = close[end]
             if length > 1:
                 whole = whole & (depth[end] == depth[active])
             whole &= letters[end] - letters[active] < MAX_KEY_LENGTH
