@@ -133,20 +133,30 @@ class Text:
         _, first, place = np.unique(self.numbers, return_index=True, return_inverse=True)
         return [self.words[i] for i in first.tolist()], place
 
+    @cached_property
+    def _distinct_lower(self) -> tuple[dict[str, int], np.ndarray]:
+        """A number for each distinct word in lower case, and for each position that of its word."""
+        distinct, place = self._distinct
+        number_of: dict[str, int] = {}
+        numbers = [number_of.setdefault(word.lower(), len(number_of)) for word in distinct]
+        return number_of, np.array(numbers)[place]
+
     def is_one_of(self, words: frozenset[str]) -> np.ndarray:
         """For each position, whether its word is one of ``words``, which are in lower case."""
-        return self._test(words, lambda word: word.lower() in words)
+        if (known := self._cached.get(words)) is None:
+            number_of, place = self._distinct_lower
+            fits = np.zeros(len(number_of), dtype=bool)
+            fits[[number_of[word] for word in words if word in number_of]] = True
+            known = self._cached[words] = fits[place]
+        return known
 
     def passes(self, test: Callable[[str], bool]) -> np.ndarray:
         """For each position, whether its word passes ``test``: a function of a module, not a lambda,
         because the answers are kept."""
-        return self._test(test, test)
-
-    def _test(self, key: Hashable, test: Callable[[str], bool]) -> np.ndarray:
-        if (known := self._cached.get(key)) is None:
+        if (known := self._cached.get(test)) is None:
             distinct, place = self._distinct
             known = np.array([test(word) for word in distinct], dtype=bool)[place]
-            self._cached[key] = known
+            self._cached[test] = known
         return known
 
 
