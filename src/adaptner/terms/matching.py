@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 
@@ -59,20 +59,27 @@ class WordCache:
     """Keys and classes of all words met so far, in arrays indexed by a word's number."""
 
     def __init__(self) -> None:
-        self._clear()
         self._adding = Lock()
-
-    def _clear(self) -> None:
+        self._columns: dict[Hashable, np.ndarray] = {}
         self.numbers: dict[str, int] = {"": 0}
+        self._words = [""]
         size = 4096
         self.keys = np.zeros((3, size), dtype=np.uint64)  # folded, singular, exact
         self.lengths = np.zeros((3, size), dtype=np.int32)
         self.classes = np.zeros(size, dtype=np.uint16)
         self.classes[0] = BARRIER
 
+    def column(self, key: Hashable, value: Callable[[str], object], dtype: str) -> np.ndarray:
+        """``value`` of each word; ``key`` says which one it is, so that each word is computed once."""
+        known = self._columns.get(key)
+        if known is None or len(known) < len(self._words):
+            with self._adding:
+                known = self._columns.get(key, np.zeros(0, dtype=dtype))
+                new = [value(word) for word in self._words[len(known) :]]
+                known = self._columns[key] = np.concatenate([known, np.array(new, dtype=dtype)])
+        return known
+
     def numbers_of(self, words: Iterable[str]) -> np.ndarray:
-        if len(self.numbers) > MAX_CACHED_WORDS:
-            self._clear()
         numbers = self.numbers
         found = [numbers.get(word, -1) for word in words]
         if -1 in found:
@@ -93,12 +100,12 @@ class WordCache:
                 self.classes = np.concatenate([self.classes, np.zeros_like(self.classes)])
             if len(word) > MAX_KEY_LENGTH:  # no name: a sequence, or garbage
                 self.classes[number] = BARRIER
-                self.numbers[word] = number
-                return number
-            k = word_keys(word)
-            self.keys[:, number] = k.folded, k.singular, k.exact
-            self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
-            self.classes[number] = word_class(word)
+            else:
+                k = word_keys(word)
+                self.keys[:, number] = k.folded, k.singular, k.exact
+                self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
+                self.classes[number] = word_class(word)
+            self._words.append(word)
             self.numbers[word] = number
             return number
 
@@ -111,7 +118,7 @@ class Text:
     classes: np.ndarray
     starts: np.ndarray  # position of the first token of each sentence
     numbers: np.ndarray
-    _cached: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
+    _cache: WordCache
 
     @cached_property
     def lower(self) -> list[str]:
@@ -119,10 +126,11 @@ class Text:
 
     def is_one_of(self, words: frozenset[str]) -> np.ndarray:
         """For each position, whether its word is one of ``words``, which are in lower case."""
-        if (known := self._cached.get(words)) is None:
-            known = np.fromiter((w in words for w in self.lower), dtype=bool, count=len(self.lower))
-            self._cached[words] = known
-        return known
+        return self._cache.column(words, lambda word: word.lower() in words, "?")[self.numbers]
+
+    def values(self, value: Callable[[str], object], dtype: str) -> np.ndarray:
+        """For each position, ``value`` of its word, computed once for each distinct word."""
+        return self._cache.column(value, value, dtype)[self.numbers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,18 +155,21 @@ class NameFinder:
         self._words = WordCache()
 
     def text(self, sentences: Sequence[Sequence[str]]) -> Text:
+        if len(self._words.numbers) > MAX_CACHED_WORDS:
+            self._words = WordCache()  # texts keep the one that has numbered their words
+        cache = self._words
         words = [""]
         starts = []
         for sentence in sentences:
             starts.append(len(words))
             words += sentence
             words.append("")
-        numbers = self._words.numbers_of(words)
-        return Text(words, self._words.classes[numbers], np.array(starts), numbers)
+        numbers = cache.numbers_of(words)
+        return Text(words, cache.classes[numbers], np.array(starts), numbers, cache)
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""
-        cache, numbers, classes = self._words, text.numbers, text.classes
+        cache, numbers, classes = text._cache, text.numbers, text.classes
         size = len(numbers)
         folded, last, exact = cache.keys[:, numbers]
         folded_length, last_length, exact_length = cache.lengths[:, numbers]

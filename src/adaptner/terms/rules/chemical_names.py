@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 
@@ -73,12 +72,13 @@ def is_fragment(word: str) -> bool:
     return _FRAGMENT.search(word) is not None
 
 
-@lru_cache(maxsize=300_000)
 def part_of_name(word: str) -> str:
     """W systematic word, F formula, E "acid", L locant, S sign of an isomer, K code of a compound, A capitals,
     N long number, small letters for punctuation, "." anything else."""
     if word in _PUNCTUATION:
         return _PUNCTUATION[word]
+    if not word.isalnum() or not word.isascii() and word not in _STEREO:
+        return "."
     if _LOCANT.match(word) or _ISOTOPE.match(word):
         return "L"
     if word in _STEREO:
@@ -95,10 +95,8 @@ def part_of_name(word: str) -> str:
 
 
 def parts_of_names(text: Text) -> np.ndarray:
-    distinct, place = np.unique(text.numbers, return_index=True)
-    parts = np.zeros(int(distinct[-1]) + 1, dtype="S1")
-    parts[distinct] = [part_of_name(text.words[i]).encode() if text.words[i] else b"." for i in place.tolist()]
-    return parts[text.numbers]
+    """A letter for each token of a text."""
+    return text.values(part_of_name, "S1")
 
 
 _RUN = re.compile("[WXFELShcoxqp]{2,}")
