@@ -63,7 +63,9 @@ def corpus_folder(name: str) -> Path:
     return DATA / path if path.startswith("kinds") else DATA / "data" / path
 
 
-def evaluate(dictionary, name, kind, labels, split, errors=0, limit=None, accepted=None):
+def evaluate(
+    dictionary, name, kind, labels, split, errors=0, limit=None, accepted=None, window=0
+):
     sentences = load_corpus(corpus_folder(name)).split(split)[:limit]
     right = missed = wrong = tokens = 0
     examples: Counter = Counter()
@@ -72,7 +74,8 @@ def evaluate(dictionary, name, kind, labels, split, errors=0, limit=None, accept
         part = sentences[at : at + BATCH]
         begin = time.perf_counter()
         matches = dictionary.matches([s.tokens for s in part])
-        spans = dictionary.mentions(matches, kind, accepted)
+        documents = [(at + i) // window for i in range(len(part))] if window else None
+        spans = dictionary.mentions(matches, kind, accepted, documents)
         seconds += time.perf_counter() - begin
         found = set(zip(spans.start.tolist(), spans.end.tolist(), strict=True))
         gold = set()
@@ -91,7 +94,7 @@ def evaluate(dictionary, name, kind, labels, split, errors=0, limit=None, accept
         if errors:
             words = matches.text.words
             doubts = dict(zip(zip(spans.start.tolist(), spans.end.tolist()), spans.doubts.tolist()))
-            proposed = dictionary.propose(matches, kind)
+            proposed = dictionary.propose(matches, [kind])[kind]
             rejected = dict(
                 zip(
                     zip(proposed.start.tolist(), proposed.end.tolist()),
@@ -132,6 +135,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="parts of corpus names")
     parser.add_argument("--errors", type=int, default=0)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--document", type=int, default=0, help="sentences of a document; 0: each alone")
     options = parser.parse_args()
     dictionary = Dictionary(CompiledTerms.load(options.terms))
     scores = {}
@@ -141,7 +145,7 @@ def main() -> None:
         if options.only and not any(part in name for part in options.only):
             continue
         scores[name] = evaluate(
-            dictionary, name, kind, labels, options.split, options.errors, options.limit
+            dictionary, name, kind, labels, options.split, options.errors, options.limit, None, options.document
         )
     print(f"mean of {len(scores)}: {sum(scores.values()) / len(scores):.1f}")
 

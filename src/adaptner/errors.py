@@ -123,6 +123,11 @@ class WrongEncoding(InputError):
     remedy = "convert the file, for example with: iconv -f {guess} -t UTF-8 IN > OUT"
 
 
+class BrokenUtf16(WrongEncoding):
+    problem = "not valid UTF-16 ({unit} at position {position} of the line)"
+    remedy = "save the file as UTF-8, or drop what is broken: iconv -c -f UTF-16 -t UTF-8 IN > OUT"
+
+
 class NulCharacter(InputError):
     problem = "NUL character at position {position} of the line; this is not a text file"
     remedy = "remove it, for example with: tr -d '\\000' < IN > OUT"
@@ -213,18 +218,41 @@ class NoNames(InputError):
 
 
 class WrongFieldCount(InputError):
-    problem = "{found} field(s), but {expected} are expected: {names}"
-    remedy = "separate the fields by single tabs, and leave empty fields empty"
+    problem = "{found} field(s), but {expected} expected"
+    remedy = "{remedy}"
+
+
+class BadQuotes(InputError):
+    problem = "the quotes cannot be read: {reason}"
+    remedy = (
+        "put a name with commas, quotes, or line breaks between double quotes, and write the quotes "
+        "inside it twice"
+    )
 
 
 class BadConcept(InputError):
     problem = "not a concept: {reason}"
-    remedy = "give each concept an id and a name"
+    remedy = "correct it, or leave it out"
 
 
 class RepeatedConcept(InputError):
     problem = "the id {id} of {name!r} is that of {other!r} in line {first}"
     remedy = "give each concept its own id, and put all names of a concept on one line"
+
+
+class BadXml(InputError):
+    problem = "the XML cannot be read: {reason}"
+    remedy = "check that the file is complete, or download it again"
+
+
+class UnsafeXml(InputError):
+    problem = "the XML defines the entity {name!r}, and such definitions are not read"
+    remedy = "give the file as its publisher provides it, or replace the entities by their text"
+
+
+class DescriptorsMissing(InputError):
+    problem = "its records refer to descriptors by name, and there is no {descriptors} beside it"
+    remedy = "put the descriptors of the same year into the same folder, or give supp<year>.xml"
 
 
 # --- output ---------------------------------------------------------------------------------------
@@ -414,6 +442,14 @@ class EncoderUnusable(ModelError):
 class VectorsMissing(ModelError):
     problem = "the word vectors of this {kind} are missing ({reason})"
     remedy = "put {wanted} back into the folder, or make the base again with --vectors"
+
+
+class TermsMissing(ModelError):
+    problem = "the terminologies of this model ({checksum}…) are in no installed base"
+    remedy = (
+        "install the base that it was made with (`adaptner bases` lists those that are there), or "
+        "make the model again with `adaptner adapt`"
+    )
 
 
 class BadVectors(ModelError):

@@ -308,7 +308,7 @@ def test_batches_hold_at_most_the_maximum_of_tokens(noisy, monkeypatch):
     sizes = []
     real = Tagger._tag
 
-    def recording(self, sentences):
+    def recording(self, sentences, _):
         sizes.append(len(sentences) * max(map(len, sentences)))
         return real(self, sentences)
 
@@ -387,7 +387,7 @@ def test_long_sentence_has_the_entities_of_its_windows(tagger, noisy, noisy_bioe
 def test_every_token_of_a_long_sentence_is_tagged(noisy, monkeypatch, length):
     """Even where windows meet: each token is an entity."""
 
-    def everything(self, sentences):
+    def everything(self, sentences, _):
         return [([1] * len(s), [HALF] * len(s)) for s in sentences]
 
     monkeypatch.setattr(Tagger, "_tag", everything)

@@ -12,12 +12,17 @@ import torch
 from adaptner.models import fine_tuned_encoder
 from adaptner.models.provenance import Provenance
 from adaptner.models.storage import DomainEntry, Manifest, consistent_files, read_model, write_model
+from adaptner.models.terms import RAW_FILE, TERMS_FILE, load_dictionary
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.heads import label_probes
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.nn.model import TaggingModel
-from adaptner.types import LabelSet
+from adaptner.terms.dictionary import Dictionary
+from adaptner.terms.features import TermFeatures
+from adaptner.terms.label_kinds import kinds_of_label
+from adaptner.text.alignment import to_sentences
+from adaptner.types import Document, LabelSet, Sentence
 from adaptner.version import __version__
 
 
@@ -34,6 +39,8 @@ class Base:
     label_probes: LabelProbes | None = None  # directions of label names among the states
     fine_tuned_encoder: TaggingModel | None = None  # trained on sources, with decoders
     provenance: Provenance = field(default_factory=Provenance)
+    dictionary: Dictionary | None = None  # terminologies
+    raw_sentences: list[Sentence] = field(default_factory=list)  # written for the base
 
     @property
     def labels(self) -> LabelSet:
@@ -42,6 +49,14 @@ class Base:
         if not every:  # trained on raw text only
             return LabelSet(())
         return every[0].with_labels(x for labels in every for x in labels.labels)
+
+    def term_features(self, labels: Iterable[str]) -> TermFeatures | None:
+        """What the terminologies know of those labels that they know; None if of none."""
+        if self.dictionary is None:
+            return None
+        kinds = {label: kinds_of_label(self.dictionary.terms, label) for label in labels}
+        kinds = {label: found for label, found in kinds.items() if found}
+        return TermFeatures(self.dictionary, kinds) if kinds else None
 
     @property
     def with_fine_tuned_encoder(self) -> Base | None:
@@ -94,6 +109,9 @@ class Base:
             provenance=self.provenance,
         )
         files = {}
+        if self.dictionary is not None:
+            files[TERMS_FILE] = self.dictionary.terms.content()
+            files[RAW_FILE] = "".join(f"{s.text}\n" for s in self.raw_sentences).encode()
         if self.label_probes is not None:
             files[label_probes.LABEL_PROBES_FILE] = self.label_probes.content()
         if self.fine_tuned_encoder is not None:
@@ -118,6 +136,11 @@ class Base:
             if fine_tuned_encoder.FILE in manifest.files:
                 content = (folder / fine_tuned_encoder.FILE).read_bytes()
                 second = fine_tuned_encoder.model_of(content, encoder, batcher, manifest.shape)
+            dictionary, raw_sentences = None, []
+            if TERMS_FILE in manifest.files:
+                dictionary = load_dictionary(folder / TERMS_FILE)
+                lines = (folder / RAW_FILE).read_text(encoding="utf-8").splitlines()
+                raw_sentences = [s for line in lines for s in to_sentences(Document(line))]
         base = cls(
             model,
             batcher,
@@ -128,6 +151,8 @@ class Base:
             probes,
             second,
             manifest.provenance or Provenance.of_facts(manifest.method, manifest.facts),
+            dictionary,
+            raw_sentences,
         )
         return base if device is None else base.to(device)
 

@@ -11,6 +11,7 @@ import torch
 from adaptner.errors import AdaptnerError, UnknownBase, did_you_mean
 from adaptner.models.base import Base
 from adaptner.models.storage import MANIFEST, Manifest, read_manifest
+from adaptner.models.terms import TERMS_FILE, TermsReference
 
 DEFAULT = "biomedical"  # comes with the package
 _PACKAGE = Path(__file__).resolve().parents[1] / "bases"
@@ -71,6 +72,16 @@ def base_folder(base: str | Path) -> Path:
     raise UnknownBase(
         name=str(base), near=did_you_mean(str(base), list(known)), known=", ".join(known) or "none"
     )
+
+
+def find_terms(reference: TermsReference) -> Path | None:
+    """The compiled terminologies that a tagger refers to: in an installed base, or in the one that the
+    tagger was made with."""
+    for base in (*installed_bases(), _describe(Path(reference.base))):
+        manifest = base.manifest
+        if manifest is not None and manifest.files.get(TERMS_FILE) == reference.checksum:
+            return base.folder / TERMS_FILE
+    return None
 
 
 def _describe(folder: Path) -> InstalledBase:

@@ -21,6 +21,7 @@ from adaptner.errors import FileMissing, ModelTooNew, ModelUnreadable, VectorsMi
 from adaptner.files import atomic_file, digest
 from adaptner.models.provenance import Provenance
 from adaptner.models.renamed_fields import current_manifest
+from adaptner.models.terms import TermsReference
 from adaptner.models.vocabulary_files import VECTOR_FILES, read_vocabulary, write_vocabulary
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.calibration import Calibration
@@ -66,6 +67,7 @@ class Manifest(BaseModel):
     facts: dict[str, Any] = {}  # sources, budget, seed and so on
     calibration: Calibration = Calibration()  # of a tagger's scores
     provenance: Provenance | None = None  # of a base; folders written before 2026-11-19 have none
+    terms: TermsReference | None = None  # of a tagger
     files: dict[str, str] = {}  # name -> SHA-256
 
 

@@ -14,6 +14,7 @@ from adaptner.errors import UsageError
 from adaptner.files import atomic_folder
 from adaptner.formats.chunks import group_chunks, split_document
 from adaptner.models.assessment import Assessment
+from adaptner.models.installed import find_terms
 from adaptner.models.mentions import PredictedMention, mentions_of
 from adaptner.models.storage import (
     MANIFEST,
@@ -23,12 +24,14 @@ from adaptner.models.storage import (
     read_model,
     write_model,
 )
+from adaptner.models.terms import features_of, reference_to
 from adaptner.nn.batching.batch import Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.nn.model import Decoder, ModelShape, make_decoder, tag_scores
+from adaptner.terms.features import TermFeatures
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity, LabelSet, Sentence
 from adaptner.version import __version__
@@ -57,6 +60,7 @@ class Tagger(nn.Module):
         facts: dict[str, Any] | None = None,
         vectors_from: Path | None = None,
         calibration: Calibration | None = None,
+        features: TermFeatures | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -65,6 +69,7 @@ class Tagger(nn.Module):
         self.method = method
         self.facts = facts or {}
         self.calibration = calibration or Calibration()
+        self.features = features
         self._vectors_from = vectors_from
         self._memory = WordCache()
 
@@ -119,6 +124,9 @@ class Tagger(nn.Module):
             for first, window in _windows(sentence)
         ]
         windows.sort(key=lambda entry: len(entry[2]))
+        of_terms: list[np.ndarray] = []
+        if self.features is not None and sentences:
+            of_terms = self.features.of([s.tokens for s in sentences])
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
         confidences: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
         start = 0
@@ -127,7 +135,10 @@ class Tagger(nn.Module):
             while end < len(windows) and (end + 1 - start) * len(windows[end][2]) <= BATCH_TOKENS:
                 end += 1
             batch = windows[start:end]
-            tagged = self._tag([window for _, _, window in batch])
+            tagged = self._tag(
+                [window for _, _, window in batch],
+                [of_terms[n][first : first + len(w)] for n, first, w in batch] if of_terms else [],
+            )
             for (number, first, window), (path, confidence) in zip(batch, tagged, strict=True):
                 # Each of two overlapping windows decides the half for which it has more context.
                 begin = OVERLAP // 2 if first else 0
@@ -145,10 +156,13 @@ class Tagger(nn.Module):
         return [mentions_of(t, c, self.labels) for t, c in zip(tags, confidences, strict=True)]
 
     @torch.no_grad()
-    def _tag(self, sentences: Sequence[Sentence]) -> list[tuple[list[int], np.ndarray]]:
+    def _tag(
+        self, sentences: Sequence[Sentence], of_terms: Sequence[np.ndarray] = ()
+    ) -> list[tuple[list[int], np.ndarray]]:
         """The tags of each sentence and, if it has a mention, their confidence."""
         batch = self.batcher([sentences]).to(self.encoder.device)
-        scores = tag_scores(self.encoder, self.decoder, batch, self._memory)
+        features = batch.arrange(of_terms) if of_terms else None
+        scores = tag_scores(self.encoder, self.decoder, batch, self._memory, features)
         paths = self.decoder.decode_scores(scores, batch.mask)
         found = ((paths > 0) & batch.mask).any(2)[0]  # most sentences have none
         confidences = iter(())
@@ -181,6 +195,7 @@ class Tagger(nn.Module):
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
             calibration=self.calibration,
+            terms=None if self.features is None else reference_to(self.features),
         )
         with atomic_folder(folder, marker=MANIFEST, kind="an adaptner tagger") as temporary:
             write_model(temporary, manifest, self, self.batcher, self._vectors_from)
@@ -194,9 +209,15 @@ class Tagger(nn.Module):
             generator = torch.Generator()
             encoder = restored_encoder(manifest.encoder, batcher, generator)
             labels = manifest.domains[0].label_set()
-            decoder = make_decoder(manifest.shape.decoder, encoder.width, labels, generator)
+            features = None
+            if manifest.terms is not None:
+                features = features_of(manifest.terms, find_terms(manifest.terms), folder)
+            width = encoder.width + (0 if features is None else features.width)
+            decoder = make_decoder(manifest.shape.decoder, width, labels, generator)
             facts, calibration = manifest.facts, manifest.calibration
-            tagger = cls(encoder, decoder, batcher, manifest.method, facts, folder, calibration)
+            tagger = cls(
+                encoder, decoder, batcher, manifest.method, facts, folder, calibration, features
+            )
             tagger.load_state_dict(tensors)
         return tagger if device is None else tagger.to(device)
 

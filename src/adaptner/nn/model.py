@@ -226,9 +226,21 @@ def _accumulate(parameter: nn.Parameter, gradient: Tensor) -> None:
 
 
 def tag_scores(
-    encoder: Encoder, decoder: Decoder, batch: Batch, memory: WordCache | None = None
+    encoder: Encoder,
+    decoder: Decoder,
+    batch: Batch,
+    memory: WordCache | None = None,
+    features: Tensor | None = None,
 ) -> Tensor:
-    """``decoder.tag_scores(encoder(batch))``, by the faster way of the encoder if the decoder is linear."""
+    """The decoder's tag scores of the encoder's states and, beside them, of token ``features``; by the
+    faster way of the encoder if the decoder is linear."""
     if decoder.kind == "prototypes":
         return decoder.tag_scores(encoder(batch))
-    return encoder.linear_scores(batch, decoder.weight, memory) + decoder.bias[:, None, None]
+    of_states = decoder.weight[..., : encoder.width]
+    if features is None or of_states.any():
+        scores = encoder.linear_scores(batch, of_states, memory)
+    else:  # a dictionary that no labelled sentence has changed
+        scores = features.new_zeros(*batch.mask.shape, decoder.weight.shape[1])
+    if features is not None:
+        scores = scores + features @ decoder.weight[:, None, :, encoder.width :].mT
+    return scores + decoder.bias[:, None, None]

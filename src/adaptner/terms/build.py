@@ -66,9 +66,7 @@ def compile_concepts(
                     marks.append(mark | 4 | 128)
     masks = np.zeros((len(ids), -(-len(kinds) // 64)), dtype=np.uint64)
     for number, concept_id in enumerate(ids):
-        mask = finder.kinds_of(concept_id)
-        for word in range(masks.shape[1]):
-            masks[number, word] = mask >> (64 * word) & (2**64 - 1)
+        masks[number] = _mask_of(finder.kinds_of(concept_id), masks.shape[1])
     terms = _assemble(
         np.frombuffer(keys, dtype=np.uint64),
         np.frombuffer(concepts, dtype=np.uint32),
@@ -86,6 +84,11 @@ def compile_concepts(
     return terms
 
 
+def _mask_of(bits: int, words: int) -> np.ndarray:
+    """The bits of a number of any size in words of 64 bits, the lowest first."""
+    return np.array([bits >> (64 * word) & (2**64 - 1) for word in range(words)], dtype=np.uint64)
+
+
 def _assemble(keys, concepts, marks, masks, ids, breadth, source_starts, kinds) -> CompiledTerms:
     is_symbol_key = marks >= 128
     mixed = np.where(is_symbol_key, mixed_symbol_keys(keys), mixed_word_keys(keys))
@@ -97,7 +100,11 @@ def _assemble(keys, concepts, marks, masks, ids, breadth, source_starts, kinds) 
     mixed, concepts, marks = mixed[order], concepts[order], marks[order]
     first = np.concatenate([[True], mixed[1:] != mixed[:-1]])
     starts = np.flatnonzero(first)
-    sets = np.bitwise_or.reduceat(masks[concepts], starts, axis=0)
+    not_of_synonyms = _mask_of(
+        sum(1 << i for i, kind in enumerate(kinds) if kind.only_preferred), masks.shape[1]
+    )
+    of_names = np.where((marks & 1)[:, None] > 0, masks[concepts], masks[concepts] & ~not_of_synonyms)
+    sets = np.bitwise_or.reduceat(of_names, starts, axis=0)
     mark_any = np.bitwise_or.reduceat(marks, starts)
     exact_any = np.bitwise_or.reduceat((marks & 2) ^ 2, starts)  # some name that is not related
     mark_any = np.where(exact_any > 0, mark_any & ~np.uint8(2), mark_any)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adaptner.files import atomic_file
+from adaptner.files import atomic_file, digest
 
 MAGIC = b"adaptner terms 1\n"
 BUCKET_BITS = 18
@@ -32,6 +32,7 @@ class CompiledTerms:
 
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any] = field(default_factory=dict)
+    path: Path | None = None  # where it was loaded from
 
     @cached_property
     def _filter(self) -> np.ndarray:
@@ -118,6 +119,16 @@ class CompiledTerms:
                 file.write(bytes(position - file.tell()))
                 file.write(np.ascontiguousarray(array).data)
 
+    def content(self) -> bytes:
+        """What `save` writes."""
+        assert self.path is not None  # compiled files are built once and loaded since
+        return self.path.read_bytes()
+
+    @cached_property
+    def checksum(self) -> str:
+        assert self.path is not None
+        return digest(self.path)
+
     @classmethod
     def load(cls, path: str | Path) -> CompiledTerms:
         path = Path(path)
@@ -134,7 +145,7 @@ class CompiledTerms:
             begin = start + a["offset"]
             raw = data[begin : begin + count * dtype.itemsize]
             arrays[name] = raw.view(dtype).reshape(a["shape"])
-        return cls(arrays, header["facts"])
+        return cls(arrays, header["facts"], path)
 
 
 def _data_start(header: int) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 import numpy as np
 
 from adaptner.terms.compiled import CompiledTerms
+from adaptner.terms.definitions import apply_definitions
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import NameFinder, Text
+from adaptner.terms.matching import NameFinder
 
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
 RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
@@ -35,21 +36,36 @@ class Dictionary:
     def matches(self, sentences: Sequence[Sequence[str]]) -> Matches:
         return Matches(self._finder, self._finder.text(sentences))
 
-    def propose(self, matches: Matches, kind: str) -> Spans:
-        return rule_of(kind)[0](matches)
+    def propose(
+        self, matches: Matches, kinds: Iterable[str], documents: Sequence[int] | None = None
+    ) -> dict[str, Spans]:
+        """All possible mentions of each kind, with doubts. ``documents`` has the number of each sentence's
+        document, so that abbreviations keep what an earlier sentence has defined them as."""
+        rules = {kind: rule_of(kind) for kind in kinds}
+        proposed = {kind: propose(matches) for kind, (propose, _) in rules.items()}
+        accepted = {kind: by_default for kind, (_, by_default) in rules.items()}
+        return apply_definitions(matches.text, proposed, accepted, documents)
 
     def mentions(
-        self, matches: Matches, kind: str, accepted: Doubt | None = None
+        self,
+        matches: Matches,
+        kind: str,
+        accepted: Doubt | None = None,
+        documents: Sequence[int] | None = None,
     ) -> Spans:
         """The spans without a doubt that counts, longest first where they overlap."""
-        propose, by_default = rule_of(kind)
-        found = propose(matches)
-        accepted = by_default if accepted is None else accepted
-        return without_overlaps(found.select((found.doubts & ~np.uint32(accepted)) == 0))
+        proposed = self.propose(matches, [kind], documents)[kind]
+        found = self.acceptable(proposed, kind, accepted)
+        return found.select(without_overlaps(found))
+
+    def acceptable(self, proposed: Spans, kind: str, accepted: Doubt | None = None) -> Spans:
+        """The proposed spans without a doubt that counts; they may overlap."""
+        accepted = Doubt.DEFINED | (rule_of(kind)[1] if accepted is None else accepted)
+        return proposed.select((proposed.doubts & ~np.uint32(accepted)) == 0)
 
 
-def without_overlaps(spans: Spans) -> Spans:
-    """Longer spans win over shorter ones, and earlier over later."""
+def without_overlaps(spans: Spans) -> np.ndarray:
+    """The rows that remain, in order: longer spans win over shorter ones, and earlier over later."""
     order = np.lexsort((spans.start, spans.start - spans.end))
     taken: set[int] = set()
     kept = []
@@ -60,4 +76,4 @@ def without_overlaps(spans: Spans) -> Spans:
             taken.update(places)
             kept.append(row)
     kept.sort(key=starts.__getitem__)
-    return spans.select(np.array(kept, dtype=np.int64))
+    return np.array(kept, dtype=np.int64)

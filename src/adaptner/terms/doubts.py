@@ -28,6 +28,7 @@ class Doubt(IntFlag):
     ACTION = auto()  # what something does: "inhibitor", "analgesic"
     STRAIN = auto()  # a strain, breed or serotype
     IN_COMPOUND = auto()  # joined to a neighbour by a hyphen
+    ADJECTIVE = auto()  # an adjective of a name: "diabetic"
 
 
 def raise_doubt(doubts: np.ndarray, doubt: Doubt, where: np.ndarray) -> None:

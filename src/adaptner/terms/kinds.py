@@ -19,6 +19,7 @@ class Kind:
     without: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     is_attribute: bool = False
+    only_preferred: bool = False  # counts for preferred names alone, not for synonyms
 
 
 @cache
@@ -31,6 +32,7 @@ def built_in_kinds() -> tuple[Kind, ...]:
             tuple(k.get("without", ())),
             tuple(k.get("labels", ())),
             is_attribute=section == "attribute",
+            only_preferred=k.get("only_preferred", False),
         )
         for section in ("kind", "attribute")
         for k in content[section]

@@ -98,6 +98,17 @@ class Matches:
         and the same in general text."""
         return self.terms.counts(name)[self.entry]
 
+    def rate(self, name: str) -> np.ndarray:
+        """`count` in a million words of the same text."""
+        words = self.terms.facts.get(f"{name.partition('_')[0]}_tokens", 1e6)
+        return self.count(name) * (1e6 / words)
+
+    @cached_property
+    def letters(self) -> np.ndarray:
+        """(3, matches): how many small letters, capitals and digits a match has."""
+        sums = np.cumsum(self.text.letters, axis=1, dtype=np.int32)
+        return sums[:, self.end - 1] - sums[:, self.start - 1]
+
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the
         last token of the match)."""

@@ -14,6 +14,7 @@ from adaptner.terms.hashing import (
     MAX_KEY_LENGTH,
     POWERS,
     SHORT_SPAN,
+    letters_and_digits,
     mixed_symbol_keys,
     mixed_word_keys,
     word_keys,
@@ -68,6 +69,7 @@ class WordCache:
         self.lengths = np.zeros((3, size), dtype=np.int32)
         self.classes = np.zeros(size, dtype=np.uint16)
         self.classes[0] = BARRIER
+        self.letters = np.zeros((3, size), dtype=np.uint8)  # small, capital, digits
 
     def column(self, key: Hashable, value: Callable[[str], object], dtype: str) -> np.ndarray:
         """``value`` of each word; ``key`` says which one it is, so that each word is computed once."""
@@ -98,6 +100,7 @@ class WordCache:
                 self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)], 1)
                 self.lengths = np.concatenate([self.lengths, np.zeros_like(self.lengths)], 1)
                 self.classes = np.concatenate([self.classes, np.zeros_like(self.classes)])
+                self.letters = np.concatenate([self.letters, np.zeros_like(self.letters)], 1)
             if len(word) > MAX_KEY_LENGTH:  # no name: a sequence, or garbage
                 self.classes[number] = BARRIER
             else:
@@ -105,6 +108,12 @@ class WordCache:
                 self.keys[:, number] = k.folded, k.singular, k.exact
                 self.lengths[:, number] = k.folded_length, k.singular_length, k.exact_length
                 self.classes[number] = word_class(word)
+                letters = letters_and_digits(word)
+                self.letters[:, number] = (
+                    sum(c.islower() for c in letters),
+                    sum(c.isupper() for c in letters),
+                    sum(c.isdigit() for c in letters),
+                )
             self._words.append(word)
             self.numbers[word] = number
             return number
@@ -118,6 +127,7 @@ class Text:
     classes: np.ndarray
     starts: np.ndarray  # position of the first token of each sentence
     numbers: np.ndarray
+    letters: np.ndarray  # (3, positions): how many small letters, capitals and digits
     _cache: WordCache
 
     @cached_property
@@ -128,8 +138,13 @@ class Text:
         """For each position, whether its word is one of ``words``, which are in lower case."""
         return self._cache.column(words, lambda word: word.lower() in words, "?")[self.numbers]
 
+    def passes(self, test: Callable[[str], bool]) -> np.ndarray:
+        """For each position, whether its word passes ``test``: a function of a module, not a lambda,
+        because the answers are kept."""
+        return self.values(test, "?")
+
     def values(self, value: Callable[[str], object], dtype: str) -> np.ndarray:
-        """For each position, ``value`` of its word, computed once for each distinct word."""
+        """For each position, ``value`` of its word, which is kept as the answers of `passes` are."""
         return self._cache.column(value, value, dtype)[self.numbers]
 
 
@@ -165,7 +180,8 @@ class NameFinder:
             words += sentence
             words.append("")
         numbers = cache.numbers_of(words)
-        return Text(words, cache.classes[numbers], np.array(starts), numbers, cache)
+        letters = cache.letters[:, numbers]
+        return Text(words, cache.classes[numbers], np.array(starts), numbers, letters, cache)
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""

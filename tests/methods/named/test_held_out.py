@@ -42,7 +42,7 @@ def test_each_fold_equals_a_fit_without_its_sentences(base, monkeypatch):
     exact = partial(linear_fit_module.fit_decoder, tolerance=1e-6)
     monkeypatch.setattr(linear_fit_module, "fit_decoder", exact)
     config = LinearFitConfig(linear_steps=100, name_weight=0, penalty=0.01, bias_penalty=0.01)
-    together = cross_validate(EncodedTarget.of(base, SUPPORT, config, LABELS), config)
+    together = cross_validate(EncodedTarget.of(base, SUPPORT, config, LABELS), config).fitted
     fold = assign_folds(SUPPORT, random.Random(0))
     assert any(own.found for own in together)
     for number in set(fold):
@@ -159,7 +159,7 @@ def test_fifty_labels_are_assessed(base):
     labels = LabelSet(tuple(f"T{i:02}" for i in range(50)))
     sentences = [sentence(f"a w{i} b", f"O B-T{i:02} O") for i in range(50)]
     config = LinearFitConfig(linear_steps=2)
-    left = cross_validate(EncodedTarget.of(base, sentences, config, labels), config)
+    left = cross_validate(EncodedTarget.of(base, sentences, config, labels), config).fitted
     assessment = assess(left, labels, CalibrationConstants())
     assert len(assessment.by_label) == 50
     assert assessment.overall is not None

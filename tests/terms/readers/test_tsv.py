@@ -10,7 +10,7 @@ import pytest
 
 from adaptner.errors import BadConcept, NoNames, RepeatedConcept, WrongFieldCount
 from adaptner.terms.concepts import Concept
-from adaptner.terms.readers import tsv
+from adaptner.terms.readers import read_concepts, tsv
 
 HEADER = "id\tname\tsynonyms\tparents\tnote\n"
 
@@ -30,6 +30,12 @@ def test_fields_become_a_concept(tmp_path):
 def test_scopes_are_taken_from_the_note(tmp_path):
     path = write(tmp_path / "x.tsv", "X:1\ta\tb|c|d\t\tR2 N3", "X:2\te\tf\t\tB1", "X:3\tg\th\t\tR2")
     assert [(c.scopes, c.note) for c in tsv.read(path)] == [("ERN", ""), ("B", ""), ("", "R2")]
+
+
+def test_header_may_follow_blank_lines(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text(f"\n\n{HEADER}X:1\ta\t\t\tR{'9' * 5000}\n", encoding="utf-8")
+    assert [c.id for c in read_concepts(path)] == ["X:1"]
 
 
 def test_tree_number_is_not_a_scope(tmp_path):
@@ -108,14 +114,14 @@ def test_shared_files_have_the_counts_of_their_readme(shared_data):
 
 @pytest.mark.slow
 def test_shared_files_are_read_as_by_splitting_their_lines(shared_data):
-    for file in ("mesh", "uberon", "general-organisations", "ncbi-taxonomy", "general-wordnet"):
+    for file in ("mesh", "uberon", "general-places", "ncbi-taxonomy", "general-wordnet"):
         path = shared_data / "terms" / f"{file}.tsv.xz"
         with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
             next(lines)
             for concept, line in zip(tsv.read(path), lines, strict=True):
                 id, name, synonyms, _, note = line.rstrip("\n").split("\t")
                 assert concept.id.endswith(id)
-                assert concept.name == name
+                assert concept.name == " ".join(name.split())
                 assert list(concept.synonyms) == (synonyms.split("|") if synonyms else [])
                 if concept.scopes:
                     letters = enumerate(concept.scopes, start=1)

@@ -120,4 +120,5 @@ class NamedMethod(SourcePretrainedMethod):
         if len(sentences) > MAX_FEW_SHOT or len({s.text for s in sentences}) < 2:
             return None
         encoded = encoded or self.encode_once(base, support, labels)
-        return cross_validate(encoded, self.config.adaptation, seed=seed, progress=progress)
+        found = cross_validate(encoded, self.config.adaptation, seed=seed, progress=progress)
+        return found.fitted

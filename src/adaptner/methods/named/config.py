@@ -47,6 +47,28 @@ class LinearFitConfig(FineTuneConfig):
         description="Bias added to an entity's log-odds, because raw text names only some of the "
         "entities it mentions.",
     )
+    term_score: float = Field(
+        3.0,
+        gt=0,
+        description="Log-odds with which the dictionary's own mentions begin the fit.",
+    )
+    term_penalty: float = Field(
+        2.0, ge=0, description="`penalty` for weights of matches, where a dictionary is the start."
+    )
+    firm_penalty: float = Field(
+        4.0, ge=0, description="`penalty` for all other weights, where a dictionary is the start."
+    )
+    firm_transition_penalty: float = Field(
+        0.5, ge=0, description="`transition_penalty` where a dictionary is the start."
+    )
+    raw_weight: float = Field(
+        0.2,
+        ge=0,
+        description="Weight of a raw sentence with the dictionary's tags, beside the labelled ones.",
+    )
+    use_terms: bool = Field(
+        True, description="Start labels that a terminology knows from its dictionary."
+    )
     use_source_labels: bool = Field(
         True, description="Start a label's decoder from a matching source label, if there is one."
     )

@@ -15,20 +15,27 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.lexical_features import WORD_LENGTH, word_part
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.heads.label_probes import BORDER_BEGIN, BORDER_INSIDE, BORDER_OUTSIDE
+from adaptner.terms.features import ALONE, BEGINS, ENDS, INSIDE, TermFeatures
 from adaptner.types import OUTSIDE, LabelSet
 
 _STATE_SCALE = 0.5  # of a name's log-odds by state, to balance it with the score of its word
 
 
 def decoder_prior(
-    base: Base, labels: LabelSet, config: LinearFitConfig, matches: Mapping[str, LabelMatch] = {}
+    base: Base,
+    labels: LabelSet,
+    config: LinearFitConfig,
+    matches: Mapping[str, LabelMatch] = {},
+    features: TermFeatures | None = None,
 ) -> CRF:
     """A decoder in which O is likely and entities continue. A matched label has the scores of its
-    source label, the others score words and states by similarity to the label's name."""
+    source label. A label that a terminology knows begins as its dictionary, exactly. The others score
+    words and states by similarity to the label's name."""
     encoder, batcher = base.model.encoder, base.batcher
     assert isinstance(batcher, WordBatcher)
     assert isinstance(encoder, RecurrentEncoder)
-    decoder = CRF(encoder.width, labels, torch.Generator())
+    term_width = 0 if features is None else features.width
+    decoder = CRF(encoder.width + term_width, labels, torch.Generator())
     directions, probes = batcher.vectors.directions, base.label_probes
     if not encoder.config.lexical_features:
         directions = probes = None
@@ -42,6 +49,9 @@ def decoder_prior(
         bias.fill_(-1)
         bias[labels.index[OUTSIDE]] = 1
         for label in labels.labels:
+            if features is not None and label in features.kinds:
+                _start_as_dictionary(decoder, label, encoder.width, features, config.term_score)
+                continue
             if label in matches:
                 continue
             tags = {tag: i for tag, i in labels.index.items() if tag[2:] == label}
@@ -66,5 +76,21 @@ def decoder_prior(
                 bias[i] += config.border_weight * shift
     decoder.to(encoder.device)
     for label, match in matches.items():
-        match.copy_to(decoder, label)
+        if features is None or label not in features.kinds:
+            match.copy_to(decoder, label)
     return decoder
+
+
+def _start_as_dictionary(
+    decoder: CRF, label: str, states: int, features: TermFeatures, score: float
+) -> None:
+    """The best path is that of the dictionary, and each of its tags has the odds exp(``score``)."""
+    first = states + features.columns(label).start
+    index = decoder.labels.index
+    for tag, column in (("B", BEGINS), ("I", INSIDE), ("E", ENDS), ("S", ALONE)):
+        if (place := index.get(f"{tag}-{label}")) is not None:
+            decoder.weight[0, place, first + column] = 2 * score
+            decoder.bias[0, place] = decoder.bias[0, index[OUTSIDE]] - score
+    if decoder.labels.scheme == "bioes":  # a mention of one token begins too, and the last one goes on
+        decoder.weight[0, index[f"B-{label}"], first + ALONE] = -2 * score
+        decoder.weight[0, index[f"I-{label}"], first + ENDS] = -2 * score

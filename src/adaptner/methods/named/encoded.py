@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from adaptner.models.base import Base
+from adaptner.terms.features import TermFeatures
 from adaptner.types import LabelSet, Sentence
 
 
 @dataclass(frozen=True)
 class EncodedSentences:
-    states: Tensor  # (1, sentences, tokens, width)
+    states: Tensor  # (1, sentences, tokens, width): the encoder's, then the terms' features
     tags: Tensor  # (1, sentences, tokens)
     mask: Tensor  # (1, sentences, tokens)
     order: tuple[int, ...]  # for each row, the place of its sentence in the list that was encoded
@@ -27,6 +28,7 @@ class EncodedSentences:
         sentences: Sequence[Sentence],
         labels: LabelSet,
         empty_sentence_weight: float = 1.0,
+        features: TermFeatures | None = None,
     ) -> EncodedSentences:
         """A sentence without an entity gets ``empty_sentence_weight``: a few sentences with a rare
         entity type are nearly all O, which would outweigh the prior from the label's name."""
@@ -34,6 +36,9 @@ class EncodedSentences:
         assert batch.tags is not None
         with torch.no_grad():
             states = base.model.encoder(batch)
+        if features is not None:
+            of_terms = batch.arrange(features.of([s.tokens for s in sentences]))
+            states = torch.cat([states, of_terms], -1)
         weights = torch.where((batch.tags > 0).any(-1), 1.0, empty_sentence_weight)
         return cls(states, batch.tags, batch.mask, batch.order[0], weights)
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
 
 from adaptner.adaptation.target import TargetData
 from adaptner.methods.named.config import LinearFitConfig
+from adaptner.methods.named.decoder_prior import decoder_prior
 from adaptner.methods.named.encoded import EncodedSentences
 from adaptner.methods.named.label_matching import LabelMatch, match_labels
 from adaptner.models.base import Base
+from adaptner.models.tagger import Tagger
+from adaptner.nn.decoders.crf import CRF
+from adaptner.terms.features import TermFeatures
 from adaptner.types import LabelSet, Sentence
 
 MAX_FEW_SHOT = 300  # sentences whose states are held in memory at the same time
@@ -26,6 +34,7 @@ class EncodedTarget:
     target: TargetData
     encoded: EncodedSentences  # the first `MAX_FEW_SHOT` of the target's sentences
     matches: Mapping[str, LabelMatch]
+    features: TermFeatures | None = None  # for labels that a terminology knows
 
     @classmethod
     def of(
@@ -37,14 +46,51 @@ class EncodedTarget:
     ) -> EncodedTarget:
         """Read by the base's first encoder."""
         target = TargetData.of(base, sentences, labels)
+        features = base.term_features(target.labels.labels) if config.use_terms else None
         encoded = EncodedSentences.of(
-            base, target.sentences[:MAX_FEW_SHOT], target.labels, config.empty_sentence_weight
+            base,
+            target.sentences[:MAX_FEW_SHOT],
+            target.labels,
+            config.empty_sentence_weight,
+            features,
         )
         matches = {}
         if config.use_source_labels:
             by_name = config.name_weight > 0
             matches = match_labels(base, target.labels, [encoded], by_name=by_name)
-        return cls(base, target, encoded, matches)
+        return cls(base, target, encoded, matches, features)
+
+    def prior(self, config: LinearFitConfig) -> CRF:
+        return decoder_prior(self.base, self.target.labels, config, self.matches, self.features)
+
+    def raw(self, config: LinearFitConfig) -> list[EncodedSentences]:
+        """The base's raw sentences with the dictionary's tags, if it knows all labels: they hold the
+        decoder to the dictionary on text like that which it will read."""
+        labels, features = self.target.labels, self.features
+        if not self.base.raw_sentences or not config.raw_weight or features is None:
+            return []
+        if set(features.kinds) != set(labels.labels):
+            return []
+        encoded = self._encoded_raw
+        return [replace(encoded, weights=torch.full_like(encoded.weights, config.raw_weight))]
+
+    @cached_property
+    def _encoded_raw(self) -> EncodedSentences:
+        assert self.features is not None
+        tagged = self.features.tag(self.base.raw_sentences)
+        return EncodedSentences.of(self.base, tagged, self.target.labels, 1.0, self.features)
+
+    def tagger(self, decoder: CRF, facts: dict[str, Any]) -> Tagger:
+        base = self.base
+        return Tagger(
+            base.model.encoder,
+            decoder,
+            base.batcher,
+            base.method,
+            facts,
+            base.folder,
+            features=self.features,
+        )
 
     def match_facts(self) -> dict[str, dict[str, str]]:
         """For a tagger's facts: the source label that each matched label started from."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from adaptner.methods.named.config import LinearFitConfig
-from adaptner.methods.named.decoder_fit import fit_decoder, stronger_penalties
-from adaptner.methods.named.decoder_prior import decoder_prior
+from adaptner.methods.named.decoder_fit import fit_decoder, penalties_of
 from adaptner.methods.named.encoder_choice import EncodedTarget
 from adaptner.models.mentions import HeldOutPredictions, mentions_of
 from adaptner.nn.decoders.crf import CRF
@@ -27,14 +27,33 @@ TOLERANCE = 3e-3  # coarser than for the tagger's own fit: the same F1 in 60% of
 GROUP, GROUPS = 16, 4  # minimum size, and maximum number, of groups of similar length
 
 
+@dataclass(frozen=True)
+class CrossValidation:
+    """Predictions in the order of the target's sentences: by decoders not trained on the sentence, and by
+    the decoder before the fit."""
+
+    fitted: list[HeldOutPredictions]
+    start: list[HeldOutPredictions]
+
+    @property
+    def gains(self) -> bool:
+        """Whether the fit finds more than the start does."""
+        return f1_of(self.fitted) > f1_of(self.start)
+
+
+def f1_of(predictions: Sequence[HeldOutPredictions]) -> float:
+    right = sum(own.right(m) for own in predictions for m in own.found)
+    return 2 * right / max(1, sum(len(own.found) + len(own.gold) for own in predictions))
+
+
 def cross_validate(
     encoded: EncodedTarget,
     config: LinearFitConfig,
     *,
     seed: int = 0,
     progress: ProgressCallback = no_progress,
-) -> list[HeldOutPredictions]:
-    """Predictions in the order of the target's sentences, at least two of which must differ."""
+) -> CrossValidation:
+    """At least two of the target's sentences must differ."""
     sentences, labels = encoded.target.sentences, encoded.target.labels
     fold_of = assign_folds(sentences, random.Random(seed))
     count = 1 + max(fold_of)
@@ -43,27 +62,45 @@ def cross_validate(
     training = []
     for batch in batches:
         tested = torch.tensor([fold_of[place] for place in batch.order]) == folds
-        training.append(replace(batch, weights=batch.weights * ~tested.to(batch.weights.device)))
+        weights = batch.weights * ~tested.to(batch.weights.device)
+        training.append(replace(batch, weights=_with_start(weights)))
+    for batch in encoded.raw(config):
+        weights = batch.weights.expand(count, -1)
+        training.append(replace(batch, weights=_with_start(weights)))
     # All sentences decide which source labels match, as they do for the tagger.
-    decoder = stack_copies(decoder_prior(encoded.base, labels, config, encoded.matches), count)
-    penalties = stronger_penalties(config, labels, encoded.matches)
+    decoder = stack_copies(encoded.prior(config), count + 1)
     fit_decoder(
-        decoder, training, penalties, config.linear_steps, tolerance=TOLERANCE, progress=progress
+        decoder,
+        training,
+        penalties_of(encoded, config),
+        config.linear_steps,
+        tolerance=TOLERANCE,
+        progress=progress,
     )
     found: dict[int, HeldOutPredictions] = {}
+    at_start: dict[int, HeldOutPredictions] = {}
     for batch in batches:
-        mask = batch.mask.expand(count, -1, -1)
+        mask = batch.mask.expand(count + 1, -1, -1)
         with torch.no_grad():
             scores = decoder.tag_scores(batch.states)
         tags = decoder.decode_scores(scores, mask)
         confidence = decoder.path_confidence(scores, mask, tags)
         for row, place in enumerate(batch.order):
             length, fold = len(sentences[place]), fold_of[place]
-            of_tokens = confidence[:, fold, row, :length].T.tolist()
-            predicted = mentions_of(tags[fold, row, :length].tolist(), of_tokens, labels)
-            gold = mentions_of(batch.tags[0, row, :length].tolist(), of_tokens, labels)
-            found[place] = HeldOutPredictions(frozenset(m[:3] for m in gold), tuple(predicted))
-    return [found[place] for place in range(len(sentences))]
+            for decoder_number, into in ((fold, found), (count, at_start)):
+                of_tokens = confidence[:, decoder_number, row, :length].T.tolist()
+                predicted = mentions_of(
+                    tags[decoder_number, row, :length].tolist(), of_tokens, labels
+                )
+                gold = mentions_of(batch.tags[0, row, :length].tolist(), of_tokens, labels)
+                into[place] = HeldOutPredictions(frozenset(m[:3] for m in gold), tuple(predicted))
+    places = range(len(sentences))
+    return CrossValidation([found[p] for p in places], [at_start[p] for p in places])
+
+
+def _with_start(weights: Tensor) -> Tensor:
+    """The weights of the folds' decoders, and of one that nothing moves from the start."""
+    return torch.cat([weights, torch.zeros_like(weights[:1])])
 
 
 def group_by_length(sentences: Sequence[Sentence]) -> list[list[int]]:

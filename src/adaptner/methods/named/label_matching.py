@@ -55,13 +55,16 @@ class LabelMatch:
                     (taken[:, None], taken),
                 )
             values = parameters[name][0]
+            if name == "weight":
+                values = values[:, : source.shape[-1]]
             outside_score = values[outside].clone()
             values[places] = source[0][source_places] + (outside_score - source[0][outside])
             values[outside] = outside_score  # exactly, without rounding
 
     def mentions(self, batches: Sequence[EncodedSentences]) -> MentionKeys:
         """The mentions of this label that the source decoder finds."""
-        paths = (self.decoder.decode(batch.states, batch.mask) for batch in batches)
+        width = self.decoder.weight.shape[-1]  # without the columns of terminologies
+        paths = (self.decoder.decode(batch.states[..., :width], batch.mask) for batch in batches)
         return _mentions(paths, self.decoder.labels, self.label)
 
 

@@ -22,6 +22,7 @@ from adaptner.methods.named.encoder_choice import EncodedTarget
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
+from adaptner.terms.features import TermFeatures
 from adaptner.types import LabelSet, Sentence
 
 MAX_READ = 20_000  # sentences at the beginning of a text from which the sample is drawn
@@ -48,7 +49,7 @@ def fit_with_unlabelled(
     assert isinstance(decoder, CRF)
     pseudo_labelled = [
         pseudo_label(decoder, batch, config)
-        for batch in encode_in_batches(encoded.base, sample, decoder.labels)
+        for batch in encode_in_batches(encoded.base, sample, decoder.labels, encoded.features)
     ]
     tagger = fit_linear_decoder(
         encoded, config, pseudo_labelled=pseudo_labelled, seed=seed, **options
@@ -65,12 +66,15 @@ def sample_sentences(text: Iterable[Sentence], most: int, rng: random.Random) ->
 
 
 def encode_in_batches(
-    base: Base, text: Sequence[Sentence], labels: LabelSet
+    base: Base,
+    text: Sequence[Sentence],
+    labels: LabelSet,
+    features: TermFeatures | None = None,
 ) -> list[EncodedSentences]:
     """Batches of sentences of similar length."""
     ordered = sorted(text, key=len)
     groups = [ordered[at : at + _BATCH] for at in range(0, len(ordered), _BATCH)]
-    return [EncodedSentences.of(base, group, labels) for group in groups]
+    return [EncodedSentences.of(base, group, labels, 1.0, features) for group in groups]
 
 
 @torch.no_grad()

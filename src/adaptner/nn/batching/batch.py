@@ -25,6 +25,14 @@ class Batch:
     tags: Tensor | None  # (G, B, L)
     order: tuple[tuple[int, ...], ...]
 
+    def arrange(self, rows: Sequence[np.ndarray]) -> Tensor:
+        """Features of the tokens of one task's sentences, in the order before sorting, as a tensor
+        (1, B, L, width) that is zero in the padding."""
+        found = torch.zeros(*self.mask.shape, rows[0].shape[1])
+        for row, place in enumerate(self.order[0]):
+            found[0, row, : len(rows[place])] = torch.from_numpy(rows[place])
+        return found.to(self.mask.device)
+
     def to(self, device: torch.device) -> Self:
         """This batch with its tensors on ``device``."""
         return self if self.mask.device == device else on_device(self, device)

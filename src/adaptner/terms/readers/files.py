@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -11,8 +12,15 @@ from typing import BinaryIO
 
 import numpy as np
 
-from adaptner.errors import LoneCarriageReturn, NulCharacter, WrongEncoding
+from adaptner.errors import (
+    BrokenUtf16,
+    LoneCarriageReturn,
+    NoNames,
+    NulCharacter,
+    RepeatedConcept,
+)
 from adaptner.formats.lines import bounded_lines, decode_line, decompressed, open_for_reading
+from adaptner.terms.concepts import PREFIXES, Concept
 
 COMPRESSED = (".gz", ".xz")
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -30,9 +38,19 @@ def plain_name(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
-def stem(path: Path) -> str:
-    """Returns "mesh" for "terms/mesh.tsv.xz"."""
-    return plain_name(path).stem
+def prefix_for(path: Path) -> str:
+    """Returns the prefix of identifiers that have none in the file: "MESH" for "mesh.tsv.xz"."""
+    stem = plain_name(path).stem
+    return PREFIXES.get(stem) or re.sub(r"[^\w.-]+", "_", stem)
+
+
+def first_line(path: Path) -> str:
+    """Returns the first line that is neither blank nor a comment of OBO, or ""."""
+    with open_binary(path) as file:
+        for _, line in numbered_lines(file, path):
+            if line.strip() and not line.startswith("!"):
+                return line
+    return ""
 
 
 def numbered_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
@@ -55,23 +73,55 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _utf16_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, str]]:
-    text = TextIOWrapper(file, encoding="utf-16", newline="\n")
+    # The wrapper decodes many lines at once, so errors are found line by line, in what it lets pass.
+    text = TextIOWrapper(file, encoding="utf-16", errors="surrogatepass", newline="\n")
     number = 0
     try:
         for number, line in enumerate(text, start=1):
+            line.encode("utf-8")
             if "\0" in line:
                 raise NulCharacter(file=path, line=number, position=line.index("\0") + 1)
             yield number, line.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise WrongEncoding(
-            file=path,
-            line=number + 1,
-            byte=f"0x{error.object[error.start]:02x}",
-            position=error.start + 1,
-            guess="UTF-16",
-        ) from error
+    except UnicodeEncodeError as error:
+        unit = f"0x{ord(error.object[error.start]):04x}"
+        raise BrokenUtf16(file=path, line=number, unit=unit, position=error.start + 1) from error
+    except UnicodeDecodeError as error:  # half a character at the end of the file
+        unit = f"0x{error.object[-1]:02x}"
+        raise BrokenUtf16(file=path, line=number + 1, unit=unit, position=1) from error
     finally:
-        text.detach()
+        if not file.closed:
+            text.detach()  # or it would close the file
+
+
+def unique_concepts(
+    numbered: Callable[[], Iterable[tuple[int, Concept]]], path: Path
+) -> Iterator[Concept]:
+    """Yields the concepts without their line numbers, and then raises RepeatedConcept or NoNames.
+
+    ``numbered`` is called again if an id occurs twice, to find its lines.
+    """
+    ids = RepeatedIds()
+    concept = None
+    for _, concept in numbered():
+        ids.add(concept.id)
+        yield concept
+    if concept is None:
+        raise NoNames(file=path)
+    repeated = ids.hashes()
+    first: dict[str, tuple[int, str]] = {}
+    for line, concept in numbered() if repeated else ():
+        if hash(concept.id) not in repeated:
+            continue
+        if concept.id in first:
+            raise RepeatedConcept(
+                file=path,
+                line=line,
+                id=concept.id,
+                name=concept.name,
+                first=first[concept.id][0],
+                other=first[concept.id][1],
+            )
+        first[concept.id] = (line, concept.name)
 
 
 class RepeatedIds:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from adaptner.errors import BadConcept, NoNames, RepeatedConcept, WrongFieldCount
-from adaptner.terms.concepts import PREFIXES, Concept, make_concept, with_prefix
-from adaptner.terms.readers.files import RepeatedIds, numbered_lines, open_binary, stem
+from adaptner.errors import BadConcept, WrongFieldCount
+from adaptner.terms.concepts import Concept, make_concept, with_prefix
+from adaptner.terms.readers.files import numbered_lines, open_binary, prefix_for, unique_concepts
 
 HEADER = "id\tname\tsynonyms\tparents\tnote"
 _FIELDS = HEADER.count("\t") + 1
 # No leading zero: "B02" is a tree number of MeSH.
-_SCOPES = re.compile(r"(?:[RNB][1-9]\d*(?: |$))+")
+_SCOPES = re.compile(r"(?:[RNB][1-9][0-9]{0,5}(?: |$))+")
 _MESH_DESCRIPTOR = re.compile(r"\bD\d{6,9}\b")
 
 
@@ -26,25 +26,22 @@ def read(path: str | Path) -> Iterator[Concept]:
     """Yields the concepts; an id that occurs twice is found after the last of them."""
     path = Path(path)
     with open_binary(path) as file:
-        ids = RepeatedIds()
-        concept = None
-        for _, concept in _numbered_concepts(file, path):
-            ids.add(concept.id)
-            yield concept
-        if concept is None:
-            raise NoNames(file=path)
-        _raise_repeated(file, path, ids.hashes())
+        yield from unique_concepts(lambda: _numbered_concepts(file, path), path)
 
 
 def _numbered_concepts(file: BinaryIO, path: Path) -> Iterator[tuple[int, Concept]]:
-    prefix = PREFIXES.get(stem(path), stem(path))
+    prefix = prefix_for(path)
     for number, line in numbered_lines(file, path):
-        if not line or (number == 1 and line == HEADER):
+        if not line or line == HEADER:
             continue
         fields = line.split("\t")
         if len(fields) != _FIELDS:
             raise WrongFieldCount(
-                file=path, line=number, found=len(fields), expected=_FIELDS, names=HEADER
+                file=path,
+                line=number,
+                found=len(fields),
+                expected=_FIELDS,
+                remedy="give id, name, synonyms, parents, and note, each separated by one tab",
             )
         id, name, joined, parents, note = (field.strip() for field in fields)
         if not id or not name:
@@ -81,16 +78,3 @@ def _split_parents(parents: str, prefix: str) -> list[str]:
     if prefix == "MESH":
         return _MESH_DESCRIPTOR.findall(parents)
     return parents.split("|") if parents else []
-
-
-def _raise_repeated(file: BinaryIO, path: Path, hashes: set[int]) -> None:
-    first: dict[str, tuple[int, str]] = {}
-    for number, concept in _numbered_concepts(file, path) if hashes else ():
-        if hash(concept.id) not in hashes:
-            continue
-        if concept.id in first:
-            line, name = first[concept.id]
-            raise RepeatedConcept(
-                file=path, line=number, id=concept.id, name=concept.name, first=line, other=name
-            )
-        first[concept.id] = (number, concept.name)
