@@ -1,17 +1,21 @@
-"""Tiny terminologies for tests."""
+"""Small terminologies, compiled in memory, and what the dictionary finds with them."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from adaptner.terms.abbreviations import add_meanings
 from adaptner.terms.build import compile_concepts
 from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.concepts import Concept, make_concept
+from adaptner.terms.dictionary import Dictionary
+from adaptner.terms.doubts import Doubt
 from adaptner.terms.hashing import mixed_symbol_keys, mixed_word_keys, name_key
 from adaptner.terms.kinds import Kind
-
-DISEASES = ["asthma", "brain fever", "diabetes mellitus", "breast cancer"]
+from adaptner.terms.statistics import add_counts
 
 
 def concept(
@@ -22,39 +26,51 @@ def concept(
     return make_concept(id, names[0], synonyms, parents, note)
 
 
-def concepts_of(names: Iterable[str], prefix: str = "X") -> list[Concept]:
-    """A concept for each name: X:0, X:1, …"""
-    return [concept(f"{prefix}:{number}", name) for number, name in enumerate(names)]
-
-
-def kind(name: str, *roots: str, **settings: object) -> Kind:
+def kind(name: str, *roots: str, **settings) -> Kind:
     """A kind of all concepts of the file that is called as it is, if no roots are given."""
     return Kind(name, roots or (f"file:{name}",), **settings)
 
 
-def terms_of(
-    sources: Mapping[str, Iterable[Concept | str]], kinds: Sequence[Kind] | None = None, **settings
+def compiled(
+    sources: Mapping[str, Iterable[Concept | str]],
+    counts: Mapping[str, Mapping[str, int]] | None = None,
+    definitions: Mapping[tuple[str, str], int] | None = None,
+    kinds: Sequence[Kind] | None = None,
+    **settings,
 ) -> CompiledTerms:
-    """Compiled terms of files; a plain name is a concept of its own."""
-    return compile_concepts(
+    """Terms of files whose concepts are given; a plain name is a concept of its own.
+
+    ``counts``: how often names were seen in a million words, as {"field_alone": {"actin": 30}}."""
+    terms = compile_concepts(
         (
             (
                 source,
-                (
+                [
                     concept(f"{source}:{number}", item) if isinstance(item, str) else item
                     for number, item in enumerate(concepts)
-                ),
+                ],
             )
             for source, concepts in sources.items()
         ),
         kinds,
         **settings,
     )
+    if counts:
+        values = {count: np.zeros(len(terms), dtype=np.uint32) for count in counts}
+        for count, of_names in counts.items():
+            for name, value in of_names.items():
+                found = [entry for entry in entries_of(terms, name) if entry >= 0]
+                values[count][found] = value
+        add_counts(terms, values)
+    terms.facts.update(field_tokens=1_000_000, general_tokens=1_000_000)
+    if definitions:
+        add_meanings(terms, definitions)
+    return terms
 
 
-def kinds_terms(**names: Iterable[Concept | str]) -> CompiledTerms:
-    """Compiled terms with a kind for each keyword, and its names."""
-    return terms_of(names, [kind(name) for name in names])
+def compiled_kinds(**names: Iterable[Concept | str]) -> CompiledTerms:
+    """Terms with a kind for each keyword, and its names."""
+    return compiled(names, kinds=[kind(name) for name in names])
 
 
 def entries_of(terms: CompiledTerms, name: str) -> tuple[int, int]:
@@ -79,3 +95,28 @@ def write_tsv(path: Path, concepts: Iterable[Concept]) -> Path:
         rows.append("\t".join([c.id, c.name, "|".join(c.synonyms), "|".join(c.parents), c.note]))
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return path
+
+
+def found(
+    terms: CompiledTerms, kind: str, sentence: str, accepted: Doubt | None = None
+) -> list[str]:
+    """The mentions in a sentence of tokens with spaces between them."""
+    dictionary = Dictionary(terms)
+    matches = dictionary.matches([sentence.split()])
+    spans = dictionary.mentions(matches, kind, accepted)
+    return [_text(matches, a, b) for a, b in zip(spans.start, spans.end, strict=True)]
+
+
+def proposed(terms: CompiledTerms, kind: str, sentence: str) -> dict[str, Doubt]:
+    """All possible mentions with their doubts."""
+    dictionary = Dictionary(terms)
+    matches = dictionary.matches([sentence.split()])
+    spans = dictionary.propose(matches, [kind])[kind]
+    return {
+        _text(matches, a, b): Doubt(int(doubts))
+        for a, b, doubts in zip(spans.start, spans.end, spans.doubts, strict=True)
+    }
+
+
+def _text(matches, start: int, end: int) -> str:
+    return " ".join(matches.text.words[start:end])

@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from terms_kit import (
+    compiled,
+    compiled_kinds,
+    concept,
+    entries_of,
+    kind,
+    kinds_of,
+)
 
 from adaptner.terms.build import compile_concepts
 from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.concepts import clean_name
 from adaptner.terms.hashing import is_symbol, name_key
 from adaptner.terms.matching import NameFinder
-from tests.support.terms_kit import (
-    concept,
-    entries_of,
-    kind,
-    kinds_of,
-    kinds_terms,
-    terms_of,
-)
 
 WORDS = ["asthma", "brain", "fevers", "IL", "2", "TNF", "p53", "(", ")", "alpha", "-", "of", "Abl"]
 
@@ -44,7 +44,7 @@ def test_kinds_and_ids_of_all_names_equal_a_dict_of_keys(seed):
                     expected.setdefault(("symbol", key.symbol), []).append((source, number, name))
                 if not is_symbol(name) or letters_and_digits or short_name:
                     expected.setdefault(("word", key.word), []).append((source, number, name))
-    terms = terms_of(concepts, [kind("A"), kind("B")])
+    terms = compiled(concepts, kinds=[kind("A"), kind("B")])
     assert len(terms) == len(expected)
     for name in random_names(rng, 300):
         key = name_key(name)
@@ -64,7 +64,7 @@ def test_kinds_and_ids_of_all_names_equal_a_dict_of_keys(seed):
 
 
 def test_the_concept_that_prefers_a_name_comes_first():
-    terms = terms_of(
+    terms = compiled(
         {
             "A": [
                 concept("A:1", "grey fever", "ague"),
@@ -72,16 +72,16 @@ def test_the_concept_that_prefers_a_name_comes_first():
                 concept("A:3", "chill", "ague"),
             ]
         },
-        [kind("A")],
+        kinds=[kind("A")],
     )
     entry, _ = entries_of(terms, "ague")
     assert terms.ids_of(entry) == ["A:2", "A:1", "A:3"]
 
 
 def test_an_id_in_two_files_unites_their_kinds_and_is_listed_once():
-    terms = terms_of(
+    terms = compiled(
         {"A": [concept("X:1", "ague")], "B": [concept("X:1", "ague"), concept("X:2", "ague")]},
-        [kind("A"), kind("B")],
+        kinds=[kind("A"), kind("B")],
     )
     entry, _ = entries_of(terms, "ague")
     assert kinds_of(terms, entry) == {"A", "B"}
@@ -91,7 +91,7 @@ def test_an_id_in_two_files_unites_their_kinds_and_is_listed_once():
 
 def test_sources_of_concepts_are_known_though_some_files_give_none():
     names = {f"S{i}": [] if i % 3 == 0 else [f"name {i} {j}" for j in range(i)] for i in range(9)}
-    terms = terms_of(names, [kind(name) for name in names])
+    terms = compiled(names, kinds=[kind(name) for name in names])
     for source, listed in names.items():
         for name in listed:
             (number,) = terms.concepts_of(entries_of(terms, name)[0])
@@ -105,14 +105,14 @@ def test_a_cyclic_hierarchy_compiles_and_all_of_it_is_below_its_root():
         concept("X:3", "third thing", parents=["X:2"]),
         concept("X:4", "fourth thing", parents=["X:4"]),
     ]
-    terms = terms_of({"A": concepts}, [kind("K", "X:2")])
+    terms = compiled({"A": concepts}, kinds=[kind("K", "X:2")])
     for name in ("first thing", "second thing", "third thing"):
         assert kinds_of(terms, entries_of(terms, name)[0]) == {"K"}
     assert entries_of(terms, "fourth thing") == (-1, -1)
 
 
 def test_concepts_without_a_kind_take_no_room():
-    terms = terms_of({"A": [f"thing {i}" for i in range(99)], "B": ["only one"]}, [kind("B")])
+    terms = compiled({"A": [f"thing {i}" for i in range(99)], "B": ["only one"]}, kinds=[kind("B")])
     assert (len(terms), terms.facts["concepts"]) == (1, 1)
     assert terms.ids_of(0) == ["B:0"]
     assert terms.source_of(0) == "B"
@@ -120,11 +120,11 @@ def test_concepts_without_a_kind_take_no_room():
 
 @pytest.mark.parametrize("name", ["x", "7", "123", "(", "…", "long " * 25 + "name", "a" * 201, "-"])
 def test_names_that_text_can_never_match_are_left_out(name):
-    assert len(kinds_terms(K=[name, "asthma"])) == 1
+    assert len(compiled_kinds(K=[name, "asthma"])) == 1
 
 
 def test_nothing_at_all_compiles_loads_and_finds_nothing(tmp_path):
-    terms = terms_of({}, [kind("K")])
+    terms = compiled({}, kinds=[kind("K")])
     terms.save(tmp_path / "t")
     terms = CompiledTerms.load(tmp_path / "t")
     finder = NameFinder(terms)
@@ -132,14 +132,14 @@ def test_nothing_at_all_compiles_loads_and_finds_nothing(tmp_path):
 
 
 def test_related_only_if_no_source_calls_it_exact():
-    terms = terms_of(
+    terms = compiled(
         {
             "A": [
                 concept("A:1", "ague", related=["chill", "cold"]),
                 concept("A:2", "fever", "cold"),
             ]
         },
-        [kind("A")],
+        kinds=[kind("A")],
     )
     related = {
         n: terms.marked(np.array([entries_of(terms, n)[0]]), 2)[0] for n in ("chill", "cold")
@@ -149,16 +149,16 @@ def test_related_only_if_no_source_calls_it_exact():
 
 def test_breadth_is_the_logarithm_of_the_concepts_below():
     below = [concept(f"X:{i}", f"thing {i}", parents=["X:0"]) for i in range(1, 1001)]
-    terms = terms_of({"K": [concept("X:0", "the thing"), *below]}, [kind("K")])
+    terms = compiled({"K": [concept("X:0", "the thing"), *below]}, kinds=[kind("K")])
     entry = entries_of(terms, "the thing")[0]
     assert terms.breadth(np.array([entry])).tolist() == [10]
     assert terms.breadth(np.array([entries_of(terms, "thing 5")[0]])).tolist() == [0]
 
 
 def test_excluded_names_are_left_out_however_they_are_written():
-    terms = terms_of(
+    terms = compiled(
         {"K": ["IL-2", "WAS", "brain fever", "asthma"]},
-        [kind("K")],
+        kinds=[kind("K")],
         exclude=["il 2", "IL2", "Brain Fevers"],
     )
     assert entries_of(terms, "IL-2") == entries_of(terms, "brain fever") == (-1, -1)
@@ -172,16 +172,16 @@ def test_only_names_that_another_file_confirms_remain():
         "other": ["made up"],
     }
     kinds = [kind(name) for name in sources]
-    terms = terms_of(sources, kinds, confirmed_by={"drugs": ["mesh", "chebi"]})
+    terms = compiled(sources, kinds=kinds, confirmed_by={"drugs": ["mesh", "chebi"]})
     assert kinds_of(terms, entries_of(terms, "aspirin")[0]) == {"drugs", "mesh"}
     assert kinds_of(terms, entries_of(terms, "made up")[0]) == {"other"}
     assert entries_of(terms, "Brandol") == (-1, -1)
-    nothing = terms_of({"drugs": ["aspirin"]}, kinds, confirmed_by={"drugs": ["mesh"]})
+    nothing = compiled({"drugs": ["aspirin"]}, kinds=kinds, confirmed_by={"drugs": ["mesh"]})
     assert len(nothing) == 0
 
 
 def test_names_of_each_kind_are_counted():
-    terms = kinds_terms(A=["ague", "chill", "brain fever"], B=["ague"], C=[])
+    terms = compiled_kinds(A=["ague", "chill", "brain fever"], B=["ague"], C=[])
     assert terms.facts["names"] == {"A": 3, "B": 1, "C": 0}
 
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from terms_kit import compiled, compiled_kinds, entries_of, kind
 
 from adaptner.errors import TermsUnreadable
 from adaptner.terms import array_file, matching
 from adaptner.terms.compiled import CompiledTerms, packed, packed_ids, unpacked
 from adaptner.terms.matching import NameFinder
-from tests.support.terms_kit import entries_of, kind, kinds_terms, terms_of
 
 
 @pytest.fixture
 def terms():
-    return kinds_terms(Disease=["asthma", "brain fever", "AIDS"], Gene=["TNF", "p53", "insulin"])
+    return compiled_kinds(Disease=["asthma", "brain fever", "AIDS"], Gene=["TNF", "p53", "insulin"])
 
 
 def random_keys(size, seed=0):
@@ -165,7 +165,7 @@ def test_a_full_table_of_words_is_replaced_without_a_trace(monkeypatch, terms):
 
 def test_kinds_beyond_64_have_bits_in_a_second_word():
     kinds = [kind(f"K{i}", f"X:{i}") for i in range(130)]
-    terms = terms_of({"X": [f"thing number {i}" for i in range(130)]}, kinds)
+    terms = compiled({"X": [f"thing number {i}" for i in range(130)]}, kinds=kinds)
     for i in (0, 63, 64, 128, 129):
         entry, _ = entries_of(terms, f"thing number {i}")
         bits = terms.kinds_of(np.array([entry]))

@@ -119,6 +119,6 @@ def _array(data: np.ndarray, name: str, described: _Array, path: Path) -> np.nda
     content = data[described.offset : described.offset + size]
     if len(content) != size:
         raise TermsUnreadable(file=path, reason="it is cut off")
-    if zlib.crc32(content) != described.crc:
+    if zlib.crc32(content.data) != described.crc:
         raise TermsUnreadable(file=path, reason=f"its content was altered ({name})")
     return content.view(dtype).reshape(described.shape)

@@ -34,7 +34,9 @@ from adaptner.terms.matching import LONG_SPAN
 
 _MOST_CONCEPTS = 31  # of a name
 _QUALIFIER = re.compile(r" \((?:[a-z][a-z -]+)\)$")  # "mercury (element)", "food (raw)"
-_EXACT = 128  # on the mark of a key with its case, while names are collected
+_BINOMIAL = re.compile(r"([A-Z])[a-z]+ ([a-z]{3,}(?:-[a-z]+)?)")
+# Marks while names are collected: "mouse"; "E. coli", made from "Escherichia coli"; a key with its case
+_LOWER, _ABBREVIATED, _EXACT = 16, 32, 128
 
 
 def compile_concepts(
@@ -51,6 +53,7 @@ def compile_concepts(
     """
     kinds = tuple(kinds or built_in_kinds())
     finder = KindFinder(kinds)
+    abbreviated = {root for kind in kinds if kind.names == "abbreviated" for root in kind.roots}
     names = _Names()
     ids: list[str] = []
     of_source: dict[str, tuple[int, int]] = {}
@@ -58,21 +61,23 @@ def compile_concepts(
         first = len(ids)
         for concept in concepts:
             finder.add(concept, source)
-            names.add(concept, len(ids))
+            names.add(concept, len(ids), f"file:{source}" in abbreviated)
             ids.append(concept.id)
         of_source[source] = (first, len(ids))
     rows = names.rows()
     words = -(-len(kinds) // 64)
     kinds_of = np.array([_mask_of(finder.kinds_of(id), words) for id in ids], dtype=np.uint64)
     kinds_of = kinds_of.reshape(-1, words)
-    keep: np.ndarray = kinds_of.any(1)[rows.concepts] & ~np.isin(rows.keys, _keys_of_names(exclude))
+    allowed = np.array([_allowed(kinds, mark, words) for mark in range(128)])
+    of_rows = kinds_of[rows.concepts] & allowed[rows.marks]
+    keep: np.ndarray = of_rows.any(1) & ~np.isin(rows.keys, _keys_of_names(exclude))
     for source, others in (confirmed_by or {}).items():
         if source in of_source:
             confirming = np.zeros(len(keep), dtype=bool)
             for other in others:
                 confirming |= rows.of(*of_source.get(other, (0, 0)))
             keep &= ~rows.of(*of_source[source]) | np.isin(rows.keys, rows.keys[confirming])
-    rows = rows.select(keep)
+    rows, of_rows = rows.select(keep), of_rows[keep]
     # Concepts get new numbers: only those with names, by id within their source.
     used = np.unique(rows.concepts)
     order = np.array(
@@ -90,7 +95,7 @@ def compile_concepts(
     rows.concepts = new_numbers[rows.concepts]
     breadth = finder.breadth()
     breadths = np.array([breadth[ids[number]] for number in order.tolist()], dtype=np.float64)
-    arrays = _entries(rows, kinds_of[order], breadths, kinds)
+    arrays = _entries(rows, of_rows, breadths)
     arrays |= packed_ids([ids[number] for number in order.tolist()])
     arrays["beginnings"] = names.beginnings()
     facts = {
@@ -107,10 +112,17 @@ def compile_concepts(
 
 def names_of(concept: Concept) -> Iterator[tuple[str, int]]:
     """The names of a concept with their marks."""
-    yield _QUALIFIER.sub("", concept.name), PREFERRED
-    scopes = concept.scopes or "E" * len(concept.synonyms)
-    for name, scope in zip(concept.synonyms, scopes, strict=True):
-        yield _QUALIFIER.sub("", name), RELATED if scope in "RB" else 0
+    scopes = "P" + (concept.scopes or "E" * len(concept.synonyms))
+    for name, scope in zip(concept.names, scopes, strict=True):
+        mark = PREFERRED if scope == "P" else RELATED if scope in "RB" else 0
+        yield _QUALIFIER.sub("", name), mark | (_LOWER if name[:1].islower() else 0)
+
+
+def _abbreviated_names(concept: Concept) -> Iterator[str]:
+    """ "E coli" for "Escherichia coli" """
+    for name in concept.names:
+        if parts := _BINOMIAL.fullmatch(name):
+            yield f"{parts[1]} {parts[2]}"
 
 
 def usable_key(name: str) -> NameKey | None:
@@ -141,7 +153,7 @@ class _Names:
         self._keys, self._concepts, self._marks = array("Q"), array("I"), array("B")
         self._beginnings = array("Q")
 
-    def add(self, concept: Concept, number: int) -> None:
+    def add(self, concept: Concept, number: int, abbreviate: bool) -> None:
         for name, mark in names_of(concept):
             key = usable_key(name)
             if key is None:
@@ -154,6 +166,9 @@ class _Names:
                 self._add(key.symbol, number, mark | _EXACT)
             if not symbol or _counts_without_case(name):
                 self._add(key.word, number, mark)
+        for name in _abbreviated_names(concept) if abbreviate else ():
+            if key := usable_key(name):
+                self._add(key.word, number, _ABBREVIATED)
 
     def _add(self, key: int, number: int, mark: int) -> None:
         self._keys.append(key)
@@ -197,29 +212,38 @@ def _mask_of(bits: int, words: int) -> np.ndarray:
     return np.array([bits >> (64 * word) & (2**64 - 1) for word in range(words)], dtype=np.uint64)
 
 
-def _entries(
-    rows: _Rows, kinds_of: np.ndarray, breadths: np.ndarray, kinds: Sequence[Kind]
-) -> dict[str, np.ndarray]:
-    """The arrays of names: one entry for each distinct key."""
-    preferred = (rows.marks & PREFERRED) > 0
-    order = np.lexsort((rows.concepts, ~preferred, rows.keys))
-    rows, preferred = rows.select(order), preferred[order]
+def _allowed(kinds: Sequence[Kind], mark: int, words: int) -> np.ndarray:
+    """The bits of the kinds that a name with these marks may have."""
+    bits = 0
+    for i, kind in enumerate(kinds):
+        if kind.names:
+            fits = mark & {"lower": _LOWER, "abbreviated": _ABBREVIATED}[kind.names]
+        else:
+            fits = not (kind.is_attribute and mark & _ABBREVIATED)
+        if fits and (mark & PREFERRED or not kind.only_preferred):
+            bits |= 1 << i
+    return _mask_of(bits, words)
+
+
+def _entries(rows: _Rows, kinds_of: np.ndarray, breadths: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of names: one entry for each distinct key. ``kinds_of`` are those of rows, ``breadths``
+    those of concepts."""
+    order = np.lexsort((rows.concepts, (rows.marks & PREFERRED) == 0, rows.keys))
+    rows, kinds_of = rows.select(order), kinds_of[order]
     first = np.ones(len(rows.keys), dtype=bool)
     first[1:] = rows.keys[1:] != rows.keys[:-1]
     starts = np.flatnonzero(first)
-    only_preferred = sum(1 << i for i, kind in enumerate(kinds) if kind.only_preferred)
-    of_rows = kinds_of[rows.concepts]
-    of_rows[~preferred] &= ~_mask_of(only_preferred, of_rows.shape[1])
     distinct, kind_set = np.unique(
-        np.bitwise_or.reduceat(of_rows, starts, axis=0), axis=0, return_inverse=True
+        np.bitwise_or.reduceat(kinds_of, starts, axis=0), axis=0, return_inverse=True
     )
+    rows.marks = rows.marks & ~np.uint8(_LOWER | _ABBREVIATED)
     marks = np.bitwise_or.reduceat(rows.marks, starts)
     always_related = np.bitwise_and.reduceat(rows.marks, starts) & RELATED
     marks = (marks & ~np.uint8(RELATED)) | always_related
     widest = np.maximum.reduceat(breadths[rows.concepts], starts)
     marks |= np.ceil(np.log2(1 + widest)).astype(np.uint8) << BREADTH_SHIFT
     buckets, fingerprints = sorted_into_buckets(rows.keys[starts])
-    concepts, lists = _concepts(rows.concepts, starts, len(kinds_of))
+    concepts, lists = _concepts(rows.concepts, starts, len(breadths))
     return {
         "buckets": buckets,
         "fingerprints": fingerprints,

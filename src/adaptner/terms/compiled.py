@@ -61,7 +61,7 @@ class CompiledTerms:
         shift = _FILTER_BITS - BUCKET_BITS
         position = (prints >> np.uint32(32 - shift)).view(np.int32)
         position += np.repeat(
-            np.arange(len(buckets) - 1, dtype=np.int32) << shift, np.diff(buckets.astype(np.int64))
+            np.arange(len(buckets) - 1, dtype=np.int32) << shift, (buckets[1:] - buckets[:-1])
         )
         bits = np.zeros(1 << (_FILTER_BITS - 3), dtype=np.uint8)
         bit = (position & 7).astype(np.uint8)
@@ -101,20 +101,24 @@ class CompiledTerms:
         """Whether a name of many tokens may begin with the words of each mixed key."""
         position = (keys >> np.uint64(64 - BEGINNING_BITS)).astype(np.int64)
         bits = self.arrays["beginnings"]
-        return (bits[position >> 3] >> (position & 7).astype(np.uint8) & 1) > 0
+        found: np.ndarray = bits[position >> 3] >> (position & 7).astype(np.uint8) & 1
+        return found > 0
 
     def marked(self, entries: np.ndarray, mark: int) -> np.ndarray:
-        return (self.arrays["marks"][entries] & mark) > 0
+        marks: np.ndarray = self.arrays["marks"][entries] & mark
+        return marks > 0
 
     def breadth(self, entries: np.ndarray) -> np.ndarray:
         """The logarithm (to 2) of how many concepts are below the name's: 0 if none, 10 if a thousand."""
-        return self.arrays["marks"][entries] >> BREADTH_SHIFT
+        breadth: np.ndarray = self.arrays["marks"][entries] >> BREADTH_SHIFT
+        return breadth
 
     # --- kinds
 
     def kinds_of(self, entries: np.ndarray) -> np.ndarray:
         """(entries, words of 64 bits): a bit for each kind and attribute."""
-        return self.arrays["kind_sets"][self.arrays["kind_set"][entries]]
+        kinds: np.ndarray = self.arrays["kind_sets"][self.arrays["kind_set"][entries]]
+        return kinds
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -160,7 +164,7 @@ class CompiledTerms:
     def source_of(self, concept: int) -> str:
         """The file that a concept comes from, without its ending: "mesh"."""
         sources = self.facts["sources"]
-        return sources[bisect_right(sources, concept, key=itemgetter(1)) - 1][0]
+        return str(sources[bisect_right(sources, concept, key=itemgetter(1)) - 1][0])
 
     # --- text
 
@@ -212,7 +216,8 @@ class Counts:
     def __getitem__(self, entries: np.ndarray) -> np.ndarray:
         if self.values is None:
             return np.zeros(np.shape(entries), dtype=np.uint32)
-        return self.values[self.rows[entries]].astype(np.uint32)
+        found: np.ndarray = self.values[self.rows[entries]]
+        return found.astype(np.uint32)
 
 
 class Facts(BaseModel):
@@ -326,4 +331,4 @@ def packed_ids(ids: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def _decompressed(ids: np.ndarray) -> list[str]:
-    return zlib.decompress(ids).decode().split("\n")
+    return zlib.decompress(ids.data).decode().split("\n")

@@ -43,17 +43,13 @@ class NameCounts:
             np.add.at(counts, found.entry[rows[name]], 1)
 
 
-def add_counts(terms: CompiledTerms, of_texts: Mapping[str, NameCounts]) -> None:
-    """Stores the counts of "field" and "general" text for the entries that any of them has."""
-    every = [counts for of_text in of_texts.values() for counts in of_text.counts.values()]
-    seen = np.flatnonzero(np.any(every, axis=0)) if every else np.zeros(0, dtype=np.int64)
+def add_counts(terms: CompiledTerms, counts: Mapping[str, np.ndarray]) -> None:
+    """Stores counts, which are called "field_alone" …, for the entries that any of them has."""
+    seen = np.flatnonzero(np.any([*counts.values()], axis=0))
     terms.arrays["seen"] = seen.astype(np.uint32)
-    for text, of_text in of_texts.items():
-        terms.facts[f"{text}_tokens"] = max(1, of_text.tokens)
-        for name, counts in of_text.counts.items():
-            dtype = np.uint16 if counts.max(initial=0) < 1 << 16 else np.uint32
-            stored = np.concatenate([[0], counts[seen]]).astype(dtype)
-            terms.arrays[f"{text}_{name}"] = stored
+    for name, values in counts.items():
+        dtype = np.uint16 if values.max(initial=0) < 1 << 16 else np.uint32
+        terms.arrays[name] = np.concatenate([[0], values[seen]]).astype(dtype)
 
 
 def in_batches(
