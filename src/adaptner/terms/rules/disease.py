@@ -108,7 +108,8 @@ def _doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.ORDINARY, ordinary & ~sure & ~symptom)
     measured = m.has("Procedure", "Method") & (lists == 0)  # "body weight"
     other = np.where(symptom, measured, m.has(*_OTHER_KINDS))
-    process = m.has("pathologic finding") & m.has("BiologicalProcess") & ~symptom & (lists < 2)
+    process = m.has("pathologic finding") & m.has("BiologicalProcess") & (lists < 2)
+    process &= ~symptom & ~m.has("listed symptom")
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, ~symbol & ~sure & (other | process))
     raise_doubt(doubts, Doubt.WITHIN_OTHER, m.within("Species"))  # "hepatitis B virus"
     # Inverted names with their comma, and symbols across marks: "D/D"
@@ -240,7 +241,9 @@ _NOUNS = ("mesh disease", "mesh symptom", "efo disease", "listed symptom")
 
 def _with_ending(m: Matches) -> Spans:
     """Words in no list that end as diseases do: "excitotoxicity" """
-    at = np.flatnonzero(m.text.passes(_has_ending) & ~_names_another_thing(m))
+    fits = m.text.passes(_has_ending).copy()
+    fits[m.start[m.single]] = False
+    at = np.flatnonzero(fits)
     return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
 
 
