@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from adaptner.terms.compiled import CompiledTerms
-from adaptner.terms.dictionary import RULES, Dictionary
+from adaptner.terms.dictionary import RULES, Dictionary, rule_of
+from adaptner.terms.doubts import Doubt
 from adaptner.terms.hashing import is_symbol, mixed_symbol_keys, word_keys
 from adaptner.text.abbreviations import find_definitions
 
@@ -43,7 +44,7 @@ def add_meanings(terms: CompiledTerms, definitions: Mapping[tuple[str, str], int
         matches = dictionary.matches(part)
         ends = matches.text.starts + np.array([len(words) for words in part])
         for k, kind in enumerate(kinds):
-            found = dictionary.mentions(matches, kind)
+            found = dictionary.mentions(matches, kind, rule_of(kind)[1] | Doubt.GENERAL)
             is_kind[begin : begin + len(part), k] = np.isin(ends, found.end)
     row_of = {long: row for row, long in enumerate(long_forms)}
     counts: dict[int, np.ndarray] = {}

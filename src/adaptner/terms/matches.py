@@ -56,6 +56,14 @@ class Matches:
     def __len__(self) -> int:
         return len(self.start)
 
+    def select(self, rows: np.ndarray) -> Matches:
+        """Some of the matches, as if the others had not been found."""
+        part = object.__new__(Matches)
+        part.terms, part.text, part._finder = self.terms, self.text, self._finder
+        part.start, part.end = self.start[rows], self.end[rows]
+        part.entry, part.exact = self.entry[rows], self.exact[rows]
+        return part
+
     @cached_property
     def kinds(self) -> np.ndarray:
         """(matches, words of 64 bits)"""
