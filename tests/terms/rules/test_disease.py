@@ -40,7 +40,9 @@ def terms():
         concept("MONDO:4", "hepatocellular tumour", "HCT", parents=["MONDO:0000001"]),
         concept("MONDO:5", "blue fever", "DD", parents=["MONDO:0000001"]),
     ]
-    mondo += [concept(f"MONDO:{i}", f"fever {i}", parents=["MONDO:0000001"]) for i in range(9, 1200)]
+    mondo += [
+        concept(f"MONDO:{i}", f"fever {i}", parents=["MONDO:0000001"]) for i in range(9, 1200)
+    ]
     hgnc = [concept("HGNC:1", "PKD1"), concept("HGNC:2", "PAH", "phenylalanine hydroxylase")]
     return compiled(
         {"mesh": mesh, "mondo": mondo, "hgnc": hgnc},
@@ -134,7 +136,10 @@ def test_sites_joined_before_one_disease_are_one_mention(terms, mention):
 def test_modifier_belongs_to_the_mention_only_if_asked_for(terms):
     sentence = "severe diabetes and chronic renal injury"
     assert found(terms, "Disease", sentence) == ["diabetes", "renal injury"]
-    assert found(terms, "Disease", sentence, MODIFIED) == ["severe diabetes", "chronic renal injury"]
+    assert found(terms, "Disease", sentence, MODIFIED) == [
+        "severe diabetes",
+        "chronic renal injury",
+    ]
 
 
 @pytest.mark.parametrize(
