@@ -30,7 +30,9 @@ def general_doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.CASE, symbol & m.single & ((m.word(-1) & (LOWER | CAPITALISED)) > 0))
     letters = np.array([len(m.text.words[i]) for i in m.start.tolist()], dtype=np.int64)
     raise_doubt(doubts, Doubt.SHORT, m.single & (letters <= 3) & m.exact)
-    raise_doubt(doubts, Doubt.CASE, m.single & ~m.exact & ((m.word(-1) & UPPER) > 0) & (letters <= 5))
+    raise_doubt(
+        doubts, Doubt.CASE, m.single & ~m.exact & ((m.word(-1) & UPPER) > 0) & (letters <= 5)
+    )
     return doubts
 
 
