@@ -14,7 +14,7 @@ from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import NameFinder
 
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
-RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
+RULES = {"Disease": "disease", "Cancer": "cancer", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
 GENERAL_ACCEPTED = Doubt.RELATED | Doubt.SHORT
 
 

@@ -13,6 +13,11 @@ from adaptner.terms.matching import CAPITALISED, LOWER, UPPER
 _ORDINARY_RATE, _FIELD_FACTOR = 5.0, 4.0
 
 
+def word_list(words: str) -> frozenset[str]:
+    """The words of a text in lower case, for a rule that asks for one of them."""
+    return frozenset(words.split())
+
+
 def general_doubts(m: Matches) -> np.ndarray:
     doubts = np.zeros(len(m), dtype=np.uint32)
     general = m.count("general_alone") * (1e6 / m.terms.facts.get("general_tokens", 1e6))
@@ -25,7 +30,9 @@ def general_doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.CASE, symbol & m.single & ((m.word(-1) & (LOWER | CAPITALISED)) > 0))
     letters = np.array([len(m.text.words[i]) for i in m.start.tolist()], dtype=np.int64)
     raise_doubt(doubts, Doubt.SHORT, m.single & (letters <= 3) & m.exact)
-    raise_doubt(doubts, Doubt.CASE, m.single & ~m.exact & ((m.word(-1) & UPPER) > 0) & (letters <= 5))
+    raise_doubt(
+        doubts, Doubt.CASE, m.single & ~m.exact & ((m.word(-1) & UPPER) > 0) & (letters <= 5)
+    )
     return doubts
 
 
