@@ -207,6 +207,14 @@ class OverlappingEntities(InputError):
     remedy = "keep one of the two, because each token has exactly one tag"
 
 
+class BadTerminology(InputError):
+    problem = "not usable as a terminology: {reason}"
+    remedy = (
+        "give a tab-separated file (.tsv, .tsv.gz, or .tsv.xz) with the columns id, name, synonyms, "
+        "parents, note; synonyms and parents are joined by |"
+    )
+
+
 class WordCountMismatch(InputError):
     problem = "gold and predicted texts differ at document {number}: {reason}"
     remedy = "score the same texts in the same order"

@@ -15,6 +15,8 @@ from cli_kit import OWN, Call, listing, manifest_of
 from store_kit import until
 
 from adaptner.corpora.bundled import bundled_corpus
+from adaptner.corpora.overlap import fingerprint, fingerprints
+from adaptner.corpora.raw_text import sentences_of_files
 
 PROGRAM = Path(sys.executable).parent / "adaptner"
 TINY = ("--width", 16, "--epochs", 1, "--min-count", 2, "--buckets", 300, "--threads", 1)
@@ -105,6 +107,27 @@ def test_json_reports_file_and_neighbours(call, text, tmp_path):
 
 
 @pytest.mark.processes
+def test_walks_and_held_out_sentences_are_reported(call, text, tmp_path):
+    header = "id\tname\tsynonyms\tparents\tnote\n"
+    concepts = "D1\tUnheard-of disease\tUHD|Unheardness\t\t\nD2\tOther\t\tD1|D9\tC01\n"
+    (tmp_path / "terms.tsv.xz").write_bytes(lzma.compress((header + concepts).encode()))
+    (tmp_path / "gene").mkdir()
+    train = bundled_corpus("gene").folder / "train.jsonl"
+    (tmp_path / "gene" / "test.jsonl").write_bytes(train.read_bytes())
+    options = ("--walks", tmp_path / "terms.tsv.xz", "--held-out", tmp_path / "gene")
+    output = tmp_path / "v.safetensors"
+    answer = call("vectors", "train", text, *options, "-o", output, *TINY)
+    assert answer.code == 0
+    prints = fingerprints(bundled_corpus("gene").split("train"))
+    count = sum(fingerprint(s) in prints for s in sentences_of_files([text]))
+    assert count > 20
+    assert f"{count} sentences left out (in a held-out test set)" in answer.err
+    assert "20 walks mixed into " in answer.err
+    near = call("vectors", "near", output, "unheardness", "-n", 1)
+    assert near.out.splitlines()[0] == "unheardness"
+
+
+@pytest.mark.processes
 def test_word_without_a_vector_fails(call, vectors):
     answer = call("vectors", "near", vectors, "§", "gene")
     assert answer.code == 1
@@ -136,6 +159,11 @@ WRONG: dict[str, tuple[tuple[object, ...], int, str]] = {
     "empty": (("empty.txt", "-o", "v.safetensors"), 1, "no sentence"),
     "damaged": (("cut.xz", "-o", "v.safetensors"), 1, "damaged or truncated"),
     "not UTF-8": (("latin.txt", "-o", "v.safetensors"), 1, "latin.txt:1: not valid UTF-8"),
+    "no number": (("T", "-o", "v.safetensors", "--rate", "nan"), 2, "--rate nan"),
+    "no sampling": (("T", "-o", "v.safetensors", "--sampling", 0), 2, "--sampling 0.0"),
+    "no terminology": (("T", "-o", "v.safetensors", "--walks", "no.tsv"), 1, "no.tsv: no such"),
+    "bad terminology": (("T", "-o", "v.safetensors", "--walks", "bad.tsv"), 1, "bad.tsv:1: not us"),
+    "no test set": (("T", "-o", "v.safetensors", "--held-out", "no"), 1, "no: no such file"),
     "rare": (("rare.txt", "-o", "v.safetensors"), 1, "--min-count"),
 }
 
@@ -146,6 +174,7 @@ def test_wrong_calls_and_bad_text(call, text, tmp_path, monkeypatch, case):
     monkeypatch.chdir(tmp_path)
     Path("empty.txt").touch()
     Path("t.pdf").touch()
+    Path("bad.tsv").write_text("D1\tname\n")
     Path("rare.txt").write_text("one two three\n")
     Path("latin.txt").write_bytes(b"na\xefve\n")
     Path("cut.xz").write_bytes((text / "gene.txt.xz").read_bytes()[:-200])

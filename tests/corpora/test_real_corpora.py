@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adaptner.corpora.corpus import Corpus, group_by_domain, load_corpus
-from adaptner.corpora.overlap import fingerprint, remove_overlap
+from adaptner.corpora.overlap import fingerprints, remove_overlap
 from adaptner.corpora.statistics import corpus_statistics
 from adaptner.types import Sentence
 
@@ -93,8 +93,7 @@ def shared(corpus: Corpus, other: Corpus) -> int:
         if other is corpus
         else [s for n in other.splits for s in other.split(n)]
     )
-    prints = {fingerprint(s) for s in sentences} - {None}
-    return len({fingerprint(s) for s in corpus.split("test")} & prints)
+    return len(fingerprints(corpus.split("test")) & fingerprints(sentences))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,18 @@ from pathlib import Path
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.vectors.training import SkipgramSettings
 
-QUICK = SkipgramSettings(width=32, epochs=2, least=2, buckets=500, threads=1, seed=3)
+QUICK = SkipgramSettings(
+    width=32,
+    epochs=2,
+    window=7,
+    least=2,
+    buckets=500,
+    rate=0.1,
+    sampling=1e-2,
+    negatives=3,
+    threads=1,
+    seed=3,
+)
 
 
 def lines() -> list[str]:

@@ -17,9 +17,12 @@ from adaptner.errors import (
     UsageError,
     VectorTrainingFailed,
 )
+from adaptner.types import Sentence
 from adaptner.vectors import training as word_vectors
 from adaptner.vectors.neighbours import nearest_words
+from adaptner.vectors.settings import WalkSettings
 from adaptner.vectors.training import SkipgramSettings, train_skipgram_vectors
+from adaptner.vectors.walks import Concept
 from adaptner.vectors.word_vectors import WordVectors, read_vectors
 
 UNKNOWN = ("unheardly", "TGFβ2x", "日本語です", "😀😀😀😀", "x" * 80)
@@ -57,7 +60,7 @@ def test_vectors_equal_those_of_floret(text, vectors, tmp_path, monkeypatch):
     monkeypatch.setitem(library.unsupervised_default, "seed", QUICK.seed)
     theirs = floret.train_unsupervised(
         str(lowered), dim=32, epoch=2, minCount=2, minn=4, maxn=5, bucket=500, thread=1, verbose=0,
-        label=" ",
+        label=" ", ws=7, lr=0.1, t=1e-2, neg=3,
     )  # fmt: skip
     assert list(vectors.words) == [w for w in theirs.get_words() if w != "</s>"]
     known = [cosine(vectors.vector(w), theirs.get_word_vector(w)) for w in vectors.words]
@@ -65,6 +68,13 @@ def test_vectors_equal_those_of_floret(text, vectors, tmp_path, monkeypatch):
     for word in UNKNOWN:
         assert vectors.row(word) == len(vectors.words)
         assert cosine(vectors.vector(word), theirs.get_word_vector(word.lower())) > 0.98
+
+
+def test_rate_sampling_and_negatives_default_to_those_of_floret():
+    library = pytest.importorskip("floret.floret")
+    settings, theirs = SkipgramSettings(), library.unsupervised_default
+    ours = (settings.rate, settings.sampling, settings.negatives, settings.epochs, settings.window)
+    assert ours == tuple(theirs[name] for name in ("lr", "t", "neg", "epoch", "ws"))
 
 
 def test_facts_and_files_of_training(trained, vectors):
@@ -87,6 +97,80 @@ def test_one_thread_and_the_same_seed_give_the_same_bytes(text, trained, tmp_pat
     other = QUICK.model_copy(update={"seed": 4})
     train_skipgram_vectors([text], tmp_path / "other.safetensors", other)
     assert (tmp_path / "other.safetensors").read_bytes() != trained[0].read_bytes()
+
+
+def terminology() -> list[Concept]:
+    names = ("Anaemia", "Sickle Cell", "Thalassaemia")
+    return [Concept(f"d{i}", name, [f"{name}s"], ["d0"]) for i, name in enumerate(names)]
+
+
+def floret_text(text: Path, tmp_path: Path, monkeypatch, settings=QUICK, **options):
+    """The facts about the text that floret would read, and its lines."""
+    content = []
+
+    def pretend(folder: Path, *_: object) -> dict:
+        content.append((folder / word_vectors.TEXT).read_text(encoding="utf-8"))
+        (folder / word_vectors.RESULT).touch()
+        return {}
+
+    monkeypatch.setattr(word_vectors, "_train", pretend)
+    output = tmp_path / "v.safetensors"
+    facts = train_skipgram_vectors([text], output, settings, **options)
+    return facts, content[0].splitlines()
+
+
+def test_walks_are_mixed_once_into_the_text(text, tmp_path, monkeypatch):
+    settings = QUICK.model_copy(update={"walks": WalkSettings(per_heading=5, steps=2)})
+    _, plain = floret_text(text, tmp_path, monkeypatch)
+    facts, mixed = floret_text(text, tmp_path, monkeypatch, settings, terminology=terminology())
+    assert plain == [line.lower() for line in lines()]
+    starts = ("anaemia", "sickle cell", "thalassaemia")
+    walks = [line for line in mixed if line.startswith(starts)]
+    assert [line for line in mixed if line not in walks] == plain
+    assert [sum(line.startswith(start) for line in walks) for start in starts] == [5, 5, 5]
+    assert (facts["sentences"], facts["walks"]) == (len(plain), 15)
+    assert facts["tokens"] == sum(len(line.split()) for line in mixed)
+    again = {"terminology": iter(terminology())}
+    assert floret_text(text, tmp_path, monkeypatch, settings, **again) == (facts, mixed)
+    other = settings.model_copy(update={"seed": 4})
+    assert floret_text(text, tmp_path, monkeypatch, other, terminology=terminology())[1] != mixed
+
+
+def test_held_out_sentences_are_left_out_of_the_text_but_not_of_the_walks(
+    text, tmp_path, monkeypatch
+):
+    plain = lines()
+    held_out = [Sentence.from_tokens(plain[i].upper().split()) for i in (0, 3)]
+    assert all(len("".join(s.tokens)) >= 40 for s in held_out)
+    concept = Concept("d", plain[0], [], [])
+    facts, kept = floret_text(
+        text, tmp_path, monkeypatch, held_out=held_out, terminology=[concept]
+    )  # fmt: skip
+    removed = [i for i, line in enumerate(plain) if line in (plain[0], plain[3])]
+    expected = [line.lower() for i, line in enumerate(plain) if i not in removed]
+    assert [line for line in kept if line != plain[0].lower()] == expected
+    assert kept.count(plain[0].lower()) == facts["walks"] == 10
+    assert (facts["held_out"], facts["sentences"]) == (len(removed), len(expected))
+
+
+@pytest.mark.processes
+def test_training_with_walks_gives_the_same_bytes_and_knows_their_words(text, tmp_path):
+    files = [tmp_path / "1.safetensors", tmp_path / "2.safetensors"]
+    for file in files:
+        train_skipgram_vectors([text], file, QUICK, terminology=terminology())
+    assert files[0].read_bytes() == files[1].read_bytes()
+    found = read_vectors(files[0])
+    assert {"sickle", "cell", "cells", "thalassaemia"} <= set(found.words)
+    assert found.facts["walks"] == "30"
+
+
+def test_text_without_a_sentence_raises_also_with_walks(tmp_path):
+    pytest.importorskip("floret")
+    (tmp_path / "t.txt").write_text("\n")
+    with pytest.raises(EmptyFile):
+        train_skipgram_vectors(
+            [tmp_path / "t.txt"], tmp_path / "v.safetensors", QUICK, terminology=terminology()
+        )
 
 
 @pytest.mark.processes

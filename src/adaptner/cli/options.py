@@ -85,13 +85,21 @@ Download = Annotated[
 ]
 HeldOut = Annotated[
     list[str] | None,
-    research("--held-out FOLDER...", "Corpora whose test sentences are removed from the sources."),
+    research("--held-out FOLDER...", "Corpora whose test sentences are removed from training."),
 ]
 Iterations = Annotated[int, research("--iterations N", "Outer iterations of pretraining.", min=0)]
 Limit = Annotated[
     int | None, research("--limit N", "Score only the first N test sentences.", min=1)
 ]
 Draws = Annotated[int, research("--draws N", "Number of draws per size.", min=1)]
+
+DrawsFromFlag = Annotated[
+    str,
+    research(
+        "--draws-from KIND",
+        "Draw from all sentences, or only from those with-entities (below 100 sentences).",
+    ),
+]
 
 Texts = Annotated[
     list[Path], argument("TEXT...", "Text files (.txt, .gz, .xz) or folders of them.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,8 +25,12 @@ LONG_SPAN = 24  # tokens
 MAX_CACHED_WORDS = 300_000
 
 # What a word is, as bits
-HAS_KEY, FUNCTION, BARRIER, OPENS, CLOSES, DIGITS, LOWER, CAPITALISED, UPPER, MIXED = (
-    1 << i for i in range(10)
+HAS_KEY, FUNCTION, BARRIER, OPENS, CLOSES, DIGITS, LOWER, CAPITALISED, UPPER, MIXED, LETTER, LATIN = (
+    1 << i for i in range(12)
+)
+# The endings of four fifths of the epithets of species: "coli", "aureus", "elegans".
+_LATIN = re.compile(
+    r"[a-z]{2,}(?:us|um|is|ae|ea|ia|[cdlmnrst]a|[eilnorsty]i|ans|ens|oides|ense|ax|ix|ex)"
 )
 _FUNCTION_WORDS = frozenset(
     "a an the of in on at by for to from with without and or nor but as is are was were be been being has have had "
@@ -49,8 +54,10 @@ def word_class(word: str) -> int:
         bits |= FUNCTION
     if word.isdigit():
         return bits | DIGITS
+    if len(word) == 1:
+        bits |= LETTER
     if word.islower():
-        return bits | LOWER
+        return bits | (LOWER | LATIN if _LATIN.fullmatch(word) else LOWER)
     if word[0].isupper() and (word[1:].islower() and len(word) > 1):
         return bits | CAPITALISED
     return bits | (UPPER if word.isupper() else MIXED)
@@ -182,6 +189,10 @@ class NameFinder:
         numbers = cache.numbers_of(words)
         letters = cache.letters[:, numbers]
         return Text(words, cache.classes[numbers], np.array(starts), numbers, letters, cache)
+
+    def symbol_keys(self, text: Text) -> np.ndarray:
+        """The key of each word with its case, mixed."""
+        return mixed_symbol_keys(self._words.keys[2, text.numbers])
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""

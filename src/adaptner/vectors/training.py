@@ -11,20 +11,26 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from adaptner.corpora.overlap import fingerprint, fingerprints
 from adaptner.corpora.raw_text import find_text_files, sentences_of_files
 from adaptner.errors import DiskFull, EmptyFile, EmptyVocabulary, VectorTrainingFailed
 from adaptner.files import atomic_file, scratch_folder
 from adaptner.progress import ProgressCallback, Shown, no_progress
-from adaptner.vectors.settings import VectorSettings, check_call
+from adaptner.types import Sentence
+from adaptner.vectors.settings import VectorSettings, WalkSettings, check_call
 from adaptner.vectors.subword_file import ENDING
+from adaptner.vectors.walks import Concept, TermGraph, spread_evenly
 
 TEXT, RESULT = "text.txt", f"vectors{ENDING}"  # in the folder shared with the child process
 _PROGRESS = re.compile(rb"Progress:\s*([\d.]+)%[^\r\n]*avg\.loss:\s*([\d.]+)")
@@ -38,6 +44,12 @@ class SkipgramSettings(VectorSettings):
     """
 
     epochs: int = Field(5, ge=1, description="Passes over the text.")
+    rate: float = Field(0.05, gt=0, description="Learning rate, which falls to zero.")
+    sampling: float = Field(
+        1e-4, gt=0, description="Words with a larger share of the text are thinned out."
+    )
+    negatives: int = Field(5, ge=1, description="Random words that each word is compared with.")
+    walks: WalkSettings = Field(WalkSettings(), description="Walks on a terminology, if given.")
     threads: int = Field(2, ge=1, description="Threads; with more than one, results vary.")
 
 
@@ -47,17 +59,20 @@ def train_skipgram_vectors(
     settings: SkipgramSettings,
     *,
     tokenised: bool = True,
+    held_out: Iterable[Sentence] = (),
+    terminology: Iterable[Concept] = (),
     shown: Shown = lambda title: nullcontext(no_progress),
 ) -> dict[str, Any]:
     """Trains vectors on ``texts``, writes them to ``output``, and returns facts about them.
 
-    After an error, no file is left behind.
+    Sentences of ``texts`` that occur in ``held_out`` are left out, and random walks on
+    ``terminology`` are mixed into the rest. After an error, no file is left behind.
     """
     check_call("train", "floret", output)
-    files = find_text_files(texts)
+    text = _TrainingText(find_text_files(texts), tokenised, fingerprints(held_out))
+    graph = TermGraph.of(terminology)
     with scratch_folder(output) as folder:
-        with shown("reading text") as progress:
-            facts = _prepare(files, folder / TEXT, settings.lower, tokenised, progress)
+        facts = _prepare(text, graph, folder / TEXT, settings, shown)
         with shown("training word vectors") as progress:
             result = _train(folder, output, settings, facts, progress)
         with open(folder / RESULT, "rb") as vectors, atomic_file(output, "wb") as file:
@@ -65,21 +80,47 @@ def train_skipgram_vectors(
     return {**result, **facts, "bytes": output.stat().st_size}
 
 
+@dataclass(frozen=True)
+class _TrainingText:
+    """The sentences of ``files`` without those that are held out; counts are of the last reading."""
+
+    files: Sequence[Path]
+    tokenised: bool
+    held_out: AbstractSet[str]
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def read(self, progress: ProgressCallback) -> Iterator[str]:
+        self.counts.clear()
+        for sentence in sentences_of_files(self.files, progress, tokenised=self.tokenised):
+            if self.held_out and fingerprint(sentence) in self.held_out:
+                self.counts["held_out"] += 1
+            else:
+                self.counts["sentences"] += 1
+                yield sentence
+
+
 def _prepare(
-    files: Sequence[Path], target: Path, lower: bool, tokenised: bool, progress: ProgressCallback
+    text: _TrainingText, graph: TermGraph, target: Path, settings: SkipgramSettings, shown: Shown
 ) -> dict[str, Any]:
     """Writes all text to one file for floret and returns facts about it."""
-    state, tokens, lines = sha256(), 0, 0
-    with open(target, "wb") as file:
-        for sentence in sentences_of_files(files, progress, tokenised=tokenised):
-            raw = f"{sentence.lower() if lower else sentence}\n".encode()
+    state, tokens, walk_count = sha256(), 0, settings.walks.per_heading * len(graph.names)
+    if walk_count:
+        with shown("counting sentences") as progress:
+            sentence_count = sum(1 for _ in text.read(progress))
+    with open(target, "wb") as file, shown("reading text") as progress:
+        lines = text.read(progress)
+        if walk_count:
+            walks = graph.walks(settings.walks, settings.seed)
+            lines = spread_evenly(lines, sentence_count, walks, walk_count)
+        for line in lines:
+            raw = f"{line.lower() if settings.lower else line}\n".encode()
             file.write(raw)
             state.update(raw)
-            tokens += sentence.count(" ") + 1
-            lines += 1
-    if not lines:
-        raise EmptyFile(file=files[0], unit="sentence")
-    return {"tokens": tokens, "sentences": lines, "text_sha256": state.hexdigest()}
+            tokens += line.count(" ") + 1
+    if not text.counts["sentences"]:
+        raise EmptyFile(file=text.files[0], unit="sentence")
+    facts = {"tokens": tokens, "sentences": text.counts["sentences"], "walks": walk_count}
+    return {**facts, "held_out": text.counts["held_out"], "text_sha256": state.hexdigest()}
 
 
 def _train(

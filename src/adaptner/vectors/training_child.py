@@ -26,6 +26,9 @@ from adaptner.vectors.subword_file import write_subwords
 from adaptner.vectors.training import RESULT, TEXT, SkipgramSettings
 from adaptner.version import __version__
 
+_SETTINGS_IN_FILE = (
+    "epochs", "window", "least", "rate", "sampling", "negatives", "threads", "seed",
+)  # fmt: skip
 _SENTENCE_END = "</s>"  # added by floret, never looked up
 
 
@@ -72,6 +75,9 @@ def _train(settings: SkipgramSettings, facts: dict[str, Any]) -> dict[str, Any]:
         minn=settings.min_gram,
         maxn=settings.max_gram,
         bucket=settings.buckets,
+        lr=settings.rate,
+        t=settings.sampling,
+        neg=settings.negatives,
         thread=settings.threads,
         label=" ",  # no word begins with a space, so "__label__x" is an ordinary word
         verbose=2,
@@ -84,7 +90,7 @@ def _train(settings: SkipgramSettings, facts: dict[str, Any]) -> dict[str, Any]:
         table[row] = model.get_word_vector(word)  # includes its n-grams
     metadata = {
         "made_by": f"adaptner {__version__}, floret {version('floret')}",
-        **{n: str(getattr(settings, n)) for n in ("epochs", "window", "least", "threads", "seed")},
+        **{name: str(getattr(settings, name)) for name in _SETTINGS_IN_FILE},
         **{name: str(value) for name, value in facts.items()},
     }
     ngrams = NgramVectors(grams, settings.min_gram, settings.max_gram, settings.lower)

@@ -43,8 +43,15 @@ def train(
     output: options.VectorsOutput,
     tokenise: Tokenise = False,
     keep_case: KeepCase = False,
+    walks: Annotated[
+        Path | None,
+        options.file(
+            "--walks FILE", "Terminology (.tsv, .tsv.xz) whose names are mixed into the text."
+        ),
+    ] = None,
     json: options.JsonFlag = False,
     quiet: options.QuietFlag = False,
+    held_out: options.HeldOut = None,
     width: Width = 200,
     epochs: Annotated[
         int, options.research("--epochs N", "Number of passes over the text.", min=1)
@@ -53,6 +60,14 @@ def train(
     min_count: MinCount = 5,
     ngrams: NgramLengths = "4-5",
     buckets: Buckets = 100_000,
+    rate: Annotated[float, options.research("--rate X", "Learning rate at the start.")] = 0.05,
+    sampling: Annotated[
+        float,
+        options.research("--sampling X", "Share of the text above which words are thinned out."),
+    ] = 1e-4,
+    negatives: Annotated[
+        int, options.research("--negatives N", "Random words compared with each word.", min=1)
+    ] = 5,
     threads: Annotated[
         int, options.machine("--threads N", "Threads; only with 1 are two runs identical.", min=1)
     ] = 2,
@@ -64,20 +79,38 @@ def train(
     during training. Needs the extra "vectors" of the package.
 
     Example: adaptner vectors train abstracts.txt.xz papers/ -o own.safetensors
+
+    Example: adaptner vectors train papers/ --walks mesh.tsv.xz -o own.safetensors
     """
+    from adaptner.cli.vectors.terminology import read_concepts
+    from adaptner.corpora.corpus import load_corpus
     from adaptner.vectors.training import SkipgramSettings, train_skipgram_vectors
 
+    for option, value in (("--rate", rate), ("--sampling", sampling)):
+        if not 0 < value < float("inf"):  # also refuses NaN
+            raise UsageError(
+                problem=f"{option} {value}: not a positive number",
+                remedy="leave it out, or give a number such as 0.05 (--rate) or 1e-4 (--sampling)",
+            )
     settings = SkipgramSettings(
         **_width_and_ngrams(width, ngrams),
         epochs=epochs,
         window=window,
         least=min_count,
         buckets=buckets,
+        rate=rate,
+        sampling=sampling,
+        negatives=negatives,
         threads=threads,
         seed=seed,
         lower=not keep_case,
     )
-    _run(train_skipgram_vectors, settings, texts, output, tokenise, json, quiet)
+    train_vectors = partial(
+        train_skipgram_vectors,
+        held_out=[s for folder in held_out or () for s in load_corpus(folder).split("test")],
+        terminology=() if walks is None else read_concepts(walks),
+    )
+    _run(train_vectors, settings, texts, output, tokenise, json, quiet)
 
 
 def count(
@@ -142,6 +175,10 @@ def _run(
         f"{output}: {facts['words']:,} words of {facts['width']} numbers, {facts['buckets']:,} rows "
         f"of n-grams, {facts['bytes'] / 1e6:.1f} MB"
     )
+    if walks := facts.get("walks"):
+        info(f"{walks:,} walks mixed into {facts['sentences']:,} sentences", quiet)
+    if held_out := facts.get("held_out"):
+        info(f"{held_out:,} sentences left out (in a held-out test set)", quiet)
     info(f"trained on {facts['tokens']:,} words of text in {seconds:.0f} s", quiet)
 
 

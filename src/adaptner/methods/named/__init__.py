@@ -12,7 +12,7 @@ from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
 from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.config import NamedConfig
 from adaptner.methods.named.encoder_choice import MAX_FEW_SHOT, EncodedTarget, encode_target
-from adaptner.methods.named.held_out import cross_validate
+from adaptner.methods.named.held_out import validate
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.types import LabelSet, Sentence
 
@@ -116,9 +116,8 @@ class NamedMethod(SourcePretrainedMethod):
         """From cross-validation of the decoder alone, which takes no longer than the fit. The
         calibration constants account for fine-tuned encoders. None if there are too many sentences
         or all are the same."""
-        sentences = [s for s in support if len(s)]
-        if len(sentences) > MAX_FEW_SHOT or len({s.text for s in sentences}) < 2:
+        if not self.can_estimate([s for s in support if len(s)]):
             return None
         encoded = encoded or self.encode_once(base, support, labels)
-        found = cross_validate(encoded, self.config.adaptation, seed=seed, progress=progress)
-        return found.fitted
+        found = validate(encoded, self.config.adaptation, seed=seed, progress=progress)
+        return None if found is None else found.of_tagger(encoded)

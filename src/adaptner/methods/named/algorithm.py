@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from adaptner.adaptation.fine_tune import fine_tune
 from adaptner.errors import UsageError
 from adaptner.methods.named.config import LinearFitConfig
-from adaptner.methods.named.decoder_fit import fit_linear_decoder
+from adaptner.methods.named.decoder_fit import fit_linear_decoder, unfitted
 from adaptner.methods.named.decoder_prior import decoder_prior
 from adaptner.methods.named.encoder_choice import MAX_FEW_SHOT, EncodedTarget
+from adaptner.methods.named.held_out import validate
 from adaptner.methods.named.self_training import fit_with_unlabelled
 from adaptner.models.tagger import Tagger
 from adaptner.progress import ProgressCallback, no_progress
@@ -31,7 +32,7 @@ def adapt_named(
     progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """Fit the decoder, with self-training on ``unlabelled`` text if there is any, or fine-tune both
-    from the prior. Raises UsageError for text that fine-tuning would not read."""
+    from the prior. A dictionary stays as it is if cross-validation shows that the fit loses. Raises UsageError for text that fine-tuning would not read."""
     sentences = encoded.target.sentences
     mentions = sum(len(s.entities) for s in sentences)
     if mentions < config.fine_tune_from and len(sentences) <= MAX_FEW_SHOT:
@@ -39,6 +40,10 @@ def adapt_named(
             return fit_with_unlabelled(
                 encoded, unlabelled, config, budget=budget, seed=seed, progress=progress
             )
+        if encoded.starts_as_dictionary:
+            found = validate(encoded, config, seed=seed, progress=progress)
+            if found is None or found.fit_loses:
+                return unfitted(encoded, config, seed)
         return fit_linear_decoder(encoded, config, budget=budget, seed=seed, progress=progress)
     if any(len(sentence) for sentence in unlabelled):
         raise UsageError(

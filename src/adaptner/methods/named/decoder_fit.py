@@ -52,6 +52,12 @@ def fit_linear_decoder(
     return encoded.tagger(decoder, facts)
 
 
+def unfitted(encoded: EncodedTarget, config: LinearFitConfig, seed: int) -> Tagger:
+    """A tagger with the decoder of the start."""
+    facts = {**adaptation_facts(encoded.base, encoded.target, 0, seed), **encoded.match_facts()}
+    return encoded.tagger(encoded.prior(config), facts)
+
+
 def fit_decoder(
     decoder: CRF,
     batches: Sequence[EncodedSentences],

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -22,6 +22,9 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.terms.features import TermFeatures
 from adaptner.types import LabelSet, Sentence
 
+if TYPE_CHECKING:
+    from adaptner.methods.named.held_out import CrossValidation
+
 MAX_FEW_SHOT = 300  # sentences whose states are held in memory at the same time
 MIN_SHARE_OF_MENTIONS = 2 / 3  # the fine-tuned encoder knows less about labels not in its sources
 
@@ -35,6 +38,12 @@ class EncodedTarget:
     encoded: EncodedSentences  # the first `MAX_FEW_SHOT` of the target's sentences
     matches: Mapping[str, LabelMatch]
     features: TermFeatures | None = None  # for labels that a terminology knows
+    validations: dict[int, CrossValidation] = field(default_factory=dict, compare=False)
+
+    @property
+    def starts_as_dictionary(self) -> bool:
+        """Whether terminologies know all labels, so that the start is a tagger by itself."""
+        return self.features is not None and set(self.features.kinds) == set(self.target.labels.labels)
 
     @classmethod
     def of(
@@ -66,10 +75,7 @@ class EncodedTarget:
     def raw(self, config: LinearFitConfig) -> list[EncodedSentences]:
         """The base's raw sentences with the dictionary's tags, if it knows all labels: they hold the
         decoder to the dictionary on text like that which it will read."""
-        labels, features = self.target.labels, self.features
-        if not self.base.raw_sentences or not config.raw_weight or features is None:
-            return []
-        if set(features.kinds) != set(labels.labels):
+        if not self.base.raw_sentences or not config.raw_weight or not self.starts_as_dictionary:
             return []
         encoded = self._encoded_raw
         return [replace(encoded, weights=torch.full_like(encoded.weights, config.raw_weight))]
@@ -92,10 +98,15 @@ class EncodedTarget:
             features=self.features,
         )
 
-    def match_facts(self) -> dict[str, dict[str, str]]:
-        """For a tagger's facts: the source label that each matched label started from."""
-        known = {label: match.label for label, match in self.matches.items()}
-        return {"known": known} if known else {}
+    def match_facts(self) -> dict[str, Any]:
+        """For a tagger's facts: the kinds of terminologies, or the source label, that each label started
+        from."""
+        from_terms = {} if self.features is None else self.features.kinds
+        known = {x: match.label for x, match in self.matches.items() if x not in from_terms}
+        facts: dict[str, Any] = {"known": known} if known else {}
+        if from_terms:
+            facts["terms"] = {label: list(kinds) for label, kinds in from_terms.items()}
+        return facts
 
 
 def encode_target(

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from adaptner.methods.named.config import LinearFitConfig
 from adaptner.methods.named.decoder_fit import fit_decoder, penalties_of
-from adaptner.methods.named.encoder_choice import EncodedTarget
+from adaptner.methods.named.encoder_choice import MAX_FEW_SHOT, EncodedTarget
 from adaptner.models.mentions import HeldOutPredictions, mentions_of
 from adaptner.nn.decoders.crf import CRF
 from adaptner.progress import ProgressCallback, no_progress
@@ -36,9 +36,31 @@ class CrossValidation:
     start: list[HeldOutPredictions]
 
     @property
-    def gains(self) -> bool:
-        """Whether the fit finds more than the start does."""
-        return f1_of(self.fitted) > f1_of(self.start)
+    def fit_loses(self) -> bool:
+        """Whether the start finds more than the fit does."""
+        return f1_of(self.fitted) < f1_of(self.start)
+
+    def of_tagger(self, encoded: EncodedTarget) -> list[HeldOutPredictions]:
+        """The predictions of the tagger that is made: a dictionary stays if the fit loses."""
+        stays = encoded.starts_as_dictionary and self.fit_loses
+        return self.start if stays else self.fitted
+
+
+def validate(
+    encoded: EncodedTarget,
+    config: LinearFitConfig,
+    *,
+    seed: int = 0,
+    progress: ProgressCallback = no_progress,
+) -> CrossValidation | None:
+    """`cross_validate`, once for each seed. None if there are too many sentences, or all are the same."""
+    sentences = encoded.target.sentences
+    if len(sentences) > MAX_FEW_SHOT or len({s.text for s in sentences}) < 2:
+        return None
+    if seed not in encoded.validations:
+        found = cross_validate(encoded, config, seed=seed, progress=progress)
+        encoded.validations[seed] = found
+    return encoded.validations[seed]
 
 
 def f1_of(predictions: Sequence[HeldOutPredictions]) -> float:
