@@ -18,6 +18,8 @@ class Kind:
     roots: tuple[str, ...]
     without: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    plural: str = ""
+    name_is_label: bool = True
     is_attribute: bool = False
     only_preferred: bool = False  # counts for preferred names alone, not for synonyms
 
@@ -31,6 +33,8 @@ def built_in_kinds() -> tuple[Kind, ...]:
             tuple(k["roots"]),
             tuple(k.get("without", ())),
             tuple(k.get("labels", ())),
+            k.get("plural", ""),
+            k.get("name_is_label", True),
             is_attribute=section == "attribute",
             only_preferred=k.get("only_preferred", False),
         )
