@@ -47,12 +47,14 @@ def score_tagger(tagger: Tagger, sentences: Sequence[Sentence]) -> Score:
 class ResultFile:
     """A file with one JSON object per run and line, so that a repeated command skips finished runs."""
 
-    def __init__(self, path: Path, key: Sequence[str]) -> None:
-        """``key`` names the fields that identify a run."""
+    def __init__(self, path: Path, key: Sequence[str], **defaults: Any) -> None:
+        """``key`` names the fields that identify a run; ``defaults`` are values of fields that rows of
+        older files lack."""
         self.path, self.key = path, key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-        self.rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        self.rows = [{**defaults, **json.loads(line)} for line in lines]
         self._finished = {self._identity(row) for row in self.rows}
 
     def __contains__(self, run: dict[str, Any]) -> bool:
@@ -69,10 +71,17 @@ class ResultFile:
 
 
 def print_scores(rows: Sequence[dict[str, Any]], corpus: str, sizes: Sequence[int]) -> list[float]:
-    """Prints mean F1 ± standard deviation of a corpus for each size; returns the means."""
-    scores = [
-        mean_sd([100 * r["f1"] for r in rows if r["corpus"] == corpus and r["size"] == size])
-        for size in sizes
-    ]
-    print(f"{corpus:16}" + "  ".join(f"{mean:5.1f} ± {sd:4.1f}" for mean, sd in scores), flush=True)
-    return [mean for mean, _ in scores]
+    """Prints mean F1 ± standard deviation of a corpus for each size; returns the means.
+
+    If rows have ``mentions``, the number of draws without an entity and the mean number of mentions in
+    a draw follow in brackets."""
+    means, texts = [], []
+    for size in sizes:
+        found = [r for r in rows if r["corpus"] == corpus and r["size"] == size]
+        mean, sd = mean_sd([100 * r["f1"] for r in found])
+        means.append(mean)
+        texts.append(f"{mean:5.1f} ± {sd:4.1f}")
+        if mentions := [r["mentions"] for r in found if "mentions" in r]:
+            texts[-1] += f" ({mentions.count(0)}, {mean_sd(mentions)[0]:.1f})"
+    print(f"{corpus:16}" + "  ".join(texts), flush=True)
+    return means

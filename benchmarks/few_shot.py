@@ -5,7 +5,10 @@
 The first encoder has seen no label, and a target never gets the decoder of its own domain, so one base
 serves all targets. If the encoder is not fine-tuned, the test sentences are encoded once for all draws.
 The output has one line per draw; draws that it has already are skipped. The command prints the mean
-F1 ± standard deviation of each corpus and size, then the means over corpora. ``--text`` adapts as
+F1 ± standard deviation of each corpus and size with, in brackets, the number of draws without an entity
+and the mean number of mentions in a draw, then the means over corpora. ``--draws-from with-entities``
+draws only sentences with an entity; its lines may stand in the same file, but only the draws of the
+requested kind are averaged. ``--text`` adapts as
 `adapt --unlabelled` does, with the text of the train split (the papers' protocol has no such row).
 
 The value of the source decoders is measured on corpora that they were not trained on:
@@ -26,7 +29,8 @@ from torch import Tensor
 
 from adaptner.compute import prepare_process
 from adaptner.corpora.corpus import Corpus, load_corpus
-from adaptner.episodes import draw_sentences
+from adaptner.episodes import check_draws, draw_sentences
+from adaptner.episodes.draws import DRAWS_FROM
 from adaptner.methods.named.algorithm import adapt_named
 from adaptner.methods.named.config import LinearFitConfig
 from adaptner.methods.named.encoder_choice import encode_target
@@ -93,6 +97,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--corpora", nargs="*", help="default: all of --data")
     parser.add_argument("--sizes", type=int, nargs="*", default=[5, 10, 20, 50])
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--draws-from", choices=DRAWS_FROM, default="all")
     parser.add_argument("--split", default="test", help="split to score; dev for choices")
     parser.add_argument(
         "--name",
@@ -112,11 +117,13 @@ def parse_options() -> argparse.Namespace:
 def main() -> None:
     options = parse_options()
     prepare_process()
+    kind = check_draws(options.draws_from, options.sizes)
     shipped = load_base(options.base)
     config = LinearFitConfig(name_weight=options.name)
     if options.linear:
         config = config.model_copy(update={"fine_tune_from": NEVER})
-    results = ResultFile(options.output, ("corpus", "size", "seed"))
+    key = ("corpus", "size", "seed", "draws_from")
+    results = ResultFile(options.output, key, draws_from="all")
     for folder in corpus_folders(options.data):
         if options.corpora and folder.name not in options.corpora:
             continue
@@ -124,7 +131,7 @@ def main() -> None:
             (size, seed)
             for size in options.sizes
             for seed in range(options.draws)
-            if {"corpus": folder.name, "size": size, "seed": seed} not in results
+            if dict(zip(key, (folder.name, size, seed, kind), strict=True)) not in results
         ]
         if not draws:
             continue
@@ -136,16 +143,18 @@ def main() -> None:
         text = without_labels(target.split("train")) if options.text else []
         test = TestSet(base, target, sentences)
         for size, seed in draws:
-            support = draw_sentences(target.split("train"), size, seed)
+            support = draw_sentences(target.split("train"), size, seed, kind)
             start = time.perf_counter()
             encoded = encode_target(base, support, config, target.labels)
             tagger = adapt_named(encoded, config, unlabelled=text, seed=seed)
             seconds = round(time.perf_counter() - start, 2)
-            row = {"corpus": target.name, "size": size, "seed": seed, **test.scores(tagger)}
+            row = dict(zip(key, (target.name, size, seed, kind), strict=True))
+            row |= test.scores(tagger)
             mentions = sum(len(s.entities) for s in support)
             results.add({**row, "seconds": seconds, "mentions": mentions})
-    corpora = sorted({row["corpus"] for row in results.rows})
-    means = [print_scores(results.rows, corpus, options.sizes) for corpus in corpora]
+    rows = [row for row in results.rows if row["draws_from"] == kind]
+    corpora = sorted({row["corpus"] for row in rows})
+    means = [print_scores(rows, corpus, options.sizes) for corpus in corpora]
     for size, scores in zip(options.sizes, zip(*means, strict=True), strict=True):
         print(f"mean of {len(corpora)} corpora with {size} sentences: {mean(scores):.1f}")
 

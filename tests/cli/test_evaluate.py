@@ -39,6 +39,48 @@ def test_evaluate_a_base(call, base, tmp_path):
     assert timeless[0] == timeless[1]
 
 
+def test_kind_of_draw_is_recorded_in_rows_summary_and_table(call, base):
+    arguments = ("evaluate", "--base", base, *TARGET, "--steps", 1, "--draws-from", "with-entities")
+    result = call.facts(*arguments, "--json")
+    (row,), (summary,) = result["rows"], result["summary"]
+    assert (row["draws_from"], row["protocol"]) == (
+        "with-entities",
+        "few-shot/draws-with-entities/strict-micro-f1",
+    )
+    assert row["entities"] >= 3
+    assert (summary["draws_from"], summary["empty_draws"]) == ("with-entities", 0)
+    assert summary["mentions"] == row["entities"]
+    shown = call.ok(*arguments).out
+    for column in ("draws from", "empty", "mentions"):
+        assert column in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--sizes", "5,100"), 2, "100 can only be drawn from all sentences"),
+        (("--shares", "5"), 2, "5% can only be drawn from all sentences"),
+        (("--draws-from", "entities"), 2, "no kind of draw is called 'entities'"),
+        (("--sizes", "99"), 1, "counting only sentences with an entity"),
+    ],
+)
+def test_draws_with_entities_that_cannot_be_drawn_are_refused(
+    call, base, tmp_path, arguments, code, message
+):
+    few = tmp_path / "few"
+    few.mkdir()
+    for split in ("train", "test"):
+        shutil.copy(f"{CELLS}/{split}.jsonl", few)
+    lines = (few / "train.jsonl").read_text().splitlines()
+    kept = [json.loads(line) for line in lines]
+    bare = [json.dumps({**line, "entities": []}) for line in kept[50:]]
+    (few / "train.jsonl").write_text("\n".join([*lines[:50], *bare]) + "\n")
+    given = ("--base", base, "--target", few, "--draws-from", "with-entities", *arguments)
+    answer = call("evaluate", *given)
+    assert answer.code == code
+    assert message in answer.err
+
+
 def test_evaluate_shows_a_table(call, base):
     arguments = ("evaluate", "--base", base, "--target", f"Cells={CELLS}", "--sizes", "3")
     answer = call.ok(*arguments, "--draws", 1, "--limit", 5, "--steps", 1)

@@ -63,6 +63,9 @@ def test_dry_run_prints_the_plan_and_writes_nothing(call, data, tmp_path):
     plain = call.ok(*dry)
     assert "2560 draws" in plain.out
     assert "bio8/ncbi-disease" in plain.out
+    crossed = call.ok(*dry, "--draws-from", "with-entities", "--bases", 3).out
+    assert "192 bases of 10,000 iterations, 7680 draws from sentences with entities" in crossed
+    assert "the same on each of 3 bases" in crossed
     assert listing(tmp_path) == []
 
 
@@ -74,6 +77,8 @@ def test_dry_run_prints_the_plan_and_writes_nothing(call, data, tmp_path):
         (("hgda/3", "--targets", "LINEUS"), "did you mean 'linnaeus'"),
         (("hgda/3", "--profile", "papers"), "did you mean 'paper'"),
         (("hgda/3", "--sizes", "x"), "--sizes 5 20 50"),
+        (("hgda/3", "--draws-from", "with-entities", "--sizes", "100"), "from all sentences"),
+        (("pdaln/1", "--bases", "2"), "leave out --bases"),
         ((), "for example hgda/3"),
     ],
 )

@@ -200,6 +200,7 @@ def test_killed_run_continues_to_the_same_file(call, child, run, tmp_path):
         (("--encoder-scales", ""), 2, "--encoder-scales"),
         (("--sizes", "0,5"), 2, "positive whole numbers"),
         (("--sizes", "200"), 1, "200 are needed"),
+        (("--draws-from", "with-entities", "--sizes", "5,100"), 2, "100 can only be drawn"),
         (("--resume",), 2, "give the -o of the run"),
         (("-o", "mine.toml"), 1, "not overwritten"),
         (("--base", "nowhere"), 1, "adaptner pretrain"),

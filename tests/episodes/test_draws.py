@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptner.episodes import draw_sentences, draw_share
-from adaptner.errors import TooFewSentences
+from adaptner.episodes import check_draws, draw_sentences, draw_share
+from adaptner.errors import TooFewSentences, UnknownName, UsageError
 from adaptner.types import Sentence
 
 TRAIN = [Sentence.from_tokens([str(i)]) for i in range(60)]
+# every third sentence has an entity
+MIXED = [Sentence.from_tokens([str(i)], ["B-X" if i % 3 == 0 else "O"]) for i in range(60)]
 
 
 @pytest.mark.parametrize("size", [5, 10, 20, 50])
@@ -57,3 +59,30 @@ def test_share_is_rounded_to_at_least_one(percent, size):
 
 def test_share_of_100_percent_shuffles_all_sentences():
     assert sorted(int(s.text) for s in draw_share(TRAIN, 100, 1)) == list(range(60))
+
+
+@pytest.mark.parametrize("size", [1, 5, 20])
+def test_draw_with_entities_samples_the_indices_of_sentences_with_a_mention(size):
+    indices = [i for i, sentence in enumerate(MIXED) if sentence.entities]
+    assert len(indices) == 20
+    for seed in range(20):
+        expected = random.Random(seed).sample(indices, size)
+        found = draw_sentences(MIXED, size, seed, "with-entities")
+        assert [int(s.text) for s in found] == expected
+
+
+def test_drawing_more_than_all_sentences_with_an_entity_says_which_sentences_count():
+    with pytest.raises(TooFewSentences, match="counting only sentences with an entity") as caught:
+        draw_sentences(MIXED, 21, 0, "with-entities")
+    assert (caught.value.facts["found"], caught.value.facts["needed"]) == (20, 21)
+    assert len(draw_sentences(MIXED, 21, 0)) == 21
+
+
+def test_only_1_to_99_sentences_are_drawn_from_those_with_entities():
+    assert check_draws("with-entities", [1, 99]) == "with-entities"
+    assert check_draws("all", [0, 100], [5.0]) == "all"
+    for sizes, shares, named in (([5, 100], [], "100"), ([0], [], "0"), ([], [12.5], "12.5%")):
+        with pytest.raises(UsageError, match=f"{named} can only be drawn from all sentences"):
+            check_draws("with-entities", sizes, shares)
+    with pytest.raises(UnknownName, match="did you mean 'with-entities'"):
+        check_draws("with-entity", [5])

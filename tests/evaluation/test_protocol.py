@@ -7,23 +7,39 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from tiny import TINY_ENCODER
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.episodes import draw_sentences, draw_share
+from adaptner.errors import UsageError
 from adaptner.evaluation.protocol import PROTOCOL, evaluate_few_shot
 from adaptner.evaluation.tables import summarise
 from adaptner.methods import method
 from adaptner.methods.base import Capabilities, Method
 from adaptner.methods.configuration import without_labels
 from adaptner.models.base import Base
+from adaptner.nn.encoders.base import Encoder
 from adaptner.training.budget import Budget
 
 TARGET = bundled_corpus("cellline")
 TRAIN, TEST = TARGET.split("train"), TARGET.split("test")
 QUICK = {"adaptation": {"steps": 2, "epochs": 0}}
+
+
+class EncoderAt(Encoder):
+    """An encoder with a single parameter."""
+
+    table = None
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([value]))
+
+    def forward(self, batch: Any, noise: Any = None) -> Any:
+        raise NotImplementedError
 
 
 class Recorder:
@@ -34,6 +50,7 @@ class Recorder:
     def __init__(self, unlabelled: bool = False) -> None:
         self.capabilities = Capabilities(text="in memory" if unlabelled else "unused")
         self.facts = {"steps": 7}
+        self.encoder = EncoderAt(4.0)
         self.calls: list[dict[str, Any]] = []
 
     def protocol_text(self, train: Any) -> list[Any]:
@@ -47,7 +64,11 @@ class Recorder:
         return [s.entities for s in sentences]
 
 
-BASE = SimpleNamespace(method="maker")
+BASE = SimpleNamespace(
+    method="maker",
+    facts={"encoder_change": 8.0},
+    model=SimpleNamespace(encoder=EncoderAt(1.0)),
+)
 
 
 def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[Any]:
@@ -114,9 +135,36 @@ def test_row_records_draw_scores_and_costs():
         "unlabelled": 0,
         "protocol": PROTOCOL,
         "data": TARGET.sha256,
+        "draws_from": "all",
+        "encoder_change": 3.0,
+        "base_encoder_change": 8.0,
         "by_type": {"CellLine": {"correct": n, "predicted": n, "gold": n, "tokens": tokens}},
     }
     assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
+
+
+def test_draws_with_entities_have_a_protocol_of_their_own_and_the_same_test_split():
+    recorder = Recorder()
+    mixed = [s if i % 2 else s.without_entities() for i, s in enumerate(TRAIN)]
+    target = replace(TARGET, sentences={"train": mixed, "test": TEST})
+    kind = "with-entities"
+    (row,) = evaluate_few_shot(recorder, BASE, target, [5], [3], draws_from=kind)
+    assert recorder.calls[0]["support"] == draw_sentences(mixed, 5, 3, kind)
+    assert row.entities >= 5
+    assert row.draws_from == kind
+    assert row.protocol == "few-shot/draws-with-entities/strict-micro-f1" != PROTOCOL
+    assert row.sentences == len(TEST)
+    for amounts in ({"sizes": [100]}, {"sizes": [], "shares": [10]}):
+        with pytest.raises(UsageError, match="can only be drawn from all sentences"):
+            rows_of(recorder, **{"seeds": [0], "draws_from": kind, **amounts})
+
+
+def test_noise_changes_the_seed_of_adaptation_but_not_the_draw():
+    recorder = Recorder()
+    (row,) = rows_of(recorder, [5], [3], noise=1000)
+    assert recorder.calls[0]["seed"] == 1003
+    assert recorder.calls[0]["support"] == draw_sentences(TRAIN, 5, 3)
+    assert row.seed == 3
 
 
 def test_method_with_optional_text_gets_none():
@@ -171,6 +219,21 @@ def test_rows_record_the_unlabelled_sentences_used(base, sources, name, text):
     assert {(r.method, r.base, r.steps) for r in rows} == {(name, "finetuning", 2)}
     summary = summarise([r.as_dict() for r in rows])
     assert [s.get("unlabelled", 0) for s in summary] == [text, text]
+
+
+def test_rows_record_how_far_the_encoder_moved(base, sources):
+    """Against a plain sum over all parameters."""
+    chosen = method("finetuning")(**QUICK)
+    (row,) = evaluate_few_shot(chosen, base, TARGET, [3], [0], limit=3)
+    adapted = chosen.adapt(base, draw_sentences(TRAIN, 3, 0), labels=TARGET.labels, seed=0).encoder
+    pairs = zip(adapted.parameters(), base.model.encoder.parameters(), strict=True)
+    squares = sum(float(((new - old).detach() ** 2).sum()) for new, old in pairs)
+    assert row.encoder_change == pytest.approx(squares**0.5, rel=1e-5) != 0
+    untrained = method("finetuning")(encoder=TINY_ENCODER, k=3, tasks=2).fit(sources, Budget(0))
+    assert untrained.facts["encoder_change"] == 0
+    pairs = zip(base.model.encoder.parameters(), untrained.model.encoder.parameters(), strict=True)
+    squares = sum(float(((new - old).detach() ** 2).sum()) for new, old in pairs)
+    assert row.base_encoder_change == pytest.approx(squares**0.5, rel=1e-5) != 0
 
 
 def test_dann_without_its_adversary_uses_no_text(base, sources):

@@ -105,3 +105,33 @@ def test_no_number_is_cut_in_a_narrow_terminal(width):
 def test_no_rows_give_an_empty_table():
     assert summarise([]) == []
     assert rich_table([]).row_count == 0
+
+
+def test_kinds_of_draws_are_never_averaged():
+    rows = [row(seed=seed, f1=f1) for seed, f1 in enumerate([0.1, 0.3])]
+    rows += [row(seed=seed, f1=0.9, draws_from="with-entities") for seed in range(2)]
+    summary = summarise(rows)
+    assert [(s["draws_from"], s["n"], s["f1_mean"]) for s in summary] == [
+        ("all", 2, pytest.approx(0.2)),
+        ("with-entities", 2, 0.9),
+    ]
+    assert "draws from" in columns(summary)
+    assert "draws from" not in columns(summary[:1])
+
+
+def test_rows_state_draws_without_entity_and_mean_number_of_mentions():
+    rows = [row(seed=seed, entities=n) for seed, n in enumerate([0, 4, 0, 5])]
+    (summary,) = summarise(rows)
+    assert (summary["empty_draws"], summary["mentions"]) == (2, 2.25)
+    (cells,) = zip(*(column.cells for column in rich_table([summary]).columns), strict=True)
+    found = dict(zip(columns([summary]), map(str, cells), strict=True))
+    assert (found["empty"], found["mentions"]) == ("2", "2.2")
+
+
+def test_deviation_over_bases_is_added_and_draws_are_counted_once():
+    f1 = {(0, 0): 0.1, (0, 1): 0.3, (1, 0): 0.2, (1, 1): 0.8}
+    rows = [row(seed=d, base_seed=b, f1=v, entities=d) for (d, b), v in f1.items()]
+    (summary,) = summarise(rows)
+    assert (summary["n"], summary["bases"], summary["empty_draws"]) == (2, 2, 1)
+    draws, bases = (0.5 - 0.2) ** 2 / 2, (0.55 - 0.15) ** 2 / 2  # variances of two means
+    assert summary["f1_sd"] == pytest.approx((draws + bases) ** 0.5)

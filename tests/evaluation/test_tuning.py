@@ -32,6 +32,7 @@ from adaptner.errors import (
 from adaptner.evaluation import tuning
 from adaptner.evaluation.tuning import SearchGrid, Setting, TuningPlan, choose, store, tune
 from adaptner.evaluation.tuning.choice import SettingScore, refuse_other_method
+from adaptner.evaluation.tuning.plan import PROCEDURE
 from adaptner.methods import method as find_method
 from adaptner.methods.base import Method, MethodConfig
 from adaptner.methods.hgda import HGDA
@@ -246,6 +247,27 @@ def test_draws_come_from_train_scores_from_dev_and_the_test_split_is_never_read(
         assert given["seed"] == row["seed"]
         assert (list(given["sources"]), list(given["unlabelled"])) == ([], [])
         assert (base.budget.steps, base.seed) == (9, 7)
+
+
+def test_draws_with_entities_are_drawn_recorded_and_part_of_the_procedure():
+    half = tuple(
+        s if i % 2 else s.without_entities() for i, s in enumerate(WORLD[0].split("train"))
+    )
+    world = [corpus("Drug", {"train": half, "dev": WORLD[0].split("dev")}), *WORLD[1:]]
+    method, kind = fake(lambda label, rate, steps: 10), "with-entities"
+    grid = SearchGrid(rates=(0.1,), epochs=(5,))
+    plan = TuningPlan(method, world, grid, ["Drug"], sizes=(5,), draws=3, draws_from=kind)
+    choice = tune(plan)
+    for row, (_, support, _, scored) in zip(choice.rows, method.adapts, strict=True):
+        assert support == draw_sentences(half, 5, row["seed"], kind)
+        assert row["draws_from"] == kind
+        assert scored == list(world[0].split("dev"))[:400]
+    assert choice.facts()["procedure"] == f"{PROCEDURE}/draws-with-entities"
+    assert plan.fingerprint() != replace(plan, draws_from="all").fingerprint()
+    refused(UsageError, "100 can only", method, world, sizes=(5, 100), draws_from=kind)
+    more = {"sizes": (sum(bool(s.entities) for s in half) + 1,)}
+    refused(TooFewSentences, "counting only sentences", method, world, **more, draws_from=kind)
+    TuningPlan(method, world, **more)
 
 
 def test_without_a_dev_split_the_rest_of_train_is_scored():

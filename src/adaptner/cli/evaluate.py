@@ -57,6 +57,7 @@ def evaluate(
         options.research("--shares X,X,...", "Draw these percentages of the train split."),
     ] = None,
     draws: options.Draws = 20,
+    draws_from: options.DrawsFromFlag = "all",
     limit: options.Limit = None,
     steps: Annotated[
         int | None,
@@ -72,7 +73,7 @@ def evaluate(
 
     Adapts a base to each draw from the train split and scores on the test split; shows mean and sd
     over the draws. Without --base, the method is first pretrained on --sources. Draw s of size n is
-    random.Random(s).sample(range(N), n). Methods that need unlabelled text get the train split
+    random.Random(s).sample(range(N), n) over the N sentences of --draws-from. Methods that need unlabelled text get the train split
     without its labels, and their rows say so.
 
     Example: adaptner evaluate --base biomedical --target bio8/ncbi-disease --sizes 5,20 --draws 5
@@ -83,7 +84,7 @@ def evaluate(
     from adaptner.api.inputs import read_sources
     from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
-    from adaptner.episodes import draw_sentences
+    from adaptner.episodes import check_draws, draw_sentences
     from adaptner.evaluation.protocol import evaluate_few_shot
     from adaptner.methods.configuration import method_for_base
     from adaptner.models.installed import load_base
@@ -95,6 +96,7 @@ def evaluate(
     prepare_process()
     place = find_device(device)
     counts, percentages = _amounts(sizes, shares)
+    kind = check_draws(draws_from, counts, percentages)
     start = None
     if base is None:
         learner = _method_to_pretrain(method, config, encoder, download, vectors)
@@ -105,7 +107,8 @@ def evaluate(
         check_inputs(learner, start, sources or ())
         learner.check(start)
     corpus = load_corpus(target)
-    draw_sentences(corpus.split("train"), max([1, *counts]), seed)  # raises if there are too few
+    # raises if there are too few
+    draw_sentences(corpus.split("train"), max([1, *counts]), seed, kind)
     domains = read_sources(sources or (), corpus.split("test"))
     if domains:
         removed = sum(domain.removed for domain in domains)
@@ -126,6 +129,7 @@ def evaluate(
         sources=domains,
         limit=limit,
         budget=None if steps is None else Budget(steps),
+        draws_from=kind,
     )
     rows: list[dict[str, Any]] = []
     total = (len(counts) + len(percentages)) * draws

@@ -93,6 +93,14 @@ Limit = Annotated[
 ]
 Draws = Annotated[int, research("--draws N", "Number of draws per size.", min=1)]
 
+DrawsFromFlag = Annotated[
+    str,
+    research(
+        "--draws-from KIND",
+        "Draw from all sentences, or only from those with-entities (below 100 sentences).",
+    ),
+]
+
 Texts = Annotated[
     list[Path], argument("TEXT...", "Text files (.txt, .gz, .xz) or folders of them.")
 ]

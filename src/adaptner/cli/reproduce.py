@@ -77,6 +77,16 @@ def reproduce(
         ),
     ] = "quick",
     draws: Annotated[int | None, _profile_option("--draws N", "Draws of each cell.", min=1)] = None,
+    draws_from: options.DrawsFromFlag = "all",
+    bases: Annotated[
+        int | None,
+        options.research(
+            "--bases N",
+            "Bases (seeds of pretraining) of each method and domain, each adapted to all draws.",
+            min=1,
+            show_default="the table's, 1",
+        ),
+    ] = None,
     iterations: Annotated[
         int | None, _profile_option("--iterations N", "Training iterations of each base.", min=0)
     ] = None,
@@ -146,6 +156,8 @@ def reproduce(
         targets=targets or (),
         sizes=sizes or (),
         draws=draws,
+        draws_from=draws_from,
+        bases=bases,
         iterations=iterations,
         limit=limit,
         seed=seed,
@@ -226,9 +238,12 @@ def _show_plan(
         emit_json(facts)
         return
     out.print(plan_table(facts), soft_wrap=False)
+    kind = "all sentences" if facts["draws_from"] == "all" else "sentences with entities"
+    bases = facts["bases_per_domain"]
+    same = f" (the same on each of {bases} bases)" if bases > 1 else ""
     out.print(
         f"{facts['table']}, profile {facts['profile']}: {facts['bases']} bases of "
-        f"{facts['iterations']:,} iterations, {facts['draws']} draws; expected "
+        f"{facts['iterations']:,} iterations, {facts['draws']} draws from {kind}{same}; expected "
         f"{facts['hours']:.1f} hours with {facts['jobs']} process(es)"
     )
     for name, reason in facts["skipped"].items():

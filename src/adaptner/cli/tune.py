@@ -45,6 +45,7 @@ def tune(
         str, options.research("--sizes N,N,...", "Numbers of sentences to draw.")
     ] = "5,20,50",
     draws: options.Draws = 3,
+    draws_from: options.DrawsFromFlag = "all",
     limit: Annotated[
         int, options.research("--limit N", "Maximum number of dev sentences to score.", min=1)
     ] = 400,
@@ -80,6 +81,7 @@ def tune(
     from adaptner.cli.tune_output import check_output, report, write_toml
     from adaptner.compute import find_device, prepare_process
     from adaptner.corpora.corpus import load_corpus
+    from adaptner.episodes import check_draws
     from adaptner.evaluation import tuning
     from adaptner.progress import progress_bar
     from adaptner.vectors.word_vectors import read_vectors
@@ -96,6 +98,7 @@ def tune(
         steps=options.number_list("--steps", steps, int),
     )
     counts = options.size_list(sizes)
+    kind = check_draws(draws_from, counts)
     prepare_process()
     learner = _make_method(method, base, config)
     info("reading the corpora ...", quiet)
@@ -111,6 +114,7 @@ def tune(
         seed,
         None if vectors is None else read_vectors(vectors),
         [s for corpus in held_out or () for s in load_corpus(corpus).split("test")],
+        kind,
     )
     choice = tuning.tune(
         plan,

@@ -95,8 +95,9 @@ def _as_table(choice: Choice) -> Table:
 def _summary(choice: Choice) -> str:
     plan, by_domain = choice.plan, choice.chosen.by_domain
     scores = ", ".join(f"{name} {f1:.4f}" for name, f1 in by_domain.items())
+    kind = "" if plan.draws_from == "all" else f" ({plan.draws_from})"
     return (
-        f"{plan.method.name}, validation domains: {scores}; {plan.draws} draw(s) per size, at most "
+        f"{plan.method.name}, validation domains: {scores}; {plan.draws} draw(s){kind} per size, at most "
         f"{plan.limit} dev sentences, {plan.iterations} iterations, seed {plan.seed}"
     )
 

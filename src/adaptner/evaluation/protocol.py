@@ -1,7 +1,8 @@
 """The few-shot protocol: adapt to draws from a corpus, tag its test split and score.
 
-Ruling "Draws": draws have seeds 0 to draws - 1 and come from the target's train split; the whole test
-split is scored unless ``limit`` says otherwise; a draw without entities counts in the mean.
+Ruling "Draws": draws have seeds 0 to draws - 1 and come from the target's train split, either from all
+its sentences or only from those with an entity; the whole test split is scored unless ``limit`` says
+otherwise; a draw without entities counts in the mean.
 Ruling "DANN": a method that needs unlabelled text gets the target's train split without its labels,
 and the score records how many sentences it used.
 """
@@ -15,7 +16,7 @@ from functools import partial
 
 from adaptner.corpora.corpus import Corpus
 from adaptner.corpora.sources import SourceDomain
-from adaptner.episodes import draw_sentences, draw_share
+from adaptner.episodes import DrawsFrom, check_draws, draw_sentences, draw_share
 from adaptner.methods.base import Method
 from adaptner.metrics.spans import Scores, correct_tokens, score_entities
 from adaptner.models.base import Base
@@ -25,6 +26,11 @@ PROTOCOL = "few-shot/strict-micro-f1"
 # To be raised when the same method gets other results: by another draw of sentences, another
 # preparation of corpora or another score. Stored results are identified by it.
 PROTOCOL_VERSION = 1
+
+
+def protocol_name(draws_from: DrawsFrom) -> str:
+    """The protocol of results whose draws are of this kind."""
+    return PROTOCOL if draws_from == "all" else f"few-shot/draws-{draws_from}/strict-micro-f1"
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,11 @@ class DrawScore:
     data: str  # checksum of the target corpus
     # label -> correct, predicted and gold entities, and tokens of gold entities with that label
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)
+    draws_from: DrawsFrom = "all"
+    # Euclidean distance that adaptation moved the encoder, and that pretraining had moved it; None if
+    # the tagger's encoder is another than the base's, or if the base does not say
+    encoder_change: float | None = None
+    base_encoder_change: float | None = None
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
@@ -65,13 +76,17 @@ def evaluate_few_shot(
     sources: Sequence[SourceDomain] = (),
     limit: int | None = None,
     budget: Budget | None = None,
+    draws_from: DrawsFrom = "all",
+    noise: int = 0,
 ) -> Iterator[DrawScore]:
     """Yields a score for each size and seed, then for each share (percentage of the train split) and
-    seed. ``sources`` are for methods that train on them during adaptation."""
+    seed. ``sources`` are for methods that train on them during adaptation. ``noise`` is added to the
+    seed of adaptation, not to that of the draw."""
+    check_draws(draws_from, sizes, shares)
     train, test = target.split("train"), target.split("test")[:limit]
     text = method.protocol_text(train)
     drawings = [
-        *((None, partial(draw_sentences, train, size)) for size in sizes),
+        *((None, partial(draw_sentences, train, size, draws_from=draws_from)) for size in sizes),
         *((share, partial(draw_share, train, share)) for share in shares),
     ]
     for share, draw in drawings:
@@ -86,7 +101,7 @@ def evaluate_few_shot(
                 labels=target.labels,
                 sources=sources,
                 unlabelled=text,
-                seed=seed,
+                seed=seed + noise,
                 budget=budget,
             )
             seconds = time.perf_counter() - start
@@ -109,9 +124,12 @@ def evaluate_few_shot(
                 sentences=len(scored),
                 entities=sum(len(s.entities) for s in support),
                 unlabelled=int(tagger.facts.get("unlabelled", 0)),
-                protocol=PROTOCOL,
+                protocol=protocol_name(draws_from),
                 data=target.sha256,
                 by_type=_by_type(scores, correct_tokens(scored, predicted)),
+                draws_from=draws_from,
+                encoder_change=tagger.encoder.distance(dict(base.model.encoder.named_parameters())),
+                base_encoder_change=base.facts.get("encoder_change"),
             )
 
 

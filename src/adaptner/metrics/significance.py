@@ -46,6 +46,11 @@ def paired_t_test(first: Sequence[float], second: Sequence[float]) -> PairedTest
     return PairedTest(float(result.statistic), float(result.pvalue), n)
 
 
+def t_p_value(statistic: float, freedom: float) -> float:
+    """Returns the two-sided p-value under Student's t with ``freedom`` degrees of freedom."""
+    return 2 * float(_scipy_stats().t.sf(abs(statistic), freedom))
+
+
 def wilcoxon_signed_rank(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     """Returns Wilcoxon's signed-rank test without the pairs that are equal.
 

@@ -16,15 +16,24 @@ from adaptner.terms.kinds import Kind, KindFinder, built_in_kinds
 MAX_TOKENS = 24
 # Marks of a name that stand beside its kinds.
 MARKS = ("preferred", "related synonym", "symbol", "short")
+_LOWER, _ABBREVIATED = 16, 32  # while compiling: "mouse"; "E. coli", made from "Escherichia coli"
+_BINOMIAL = re.compile(r"([A-Z])[a-z]+ ([a-z]{3,}(?:-[a-z]+)?)")
 _QUALIFIER = re.compile(r" \((?:[a-z][a-z -]+)\)$")  # "mercury (element)", "food (raw)"
 
 
 def names_of(concept: Concept) -> Iterator[tuple[str, int]]:
     """The names of a concept with their marks."""
-    yield concept.name, 1
-    scopes = concept.scopes or "E" * len(concept.synonyms)
-    for name, scope in zip(concept.synonyms, scopes, strict=True):
-        yield name, 2 if scope in "RB" else 0
+    scopes = "P" + (concept.scopes or "E" * len(concept.synonyms))
+    for name, scope in zip(concept.names, scopes, strict=True):
+        mark = 1 if scope == "P" else 2 if scope in "RB" else 0
+        yield name, mark | (_LOWER if name[:1].islower() else 0)
+
+
+def _abbreviated_names(concept: Concept) -> Iterator[str]:
+    """"E coli" for "Escherichia coli"."""
+    for name in concept.names:
+        if parts := _BINOMIAL.fullmatch(name):
+            yield f"{parts[1]} {parts[2]}"
 
 
 def compile_concepts(
@@ -32,7 +41,7 @@ def compile_concepts(
 ) -> CompiledTerms:
     kinds = kinds or built_in_kinds()
     finder = KindFinder(kinds)
-    gene = 1 << next(i for i, k in enumerate(kinds) if k.name == "Gene")
+    abbreviated = {root for kind in kinds if kind.names == "abbreviated" for root in kind.roots}
     beginnings = array("Q")
     keys, concepts, marks = array("Q"), array("I"), array("B")
     ids: list[str] = []
@@ -64,6 +73,12 @@ def compile_concepts(
                     keys.append(key.symbol)
                     concepts.append(number)
                     marks.append(mark | 4 | 128)
+            if f"file:{source}" in abbreviated:
+                for name in _abbreviated_names(concept):
+                    if key := name_key(name):
+                        keys.append(key.word)
+                        concepts.append(number)
+                        marks.append(_ABBREVIATED)
     masks = np.zeros((len(ids), -(-len(kinds) // 64)), dtype=np.uint64)
     for number, concept_id in enumerate(ids):
         masks[number] = _mask_of(finder.kinds_of(concept_id), masks.shape[1])
@@ -89,22 +104,32 @@ def _mask_of(bits: int, words: int) -> np.ndarray:
     return np.array([bits >> (64 * word) & (2**64 - 1) for word in range(words)], dtype=np.uint64)
 
 
+def _allowed(kinds: tuple[Kind, ...], mark: int, words: int) -> np.ndarray:
+    """The bits of the kinds that a name with these marks may have."""
+    bits = 0
+    for i, kind in enumerate(kinds):
+        if kind.names:
+            fits = mark & {"lower": _LOWER, "abbreviated": _ABBREVIATED}[kind.names]
+        else:
+            fits = not (kind.is_attribute and mark & _ABBREVIATED)
+        if fits and (mark & 1 or not kind.only_preferred):
+            bits |= 1 << i
+    return _mask_of(bits, words)
+
+
 def _assemble(keys, concepts, marks, masks, ids, breadth, source_starts, kinds) -> CompiledTerms:
     is_symbol_key = marks >= 128
     mixed = np.where(is_symbol_key, mixed_symbol_keys(keys), mixed_word_keys(keys))
     marks = marks & 127
-    has_kind = masks.any(1)
-    keep = has_kind[concepts]
+    keep = masks.any(1)[concepts]
     mixed, concepts, marks = mixed[keep], concepts[keep], marks[keep]
+    allowed = np.array([_allowed(kinds, mark, masks.shape[1]) for mark in range(128)])
     order = np.lexsort((concepts, ~marks & 1, mixed))  # preferred names first
     mixed, concepts, marks = mixed[order], concepts[order], marks[order]
     first = np.concatenate([[True], mixed[1:] != mixed[:-1]])
     starts = np.flatnonzero(first)
-    not_of_synonyms = _mask_of(
-        sum(1 << i for i, kind in enumerate(kinds) if kind.only_preferred), masks.shape[1]
-    )
-    of_names = np.where((marks & 1)[:, None] > 0, masks[concepts], masks[concepts] & ~not_of_synonyms)
-    sets = np.bitwise_or.reduceat(of_names, starts, axis=0)
+    sets = np.bitwise_or.reduceat(masks[concepts] & allowed[marks], starts, axis=0)
+    marks = marks & ~np.uint8(_LOWER | _ABBREVIATED)
     mark_any = np.bitwise_or.reduceat(marks, starts)
     exact_any = np.bitwise_or.reduceat((marks & 2) ^ 2, starts)  # some name that is not related
     mark_any = np.where(exact_any > 0, mark_any & ~np.uint8(2), mark_any)

@@ -15,7 +15,6 @@ from adaptner.terms.matching import NameFinder
 
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
 RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
-GENERAL_ACCEPTED = Doubt.RELATED | Doubt.SHORT
 
 
 def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
@@ -25,7 +24,7 @@ def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
         return module.propose, module.ACCEPTED
     from adaptner.terms.rules import general
 
-    return lambda m: general.propose(m, kind), GENERAL_ACCEPTED
+    return lambda m: general.propose(m, kind), general.ACCEPTED
 
 
 class Dictionary:

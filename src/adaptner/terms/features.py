@@ -80,9 +80,11 @@ class TermFeatures:
             together.select(rows), np.concatenate(owners)[rows], proposed
         ), matches.text.starts
 
-    def tag(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+    def tag(
+        self, sentences: Sequence[Sentence], documents: Sequence[int] | None = None
+    ) -> list[Sentence]:
         """The sentences with the dictionary's mentions in place of their entities."""
-        spans, starts = self.spans([s.tokens for s in sentences])
+        spans, starts = self.spans([s.tokens for s in sentences], documents)
         tags = [[OUTSIDE] * len(s) for s in sentences]
         names = list(self.kinds)
         owner = np.searchsorted(starts, spans.mentions.start, side="right") - 1

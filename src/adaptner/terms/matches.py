@@ -49,11 +49,20 @@ class Matches:
     def __init__(self, finder: NameFinder, text: Text) -> None:
         self.terms: CompiledTerms = finder.terms
         self.text = text
+        self._finder = finder
         found: Candidates = finder.find(text)
         self.start, self.end, self.entry, self.exact = found.start, found.end, found.entry, found.exact
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def select(self, rows: np.ndarray) -> Matches:
+        """Some of the matches, as if the others had not been found."""
+        part = object.__new__(Matches)
+        part.terms, part.text, part._finder = self.terms, self.text, self._finder
+        part.start, part.end = self.start[rows], self.end[rows]
+        part.entry, part.exact = self.entry[rows], self.exact[rows]
+        return part
 
     @cached_property
     def kinds(self) -> np.ndarray:
@@ -108,6 +117,26 @@ class Matches:
         """(3, matches): how many small letters, capitals and digits a match has."""
         sums = np.cumsum(self.text.letters, axis=1, dtype=np.int32)
         return sums[:, self.end - 1] - sums[:, self.start - 1]
+
+    @cached_property
+    def _abbreviations(self) -> np.ndarray:
+        """For each position of the text, the row of its word in the counts of abbreviations, or -1."""
+        known = self.terms.arrays.get("abbreviations", np.zeros(0, dtype=np.uint64))
+        keys = self._finder.symbol_keys(self.text)
+        if not len(known):
+            return np.full(len(keys), -1)
+        rows = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[rows] == keys, rows, -1)
+
+    def definitions(self, kind: str | None = None) -> np.ndarray:
+        """For each position of the text, how often raw text defines its word as an abbreviation; with
+        ``kind`` as one of that kind."""
+        rows = self._abbreviations
+        if "abbreviation_counts" not in self.terms.arrays:
+            return np.zeros(len(rows), dtype=np.int64)
+        column = 0 if kind is None else 1 + self.terms.facts["abbreviation_kinds"].index(kind)
+        counts = self.terms.arrays["abbreviation_counts"][:, column]
+        return np.where(rows >= 0, counts[rows], 0).astype(np.int64)
 
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the

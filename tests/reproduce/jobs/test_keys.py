@@ -87,3 +87,36 @@ def test_changed_vectors_change_all_keys(everything, tmp_path):
     first = {job.key for job in planned("hgda/3", everything, **options).jobs}
     second = {job.key for job in planned("hgda/3", everything, vectors=other, **options).jobs}
     assert not first & second
+
+
+SMALL_REQUEST = {"targets": ("NCBI",), "sizes": ("5",), "draws": 2}
+
+
+def test_draws_with_entities_have_keys_of_their_own_and_the_same_bases(everything):
+    options = {**SMALL_REQUEST, "methods": ("hgda", "in-domain")}
+    before = planned("hgda/3", everything, **options)
+    after = planned("hgda/3", everything, **options, draws_from="with-entities")
+    assert {job.key for job in before.bases} == {job.key for job in after.bases}
+    assert not {job.key for job in before.draws} & {job.key for job in after.draws}
+    assert {job.spec["protocol"] for job in before.draws} == {"few-shot/strict-micro-f1"}
+    assert not any("draws_from" in job.spec for job in before.draws)
+    for job in after.draws:
+        assert job.spec["protocol"] == "few-shot/draws-with-entities/strict-micro-f1"
+        assert job.spec["draws_from"] == "with-entities"
+
+
+def test_more_bases_keep_the_jobs_of_the_first(everything):
+    options = {**SMALL_REQUEST, "methods": ("hgda", "in-domain")}
+    one = planned("hgda/3", everything, **options)
+    three = planned("hgda/3", everything, **options, bases=3)
+    assert {job.key for job in one.jobs} < {job.key for job in three.jobs}
+    assert len(three.bases) == 2 * 3
+    assert len(three.draws) == 2 * 3 * 2
+    seed_of = {job.key: job.spec["seed"] for job in three.bases}
+    for name in options["methods"]:
+        draws = [job for job in three.draws if job.spec["method"] == name]
+        runs = {(job.spec["seed"], seed_of[job.base]) for job in draws}
+        assert runs == {(draw, base) for draw in range(2) for base in range(3)}
+        # without training, other noise of adaptation takes the place of other bases
+        noise = {seed_of[job.base]: job.spec.get("noise", 0) for job in draws}
+        assert noise == ({0: 0, 1: 1000, 2: 2000} if name == "in-domain" else {0: 0, 1: 0, 2: 0})

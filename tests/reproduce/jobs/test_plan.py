@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 from reproduce_kit import TABLE, TINY, copied_data, planned, request
 
+from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.errors import BadConfiguration, FileMissing, InvalidToml, UnknownName, UsageError
 from adaptner.reproduce.report.from_plan import comparability_notes
 from adaptner.reproduce.report.plan_display import plan_summary
-from adaptner.reproduce.run.request import plan_request
+from adaptner.reproduce.run.request import RunRequest, plan_request
 from adaptner.reproduce.run.runner import run_id_of
+from adaptner.reproduce.tables.protocols import protocol_of
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +32,34 @@ def test_quick_has_one_base_per_domain_and_paper_one_per_size(everything):
     hgda = next(job.spec["settings"] for job in paper.bases if job.spec["learner"] == "hgda")
     assert hgda["optimiser"]["name"] == "sgd"
     assert hgda["optimiser"]["momentum"] == 0.9
+
+
+def test_paper_adapts_pretrained_bases_by_the_appendix(everything):
+    names = ("hgda", "metaner", "in-domain")
+    plan = planned("hgda/3", everything, profile="paper", methods=names, draws=1)
+    default = FineTuneConfig().model_dump(mode="json")
+    for job in plan.draws:
+        adaptation, size = job.spec["settings"]["adaptation"], job.spec["size"]
+        if job.spec["method"] == "in-domain":
+            assert adaptation == default
+            continue
+        rate = {5: 3.95e-3, 10: 5.59e-3, 20: 7.91e-3, 50: 1.25e-2}[size]
+        optimiser = adaptation["optimiser"]
+        assert optimiser["rate"] == pytest.approx(rate, rel=1e-3)
+        assert {**optimiser, "rate": 0} == {
+            "name": "sgd",
+            "rate": 0,
+            "momentum": 0.9,
+            "weight_decay": 1e-6,
+            "clip": 5.0,
+            "schedule": "linear",
+        }
+        assert adaptation["encoder_scale"] == 1.0
+        assert (adaptation["steps"], adaptation["epochs"]) == (default["steps"], default["epochs"])
+    assert "HGDA's appendix" in " ".join(comparability_notes(plan))
+    quick = planned("hgda/3", everything, methods=("hgda",), draws=1)
+    assert {j.spec["settings"]["adaptation"]["optimiser"]["name"] for j in quick.draws} == {"adamw"}
+    assert "HGDA's appendix" not in " ".join(comparability_notes(quick))
 
 
 def test_tables_with_the_same_cells_share_all_jobs(everything):
@@ -116,6 +146,49 @@ def test_sizes_may_be_numbers_or_shares(everything):
         (None, 5.0),
         (None, 100.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "refused"),
+    [
+        ("hgda/3", {"sizes": ("20", "100")}, "100"),
+        ("hgda/3", {"sizes": ("20%",)}, "20%"),
+        ("metabioner/3", {}, "100"),  # one of the table's sizes
+        ("jia2019/4", {}, "0"),
+        ("metaner/3", {}, "100%"),
+    ],
+)
+def test_only_small_draws_can_be_from_sentences_with_entities(everything, table, changes, refused):
+    with pytest.raises(UsageError, match=f"{refused} can only be drawn from all sentences"):
+        planned(table, everything, draws_from="with-entities", **changes)
+    with pytest.raises(UnknownName, match="did you mean 'with-entities'"):
+        planned(table, everything, draws_from="with-entity", **changes)
+
+
+def test_draws_that_have_a_base_each_cannot_be_crossed_with_bases(everything):
+    with pytest.raises(UsageError, match="each draw has a base of its own"):
+        planned("pdaln/1", everything, bases=3)
+    paper = planned("pdaln/1", everything, bases=2, profile="paper", draws=1, methods=("d-shift",))
+    assert {job.spec["seed"] for job in paper.bases} == {0, 1}
+
+
+def test_a_table_may_set_the_number_of_bases(everything):
+    table = replace(protocol_of("hgda/3"), bases=2)
+    for bases, expected in ((None, 2), (1, 1)):
+        asked = RunRequest(data=everything / "data", bases=bases, draws=1, methods=("maml",))
+        plan = plan_request(table, TABLE, asked)
+        assert {job.spec["seed"] for job in plan.bases} == set(range(expected))
+        assert plan.profile.name == "quick"
+
+
+def test_notes_and_plan_name_kind_of_draw_and_bases(everything):
+    asked = {"draws_from": "with-entities", "bases": 3, "draws": 4}
+    plan = planned("hgda/3", everything, **asked)
+    assert (
+        "4 draws from sentences with entities crossed with 3 bases" in comparability_notes(plan)[0]
+    )
+    facts = plan_summary(plan, everything / "data", 1)
+    assert (facts["draws_from"], facts["bases_per_domain"]) == ("with-entities", 3)
 
 
 def test_a_repeated_request_has_the_same_run_id(everything):

@@ -11,8 +11,10 @@ from adaptner.errors import UnknownName
 from adaptner.metrics.significance import t_interval
 from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.compare import ADDITIONAL, COMPARABLE, OVERALL, compare
+from adaptner.reproduce.report.exports import summarise_results
 from adaptner.reproduce.report.levels import WHOLE_SPLIT, Level
 from adaptner.reproduce.report.matching import report_column
+from adaptner.reproduce.report.pairs import compare_pairs
 from adaptner.reproduce.tables.published import paper, row_label
 
 
@@ -23,7 +25,7 @@ def row_of(comparison, label, level=None):
     return found
 
 
-VALUES = {0: 0.30, 1: 0.34, 2: 0.38}
+VALUES = {(0, 0): 0.30, (1, 0): 0.34, (2, 0): 0.38}  # draws 0 to 2 on base 0
 
 
 def cell_with(published):
@@ -51,14 +53,14 @@ def test_verdict_is_within_up_to_the_borders_of_the_interval():
 
 
 def test_equal_draws_have_an_interval_of_length_zero():
-    alike = {0: 0.1, 1: 0.1, 2: 0.1}
+    alike = {(draw, 0): 0.1 for draw in range(3)}
     assert ComparisonCell("NCBI", alike, 0.1).verdict == "within"
     assert ComparisonCell("NCBI", alike, 0.0999).verdict == "above"
     assert ComparisonCell("NCBI", alike, 0.1001).verdict == "below"
 
 
 def test_single_draw_has_a_mean_but_no_verdict():
-    cell = ComparisonCell("NCBI", {0: 0.3}, 0.3)
+    cell = ComparisonCell("NCBI", {(0, 0): 0.3}, 0.3)
     assert (cell.mean, cell.sd, cell.interval) == (0.3, None, None)
     assert cell.verdict == "not comparable"
     assert cell.reason == "a single draw has no interval"
@@ -176,7 +178,7 @@ def test_overall_uses_the_draws_that_all_corpora_have():
     results = [r for t in BIO8.values() for r in draws([0.3, 0.4, 0.5], target=t)]
     results = [r for r in results if (r.target, r.seed) != ("s800", 1)]
     overall = row_of(compare(results, request()), "HGDA", 5).cells[OVERALL]
-    assert sorted(overall.values) == [0, 2]
+    assert sorted(overall.values) == [(0, 0), (2, 0)]
     none = [r for r in results if r.target != "s800" or r.seed > 2]
     none += [result(target="s800", seed=9)]
     overall = row_of(compare(none, request()), "HGDA", 5).cells[OVERALL]
@@ -256,7 +258,7 @@ def test_newest_result_of_a_draw_counts():
     new = result(f1=0.5, finished="2026-11-17", key="new")
     for order in ([old, new], [new, old]):
         comparison = compare(order, request())
-        assert row_of(comparison, "HGDA", 5).cells["NCBI"].values == {0: 0.5}
+        assert row_of(comparison, "HGDA", 5).cells["NCBI"].values == {(0, 0): 0.5}
         assert comparison.repeated == 1
     same = compare([new, new], request())
     assert same.repeated == 0
@@ -272,10 +274,9 @@ def test_table_of_counts_by_type_uses_the_counts_of_results():
     report_request = request("jia2019/5", {}, targets=("scitech",))
     counted = draws([0.5, 0.6], "crossdomain-lm", "scitech", 0, by_type=COUNTED)
     final = row_of(compare(counted, report_request), "FINAL").cells
-    assert final["PER"].values == {0: 13.0, 1: 13.0}
-    assert final["MISC"].values == {0: 1.0, 1: 1.0}
-    assert final["LOC"].values == {0: 0.0, 1: 0.0}  # these results have none
-    assert final["Total"].values == {0: 14.0, 1: 14.0}
+    found = {name: list(final[name].values.values()) for name in ("PER", "MISC", "LOC", "Total")}
+    # these results have no LOC
+    assert found == {"PER": [13, 13], "MISC": [1, 1], "LOC": [0, 0], "Total": [14, 14]}
     assert final["Total"].published == 3324
     uncounted = compare(draws([0.5], "crossdomain-lm", "scitech", 0), report_request)
     cell = row_of(uncounted, "FINAL").cells["PER"]
@@ -295,7 +296,7 @@ def test_scores_by_type_use_the_counts_of_results():
         [kept], request("pdaln/3", {"SciTech": "scitech"})
     ).main_rows  # a row names its corpus
     by_corpus = {n.published.corpus: n.cells["PER f1"].values for n in lines}
-    assert by_corpus["SciTech"] == {0: 12 / 18}
+    assert by_corpus["SciTech"] == {(0, 0): 12 / 18}
     assert not by_corpus["Wikigold"]
 
 
@@ -331,3 +332,90 @@ def test_ablation_fills_the_row_of_its_name():
     comparison = compare(whole, request("jia2019/3", {"13PC": "bionlp13pc"}))
     found = {n.label: n.cells["13PC"].mean for n in comparison.rows if n.measured}
     assert found == {"CO-LM": pytest.approx(0.55), "FINAL": pytest.approx(0.75)}
+
+
+KINDS = ("all", "with-entities")
+
+
+def test_kinds_of_draws_are_never_averaged_or_paired():
+    results = [*draws([0.1, 0.2]), *draws([0.7, 0.8], draws_from="with-entities")]
+    results += draws([0.3, 0.4], "metaner", draws_from="with-entities")
+    for kind, mean in (("all", 0.15), ("with-entities", 0.75)):
+        comparison = compare(results, request(draws_from=kind))
+        level = Level(size=5, draws_from=kind)
+        published = row_of(comparison, "HGDA", level).cells["NCBI"]
+        assert published.mean == pytest.approx(mean)
+        assert published.published == 0.3001
+        other = Level(size=5, draws_from=KINDS[1 - KINDS.index(kind)])
+        (mine,) = [r for r in comparison.other_rows if r.label == "HGDA"]
+        assert (mine.level, mine.published) == (other, None)
+        assert mine.cells["NCBI"].mean == pytest.approx(0.9 - mean)
+        # MetaNER has draws with entities only, so that nothing pairs it with the other kind
+        pairs = {
+            (pair.level.draws_from, pair.first, pair.second) for pair in compare_pairs(comparison)
+        }
+        assert {(first, *sorted(rest)) for first, *rest in pairs} == {
+            ("with-entities", "HGDA", "MetaNER")
+        }
+    assert Level(size=5, draws_from="with-entities").label == "5 sentences with entities"
+
+
+def test_overall_never_mixes_kinds_of_draws():
+    results = [
+        r
+        for number, target in enumerate(BIO8.values())
+        for r in draws([0.3, 0.4], target=target, draws_from=KINDS[number % 2])
+    ]
+    for kind in KINDS:
+        comparison = compare(results, request(draws_from=kind))
+        for row in comparison.rows:
+            assert not row.cells[OVERALL].values
+
+
+def test_cell_states_draws_without_entity_and_mean_number_of_mentions():
+    numbers = [0, 3, 0, 6]
+    results = [
+        result(seed=seed, base_seed=base, entities=number)
+        for seed, number in enumerate(numbers)
+        for base in range(3)
+    ]
+    cell = row_of(compare(results, request()), "HGDA", 5).cells["NCBI"]
+    assert (cell.empty_draws, cell.mentions, cell.mean_mentions) == (2, numbers, 2.25)
+
+
+def crossed(method="hgda", target="ncbi-disease", shift=0.0):
+    values = {(0, 0): 0.2, (1, 0): 0.5, (2, 0): 0.2, (0, 1): 0.4, (1, 1): 0.6, (2, 1): 0.2}
+    return [
+        result(method, target, seed=draw, base_seed=base, f1=value + shift * (draw + base + 1))
+        for (draw, base), value in values.items()
+    ]
+
+
+def test_cell_of_crossed_bases_adds_the_variances_of_draws_and_bases():
+    cell = row_of(compare(crossed(), request()), "HGDA", 5).cells["NCBI"]
+    assert (cell.n, cell.bases, len(cell.values)) == (3, 2, 6)
+    over_draws = statistics.stdev([0.3, 0.55, 0.2])
+    over_bases = statistics.stdev([0.3, 0.4])
+    assert cell.mean == pytest.approx(0.35)
+    assert cell.spread.sd_draws == pytest.approx(over_draws)
+    assert cell.spread.sd_bases == pytest.approx(over_bases)
+    assert cell.sd == pytest.approx(math.hypot(over_draws, over_bases))
+    assert cell.interval.low < 0.3001 < cell.interval.high
+
+
+def test_overall_of_crossed_bases_is_the_mean_of_each_run():
+    results = [
+        r for i, target in enumerate(BIO8.values()) for r in crossed(target=target, shift=0.01 * i)
+    ]
+    overall = row_of(compare(results, request()), "HGDA", 5).cells[OVERALL]
+    assert (overall.n, overall.bases) == (3, 2)
+    assert overall.values[2, 1] == pytest.approx(0.2 + 4 * 0.035)
+
+
+def test_listed_results_keep_kinds_of_draws_apart_and_count_draws_once():
+    results = [*crossed(), *draws([0.8, 0.9], draws_from="with-entities")]
+    rows = {row["draws_from"]: row for row in summarise_results(results)}
+    assert (rows["all"]["n"], rows["all"]["bases"]) == (3, 2)
+    assert rows["all"]["f1_mean"] == pytest.approx(0.35)
+    assert rows["with-entities"]["n"] == 2
+    assert rows["with-entities"]["f1_mean"] == pytest.approx(0.85)

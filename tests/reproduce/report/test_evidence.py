@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import pytest
 from report_cases import draws, request, result
 
+from adaptner.metrics.crossed import paired_t
 from adaptner.metrics.significance import paired_t_test, wilcoxon_signed_rank
 from adaptner.reproduce.report.compare import compare
 from adaptner.reproduce.report.crossings import BEFORE, NEVER, crossing
 from adaptner.reproduce.report.pairs import compare_pairs
+
+
+def on_own_bases(results):
+    """Each draw on a base of its own, so that there are p-values."""
+    return [replace(r, base_seed=r.seed) for r in results]
 
 
 def row(comparison, label):
@@ -24,7 +31,8 @@ def test_p_values_are_holm_corrected_over_the_pairs_of_a_size_and_column():
     metaner = [0.21, 0.25, 0.29, 0.22, 0.27]
     results = [*draws(hgda), *draws(nes, "hgda-nes"), *draws(metaner, "metaner")]
     results += draws([0.5, 0.9], "metaner", size=20)  # a single method of that size: no pair
-    found = {(p.first, p.second): p for p in compare_pairs(compare(results, request()))}
+    comparison = compare(on_own_bases(results), request())
+    found = {(p.first, p.second): p for p in compare_pairs(comparison)}
     assert set(found) == {("MetaNER", "HGDA"), ("MetaNER", "HGDA-NEs"), ("HGDA", "HGDA-NEs")}
     raw = {
         ("MetaNER", "HGDA"): paired_t_test(metaner, hgda).p_value,
@@ -50,7 +58,8 @@ def test_pairs_use_common_draws_of_one_column():
     one = draws([0.30, 0.34, 0.31, 0.36])
     other = [r for r in draws([0.2, 0.25, 0.21, 0.29], "metaner") if r.seed != 2]
     elsewhere = [*draws([0.1, 0.3], target="s800"), *draws([0.2, 0.5], "metaner", "s800")]
-    found = {p.column: p for p in compare_pairs(compare([*one, *other, *elsewhere], request()))}
+    results = on_own_bases([*one, *other, *elsewhere])
+    found = {p.column: p for p in compare_pairs(compare(results, request()))}
     assert found["NCBI"].n == 3
     assert found["NCBI"].t_test_p == pytest.approx(
         paired_t_test([0.30, 0.34, 0.36], [0.2, 0.25, 0.29]).p_value
@@ -65,10 +74,52 @@ def test_single_draw_gives_no_pair():
 def test_stars_depend_on_the_corrected_p_of_the_t_test():
     same = [0.30, 0.31, 0.33, 0.35, 0.32]
     results = [*draws(same), *draws([v - 0.1 for v in same], "metaner")]
-    (pair,) = compare_pairs(compare(results, request()))
+    (pair,) = compare_pairs(compare(on_own_bases(results), request()))
     assert pair.stars == "***"
-    (pair,) = compare_pairs(compare([*draws(same), *draws(same, "metaner")], request()))
+    results = on_own_bases([*draws(same), *draws(same, "metaner")])
+    (pair,) = compare_pairs(compare(results, request()))
     assert (pair.stars, pair.t_test_p, pair.difference) == ("", 1.0, 0.0)
+
+
+def test_methods_with_one_base_get_a_difference_but_no_p_value():
+    same = [0.30, 0.31, 0.33, 0.35, 0.32]
+    one = [*draws(same), *draws([v - 0.1 for v in same], "metaner")]
+    (pair,) = compare_pairs(compare(one, request()))
+    assert pair.difference == pytest.approx(-0.1)
+    assert (pair.n, pair.bases, pair.t_test_p, pair.wilcoxon_p, pair.stars) == (
+        5,
+        1,
+        None,
+        None,
+        "",
+    )
+    # one method with several bases does not help: they have one in common
+    more = [replace(r, base_seed=1) for r in draws(same)]
+    assert compare_pairs(compare([*one, *more], request())) == [pair]
+
+
+def test_methods_are_paired_on_draw_and_base_and_only_tested_pairs_are_corrected():
+    values = {
+        name: {
+            (d, b): 0.3 + 0.01 * ((7 * d + 5 * b + shift * d * b) % 9)
+            for d in range(5)
+            for b in range(3)
+        }
+        for name, shift in (("hgda", 1), ("metaner", 2))
+    }
+    results = [
+        result(name, seed=d, base_seed=b, f1=f1)
+        for name, runs in values.items()
+        for (d, b), f1 in runs.items()
+    ]
+    results += draws([0.3, 0.4, 0.5], "maml")
+    found = {p.bases: p for p in compare_pairs(compare(results, request()))}
+    tested = found.pop(3)
+    assert {tested.first, tested.second} == {"MetaNER", "HGDA"}
+    assert tested.n == 5
+    expected = paired_t(values["metaner"], values["hgda"]).p_value
+    assert tested.t_test_p == pytest.approx(expected)  # times one: pairs with maml have no p-value
+    assert {pair.t_test_p for pair in found.values()} == {None}
 
 
 def test_crossing_is_interpolated_between_shares():

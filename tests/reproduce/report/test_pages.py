@@ -155,7 +155,9 @@ def test_both_pages_have_the_required_facts(pages):
             "0-2",  # seeds
             "Known errors",
             "A mean of F1 cannot exceed",
-            "Wilcoxon",
+            "One base for each domain: all rows.",
+            "they get no p-values",
+            "Verdicts (draws from all sentences)",
         ):
             assert wanted in text, wanted
 
@@ -172,6 +174,47 @@ def test_page_without_results_has_the_published_figures(table):
             assert f"{value:.{published.decimals}f}" in html
             assert f"{value:.{published.decimals}f}" in markdown
     assert "There are no results yet" in html
+
+
+def test_page_of_one_base_has_no_p_value(pages):
+    for text in pages:
+        assert "Wilcoxon" not in text
+        assert "better" not in text
+        assert "Methods with one base have no p-values" in text
+
+
+def crossed(method, shift):
+    return [
+        result(method, seed=draw, base_seed=base, f1=0.2 + 0.1 * draw + shift * base, entities=draw)
+        for draw in range(3)
+        for base in range(2)
+    ]
+
+
+def test_page_of_crossed_bases_shows_both_deviations_and_p_values():
+    results = [*crossed("hgda", 0.1), *crossed("metaner", 0.05)]
+    for text in html_and_markdown(results, request(draws=3, bases=2)):
+        # means of draws 0.25, 0.35, 0.45; of bases 0.3, 0.4
+        assert "0.350" in text
+        assert "±0.122 (0.100 draws, 0.071 bases)" in text
+        assert "the root of the sum of two variances" in text
+        assert "Wilcoxon" in text
+        assert "One base" not in text
+        assert "1 of 3" in text  # draws without entity
+
+
+def test_rows_with_one_base_are_named_if_others_have_several():
+    results = [*crossed("hgda", 0.1), *draws([0.3, 0.4, 0.5], "metaner")]
+    _, markdown = html_and_markdown(results, request(draws=3, bases=2))
+    assert "One base for each domain: MetaNER (5 sentences)." in markdown
+    assert "±0.100‡" in markdown  # fewer bases than requested
+
+
+def test_page_of_draws_with_entities_says_so_at_each_size():
+    results = draws([0.3, 0.4, 0.5], draws_from="with-entities")
+    for text in html_and_markdown(results, request(draws_from="with-entities")):
+        assert "5 sentences with entities" in text
+        assert "Verdicts (draws from sentences with an entity)" in text
 
 
 def test_single_draw_is_marked():
@@ -244,6 +287,15 @@ def test_table_cell_is_rendered_on_both_pages():
     html = render_html(page)
     assert "<th><b>x|y</b> <small>(z)</small><span>under</span></th>" in html
     assert "p &lt; 0.05 &amp; *" in html
+
+
+def test_protocol_row_states_optimiser_rates_and_how_far_the_encoder_moved():
+    settings = {"adaptation": {"optimiser": {"name": "sgd", "rate": 0.004}, "encoder_scale": 0.5}}
+    moved = {"encoder_change": 3.0, "base_encoder_change": 4.0}
+    _, markdown = html_and_markdown(draws([0.3, 0.4], settings=settings, **moved), request())
+    assert "| sgd | 0.004 / 0.002 | 3 (75 %) |" in markdown
+    _, markdown = html_and_markdown(draws([0.3, 0.4], settings=settings), request())
+    assert "| sgd | 0.004 / 0.002 |  |" in markdown
 
 
 def test_seeds_are_formatted_as_ranges():

@@ -122,6 +122,10 @@ def test_keys_follow_from_specifications(name, store):
         kind, spec = jobs[result.key]
         assert (kind, spec["base"], spec["settings"]) == ("draw", result.base_key, result.settings)
         assert result.method_version == spec["method_version"]
+    for result in results:
+        # they were stored before the seeds of bases and the kinds of draws were
+        assert result.base_seed == jobs[result.base_key][1]["seed"]
+        assert result.draws_from == "all"
     assert {r.key for r in results} | {r.base_key for r in results} <= store.done_keys()
 
 

@@ -22,7 +22,11 @@ from adaptner.reproduce.jobs.code_fingerprint import code_fingerprint
 from adaptner.reproduce.jobs.execution import JobExecutor
 from adaptner.reproduce.jobs.job import DataPaths
 from adaptner.reproduce.jobs.result import StoredResult
-from adaptner.reproduce.report.from_plan import comparability_notes, rows_not_run
+from adaptner.reproduce.report.from_plan import (
+    comparability_notes,
+    rows_not_run,
+    write_plan_report,
+)
 from adaptner.reproduce.run.display import ProgressDisplay, best_so_far
 from adaptner.reproduce.run.local import WorkerPool
 from adaptner.reproduce.run.request import plan_request
@@ -117,6 +121,41 @@ def test_a_larger_run_reuses_bases_and_draws(tmp_path):
     assert (summary.done, summary.computed) == (5, 3)
     assert {r.base_key for r in stored(tmp_path / "out").values()} == {base}
     assert weights.stat().st_mtime_ns == written
+
+
+def test_runs_of_crossed_bases_and_draws_with_entities_equal_those_of_direct_calls(tmp_path):
+    kind = "with-entities"
+    settings = {name: value for name, value in SMALL.items() if name != "record_every"}
+    table = replace(ONE, settings=settings)
+    requested = request(
+        tmp_path / "out", methods=("maml", "in-domain"), bases=2, draws_from=kind, iterations=2
+    )
+    summary, _ = ran(table, requested)
+    assert (summary.done, summary.failures) == (2 * (2 + 4), [])
+    target = load_corpus(OWN / "cellline")
+    sources = source_domains(
+        group_by_domain(load_corpus(OWN / name) for name in ("disease", "drug")),
+        target.split("test"),
+    )
+    found = {(r.method, r.seed, r.base_seed): r for r in stored(tmp_path / "out").values()}
+    assert len(found) == 2 * 2 * 2
+    for name in ("maml", "in-domain"):
+        chosen = method(name)(**{**settings, "k": 10})
+        for number in (0, 1):
+            base = chosen.fit(sources, Budget(2), seed=number)
+            rows = evaluate_few_shot(
+                chosen, base, target, [5], [0, 1], limit=15, draws_from=kind,
+                noise=1000 * number if name == "in-domain" else 0,
+            )  # fmt: skip
+            for row in rows:
+                ours = found[name, row.seed, number]
+                assert (ours.f1, ours.entities) == (row.f1, row.entities)
+                assert (ours.draws_from, ours.protocol) == (kind, row.protocol)
+    pages = write_plan_report(summary.plan, requested)
+    assert {page.parent.name for page in pages} == {"hgda-3-custom-with-entities"}
+    text = pages[1].read_text(encoding="utf-8")
+    assert "5 sentences with entities" in text
+    assert "the root of the sum of two variances" in text
 
 
 def test_a_run_keeps_the_hardness_records_of_hgda(whole):

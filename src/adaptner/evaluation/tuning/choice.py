@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptner.errors import UsageError
-from adaptner.evaluation.tuning.plan import PROCEDURE, Setting, TuningPlan
+from adaptner.evaluation.tuning.plan import Setting, TuningPlan
 from adaptner.files import atomic_file
 from adaptner.models.base import Base
 from adaptner.models.storage import amend_manifest, read_manifest
@@ -52,7 +52,7 @@ class Choice:
         """How the choice was made, for the manifest of a base."""
         plan = self.plan
         return {
-            "procedure": PROCEDURE,
+            "procedure": plan.procedure,
             "validation_domains": [target.domain for target in plan.validation_domains],
             "grid": {name: list(values) for name, values in asdict(plan.grid).items()},
             "draws": plan.draws,

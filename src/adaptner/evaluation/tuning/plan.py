@@ -17,6 +17,8 @@ from itertools import product
 from adaptner.corpora.corpus import Corpus, Domain, group_by_domain
 from adaptner.corpora.overlap import remove_overlap
 from adaptner.corpora.sources import SourceDomain, source_domains
+from adaptner.episodes import DrawsFrom, check_draws
+from adaptner.episodes.draws import drawable, drawable_name
 from adaptner.errors import TooFewDomains, TooFewSentences, UnknownName, UsageError
 from adaptner.methods.base import Method
 from adaptner.methods.families.source_pretrained import SourcePretrainedMethod
@@ -109,8 +111,10 @@ class TuningPlan:
     vectors: WordVectors | None = None
     # The true target's test sentences, which are neither learnt from nor scored
     held_out: Sequence[Sentence] = ()
+    draws_from: DrawsFrom = "all"
 
     def __post_init__(self) -> None:
+        check_draws(self.draws_from, self.sizes)
         _refuse_nothing_to_choose(self.method)
         found = [domain.name for domain in self.domains]
         least = self.method.min_domains() if isinstance(self.method, SourcePretrainedMethod) else 1
@@ -127,9 +131,10 @@ class TuningPlan:
 
     def _check(self, target: ValidationDomain) -> None:
         folder, size = target.corpus.folder, max(self.sizes)
-        what, needed, found = "the train split", size, len(target.train)
+        what, needed = drawable_name(self.draws_from), size
+        found = len(drawable(target.train, self.draws_from))
         if not target.dev:
-            what, needed = "the train split, where there is no dev split to score", size + 1
+            what, needed = f"{what}, where there is no dev split to score,", size + 1
         if found < needed:
             raise TooFewSentences(
                 file=folder, found=found, what=what, needed=needed, option="--sizes"
@@ -140,6 +145,11 @@ class TuningPlan:
                 problem=f"{folder}: none of the {len(scored)} sentences to score has an entity",
                 remedy="raise --limit, or validate on other domains (--validate-on)",
             )
+
+    @property
+    def procedure(self) -> str:
+        """The name of the procedure, which includes the kind of draw."""
+        return PROCEDURE if self.draws_from == "all" else f"{PROCEDURE}/draws-{self.draws_from}"
 
     @cached_property
     def domains(self) -> list[Domain]:
@@ -167,7 +177,7 @@ class TuningPlan:
         normal = self.grid.settings()[0].of(self.method)
         facts = {
             "version": __version__,
-            "procedure": PROCEDURE,
+            "procedure": self.procedure,
             "method": self.method.name,
             "config": normal.config.model_dump(mode="json"),
             "sources": [[c.domain, c.name, c.sha256] for c in self.corpora],

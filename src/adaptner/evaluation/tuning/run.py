@@ -84,7 +84,7 @@ def _run_trials(
     known: dict[object, TrialRecord] = {}
     for trial in trials:
         method = trial.setting.of(plan.method)
-        support = draw_sentences(trial.target.train, trial.size, trial.seed)
+        support = draw_sentences(trial.target.train, trial.size, trial.seed, plan.draws_from)
         steps = method.config.adaptation.steps_for(sum(1 for s in support if len(s)))
         same = (trial.size, trial.seed, replace(trial.setting, epochs=0, steps=steps))
         if same not in known:
@@ -95,6 +95,7 @@ def _run_trials(
             "setting": asdict(trial.setting),
             "size": trial.size,
             "seed": trial.seed,
+            "draws_from": plan.draws_from,
             **known[same],
         }
 

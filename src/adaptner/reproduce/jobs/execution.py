@@ -117,6 +117,7 @@ class JobExecutor:
             target=target.name,
             iterations=base.facts["iterations"],
             base_key=spec["base"],
+            base_seed=base.facts["seed"],
             base_seconds=base_outcome["seconds"],
             peak_mb=_peak_mb(),
             limited=(spec["limit"] or math.inf) < len(target.split("test")),
@@ -139,6 +140,8 @@ class JobExecutor:
             shares=[] if spec["share"] is None else [spec["share"]],
             sources=self._source_domains(spec) if adapter.capabilities.reads_sources else (),
             limit=spec["limit"],
+            draws_from=spec.get("draws_from", "all"),
+            noise=spec.get("noise", 0),
         )
         return score
 

@@ -9,8 +9,9 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
-from adaptner.errors import AdaptnerError, FileMissing
-from adaptner.evaluation.protocol import PROTOCOL, PROTOCOL_VERSION
+from adaptner.episodes import check_draws
+from adaptner.errors import AdaptnerError, FileMissing, UsageError
+from adaptner.evaluation.protocol import PROTOCOL, PROTOCOL_VERSION, protocol_name
 from adaptner.files import digest
 from adaptner.methods import methods
 from adaptner.methods.base import Method
@@ -23,6 +24,8 @@ from adaptner.reproduce.tables.protocol import BERT, Protocol, TargetCorpus, Tar
 from adaptner.reproduce.tables.settings import learner_of, method_for_cell
 
 Cell = tuple[int | None, float | None]  # number of labelled sentences, or share in percent
+# The seeds of adaptation of a method without a trained base are this far apart from base to base.
+NOISE_STEP = 1000
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,13 @@ def plan_jobs(
 ) -> JobPlan:
     """Returns the jobs in a good order. Targets with missing data are skipped with the reason.
 
-    Raises ``FileMissing`` if no target is left, or if the protocol's vectors are missing."""
+    Raises ``FileMissing`` if no target is left, or if the protocol's vectors are missing, and
+    ``UsageError`` if draws or bases cannot be as the profile has them."""
+    if profile.bases > 1 and protocol.source_sentences is not None and not profile.recipes:
+        raise UsageError(
+            problem=f"--bases {profile.bases}: in {protocol.table}, each draw has a base of its own",
+            remedy="leave out --bases; --draws N draws and trains N times",
+        )
     shared: Spec = {
         "protocol": PROTOCOL,
         "protocol_version": PROTOCOL_VERSION,
@@ -129,15 +138,22 @@ class _GroupPlanner:
                 yield from self._jobs_of_cell(method, variant, (size, share))
 
     def _jobs_of_cell(self, method: Method, variant: str, cell: Cell) -> Iterator[Job]:
+        size, share = cell
+        sizes, shares = [] if size is None else [size], [] if share is None else [share]
+        check_draws(self.profile.draws_from, sizes, shares)
         seeds = self._seeds(method)
-        own_base = bool(self._source_cut)
-        bases = {
-            seed: self._base(method, seed if own_base else self.profile.seed) for seed in seeds
-        }
-        yield from bases.values()
+        if self._source_cut:  # each draw has its own base
+            runs = [(seed, self._base(method, seed), 0) for seed in seeds]
+        else:
+            runs = [
+                (seed, self._base(method, self.profile.seed + number), number)
+                for number in range(self.profile.bases)
+                for seed in seeds
+            ]
+        yield from (base for _, base, _ in runs)
         for target in self.targets:
-            for seed, base in bases.items():
-                yield self._draw(method, variant, target, cell, seed, base.key)
+            for seed, base, number in runs:
+                yield self._draw(method, variant, target, cell, seed, base.key, number)
 
     def _base(self, method: Method, seed: int) -> Job:
         learner = learner_of(method)
@@ -153,15 +169,27 @@ class _GroupPlanner:
         return Job("base", spec)
 
     def _draw(
-        self, method: Method, variant: str, target: TargetCorpus, cell: Cell, seed: int, base: str
+        self,
+        method: Method,
+        variant: str,
+        target: TargetCorpus,
+        cell: Cell,
+        seed: int,
+        base: str,
+        number: int,
     ) -> Job:
+        """``number`` counts the bases that are crossed with all draws. Where bases are not trained,
+        other noise of adaptation takes the place of other bases, so that deviations compare."""
         names = ["protocol", "protocol_version", "torch", "vectors"]
         if method.capabilities.reads_sources:  # it reads the sources again
             names += ["sources", "held_out"]
         encoder = "" if self.selection.encoder is None else BERT
+        learner = learner_of(method)
         spec = {
             **{name: self.inputs[name] for name in names},
             **(self._source_cut if method.capabilities.reads_sources else {}),
+            **self._kind_of_draw,
+            **({"noise": NOISE_STEP * number} if number and not learner.trains_base else {}),
             "base": base,
             "method": method.name,
             "method_version": method.version,
@@ -174,6 +202,12 @@ class _GroupPlanner:
             "limit": self.profile.limit,
         }
         return Job("draw", spec, base)
+
+    @property
+    def _kind_of_draw(self) -> Spec:
+        """What the specification of a draw that is not from all sentences has besides."""
+        kind = self.profile.draws_from
+        return {} if kind == "all" else {"protocol": protocol_name(kind), "draws_from": kind}
 
     @property
     def _source_cut(self) -> Spec:

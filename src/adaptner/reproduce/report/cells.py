@@ -1,4 +1,4 @@
-"""One cell of the comparison: our draws, the published figure and the verdict on both."""
+"""One cell of the comparison: our runs, the published figure and the verdict on both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from adaptner.metrics.significance import Interval, mean_sd, t_interval
+from adaptner.metrics.crossed import Run, Spread, interval, spread
+from adaptner.metrics.significance import Interval, mean_sd
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.tables.published import Slip
 
@@ -19,7 +20,7 @@ _ROUNDING = 1e-9  # error of binary fractions; one unit of a printed digit is at
 
 @dataclass(frozen=True)
 class ComparisonCell:
-    """``values`` are our draws by seed and ``published`` is the paper's figure, both as fractions.
+    """``values`` are our runs and ``published`` is the paper's figure, both as fractions.
 
     The verdict is ``within`` if the published figure lies in the 95 % interval of our mean,
     ``above`` if our mean is higher, ``below`` if it is lower. ``objection`` says why the two must
@@ -27,29 +28,51 @@ class ComparisonCell:
     """
 
     column: str
-    values: Mapping[int, float] = field(default_factory=dict)
+    values: Mapping[Run, float] = field(default_factory=dict)
     published: float | None = None
     objection: str = ""
     absence: str = ""
     slips: tuple[Slip, ...] = ()
     results: tuple[StoredResult, ...] = ()
 
+    @cached_property
+    def spread(self) -> Spread | None:
+        return spread(self.values) if self.values else None
+
     @property
     def n(self) -> int:
-        return len(self.values)
+        """The number of draws."""
+        return self.spread.draws if self.spread else 0
 
-    @cached_property
+    @property
+    def bases(self) -> int:
+        return self.spread.bases if self.spread else 0
+
+    @property
     def mean(self) -> float | None:
-        return mean_sd(list(self.values.values()))[0] if self.values else None
+        return self.spread.mean if self.spread else None
 
-    @cached_property
+    @property
     def sd(self) -> float | None:
-        """With n - 1; None for a single draw."""
-        return None if self.n < 2 else mean_sd(list(self.values.values()))[1]
+        """The root of the variances over draws and over bases; None for a single run."""
+        return self.spread.sd if self.spread else None
 
     @cached_property
     def interval(self) -> Interval | None:
-        return None if self.n < 2 else t_interval(list(self.values.values()), CONFIDENCE)
+        return interval(self.values, CONFIDENCE) if self.values else None
+
+    @cached_property
+    def mentions(self) -> list[int]:
+        """The number of entities in each draw."""
+        return list({(r.target, r.seed): r.entities for r in self.results}.values())
+
+    @property
+    def empty_draws(self) -> int:
+        return sum(number == 0 for number in self.mentions)
+
+    @property
+    def mean_mentions(self) -> float | None:
+        return mean_sd(self.mentions)[0] if self.mentions else None
 
     @property
     def verdict(self) -> str:
@@ -72,4 +95,4 @@ class ComparisonCell:
             return self.objection
         if self.published is None:
             return "the paper has no figure here"
-        return "a single draw has no interval" if self.n < 2 else ""
+        return "a single draw has no interval" if self.interval is None else ""

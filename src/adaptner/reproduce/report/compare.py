@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from adaptner.metrics.crossed import Run
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.cells import ComparisonCell
@@ -18,6 +20,7 @@ from adaptner.reproduce.report.matching import (
     index_results,
     method_for_row,
     report_column,
+    run_of,
 )
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.tables.published import (
@@ -50,7 +53,7 @@ class ComparisonRow:
 
     @property
     def results(self) -> list[StoredResult]:
-        """Each draw once, although the cells of overall columns repeat them."""
+        """Each run once, although the cells of overall columns repeat them."""
         unique = {id(r): r for cell in self.cells.values() for r in cell.results}
         return list(unique.values())
 
@@ -58,8 +61,8 @@ class ComparisonRow:
 @dataclass(frozen=True)
 class Comparison:
     """``columns`` are the printed ones, followed by ``totals``. ``additional`` columns are corpora
-    that the published table does not have. ``repeated`` counts the draws left out because a newer
-    result exists for the same draw."""
+    that the published table does not have. ``repeated`` counts the results left out because a newer
+    one exists for the same run."""
 
     paper: Paper
     table: PublishedTable
@@ -110,14 +113,16 @@ class Comparison:
     @property
     def main_rows(self) -> list[ComparisonRow]:
         """The published rows, and our other methods at the published levels."""
-        published = {row_level(row) for row in self.table.rows}
-        return [row for row in self.rows if row.level in published]
+        return [row for row in self.rows if row.level in self._published_levels]
 
     @property
     def other_rows(self) -> list[ComparisonRow]:
         """The rows at levels that the published table does not have."""
-        published = {row_level(row) for row in self.table.rows}
-        return [row for row in self.rows if row.level not in published]
+        return [row for row in self.rows if row.level not in self._published_levels]
+
+    @cached_property
+    def _published_levels(self) -> set[Level]:
+        return {row_level(row, self.request.draws_from) for row in self.table.rows}
 
     def label(self, method: str, variant: str) -> str:
         rows = (row for row in self.rows if (row.method, row.variant) == (method, variant))
@@ -125,7 +130,7 @@ class Comparison:
 
     @property
     def results(self) -> list[StoredResult]:
-        return [result for draws in self.index.values() for result in draws.values()]
+        return [result for runs in self.index.values() for result in runs.values()]
 
 
 def compare(results: Iterable[StoredResult], request: ReportRequest) -> Comparison:
@@ -149,7 +154,7 @@ class _Comparer:
         self.all_columns = (*self.columns, *self.additional)
         self.hardness = records_of_matching_runs(request.hardness, table.rows)
         self.comparable = [c.name for c in self.columns if not c.objection]
-        published = {row_level(row) for row in table.rows}
+        published = {row_level(row, request.draws_from) for row in table.rows}
         self.index, self.repeated = index_results(results, published)
         self.totals: tuple[str, ...] = ()
         if any(row.overall is not None for row in table.rows):
@@ -157,8 +162,9 @@ class _Comparer:
             self.totals = (OVERALL, COMPARABLE) if partly else (OVERALL,)
 
     def comparison(self) -> Comparison:
+        kind = self.request.draws_from
         rows = [
-            self._row(row_label(row), *method_for_row(row, self.index), row_level(row), row)
+            self._row(row_label(row), *method_for_row(row, self.index), row_level(row, kind), row)
             for row in self.table.rows
         ]
         rows += self._additional_rows(rows)
@@ -212,7 +218,7 @@ class _Comparer:
         level: Level,
         column: Column,
     ) -> ComparisonCell:
-        """Our draws for a cell, if there are any."""
+        """Our runs for a cell, if there are any."""
         if row is not None and self.table.columns == ("hardness",):
             return hardness_cell(self.hardness, row, column.name)
         corpus = column.corpus
@@ -224,10 +230,10 @@ class _Comparer:
             return crossing_cell(self.index, method, variant, corpus, column.name)
         if column.metric is None:
             return ComparisonCell(column.name)
-        draws = self.index.get((method, variant, level, corpus), {})
-        results = tuple(draws[seed] for seed in sorted(draws))
-        figures = {r.seed: column.value_in(r) for r in results}
-        values = {seed: value for seed, value in figures.items() if value is not None}
+        runs = self.index.get((method, variant, level, corpus), {})
+        results = tuple(runs[run] for run in sorted(runs))
+        figures = {run_of(r): column.value_in(r) for r in results}
+        values = {run: value for run, value in figures.items() if value is not None}
         absence = "" if values or not figures else "computed before counts by type were kept"
         return ComparisonCell(column.name, values, absence=absence, results=results)
 
@@ -280,27 +286,27 @@ class _Comparer:
 
 
 def _mean_cell(parts: Sequence[ComparisonCell], title: str) -> ComparisonCell:
-    """The mean over corpora, draw by draw, over the draws that all corpora have.
+    """The mean over corpora, run by run, over the runs that all corpora have.
 
-    Draw by draw, because corpora may share sentences, so that their draws are not independent.
+    Run by run, because corpora may share sentences, so that their draws are not independent.
     """
     empty = [cell for cell in parts if not cell.values]
-    seeds = sorted(set.intersection(*(set(cell.values) for cell in parts)))
-    values: dict[int, float] = {}
+    runs = sorted(set.intersection(*(set(cell.values) for cell in parts)))
+    values: dict[Run, float] = {}
     absence = ""
     if len(empty) == len(parts):
         reasons = {cell.reason for cell in parts}
         absence = reasons.pop() if len(reasons) == 1 else "nothing was run"
     elif empty:
         absence = f"a mean over all corpora; missing: {', '.join(c.column for c in empty)}"
-    elif not seeds:
+    elif not runs:
         absence = "a mean over all corpora; no draw has a result for each of them"
     else:
-        values = {seed: mean_sd([cell.values[seed] for cell in parts])[0] for seed in seeds}
+        values = {run: mean_sd([cell.values[run] for cell in parts])[0] for run in runs}
     objections = {cell.objection for cell in parts}
     if len(objections) > 1:
         objection = "; ".join(f"{c.column}: {c.objection}" for c in parts if c.objection)
     else:
         objection = objections.pop()
-    results = tuple(r for cell in parts for r in cell.results if r.seed in values)
+    results = tuple(r for cell in parts for r in cell.results if run_of(r) in values)
     return ComparisonCell(title, values, objection=objection, absence=absence, results=results)

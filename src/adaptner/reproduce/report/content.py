@@ -30,6 +30,12 @@ PROFILES = {
 }
 
 
+_KINDS = {
+    "all": "draws from all sentences",
+    "with-entities": "draws from sentences with an entity",
+}
+
+
 def report_page(results: Iterable[StoredResult], request: ReportRequest) -> ReportPage:
     comparison = compare(results, request)
     paper, table = comparison.paper, comparison.table
@@ -40,7 +46,7 @@ def report_page(results: Iterable[StoredResult], request: ReportRequest) -> Repo
         *main_blocks(comparison),
     ]
     sections = [
-        Section("Verdicts", _verdicts(comparison), expanded=True),
+        Section(f"Verdicts ({_KINDS[request.draws_from]})", _verdicts(comparison), expanded=True),
         Section("Comparability and omissions", [_remarks(comparison)], expanded=True),
         Section("Score against size", size_blocks(comparison), expanded=True),
         Section("Share of the target's data", share_blocks(comparison), expanded=True),
@@ -62,7 +68,7 @@ def report_page(results: Iterable[StoredResult], request: ReportRequest) -> Repo
 
 def _detail_sections(comparison: Comparison) -> list[Section]:
     return [
-        Section("Significance of differences between methods", significance_blocks(comparison)),
+        Section("Differences between methods", significance_blocks(comparison)),
         Section("Other amounts of target data", _other_levels(comparison)),
         Section("Protocol, budget, memory and seeds", protocol_blocks(comparison)),
         Section("All cells", cell_blocks(comparison)),
@@ -89,7 +95,7 @@ def _summary(comparison: Comparison) -> str:
     methods = len({(r.method, r.variant) for r in results})
     corpora = len({r.target for r in results})
     return (
-        f"{profile} {len(results):,} results of {methods} method{'s' * (methods != 1)} on "
+        f"{profile} {_KINDS[request.draws_from].capitalize()}. {len(results):,} results of {methods} method{'s' * (methods != 1)} on "
         f"{corpora} {'corpora' if corpora != 1 else 'corpus'}"
         + (f", the latest from {latest[:16].replace('T', ' ')} UTC." if latest else ".")
     )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adaptner.metrics.significance import mean_sd
+from adaptner.metrics.crossed import Run, Spread, spread
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.levels import WHOLE_SPLIT
-from adaptner.reproduce.report.matching import Index
+from adaptner.reproduce.report.matching import Index, run_of
 
 IN_DOMAIN = "in-domain"
 BEFORE, NEVER = "before", "never"
@@ -20,18 +20,18 @@ BEFORE, NEVER = "before", "never"
 
 def in_domain_bound(index: Index, corpus: str) -> float | None:
     """Returns the mean F1 of the In-Domain model with all of the target's data."""
-    draws = index.get((IN_DOMAIN, "", WHOLE_SPLIT, corpus), {})
-    return mean_sd([r.f1 for r in draws.values()])[0] if draws else None
+    runs = index.get((IN_DOMAIN, "", WHOLE_SPLIT, corpus), {})
+    return f1_spread(runs.values()).mean if runs else None
 
 
 def share_curve(
     index: Index, method: str, variant: str, corpus: str
 ) -> dict[float, list[StoredResult]]:
-    """Returns the draws for each share in percent, by increasing share."""
+    """Returns the results for each share in percent, by increasing share."""
     curve = {
-        level.share: [draws[seed] for seed in sorted(draws)]
-        for (m, v, level, c), draws in index.items()
-        if (m, v, c) == (method, variant, corpus) and level.share is not None and draws
+        level.share: [runs[run] for run in sorted(runs)]
+        for (m, v, level, c), runs in index.items()
+        if (m, v, c) == (method, variant, corpus) and level.share is not None and runs
     }
     return {share: curve[share] for share in sorted(curve)}
 
@@ -39,7 +39,11 @@ def share_curve(
 def mean_curve(index: Index, method: str, variant: str, corpus: str) -> list[tuple[float, float]]:
     """Returns the mean F1 for each share in percent, by increasing share."""
     curve = share_curve(index, method, variant, corpus)
-    return [(share, mean_sd([r.f1 for r in draws])[0]) for share, draws in curve.items()]
+    return [(share, f1_spread(results).mean) for share, results in curve.items()]
+
+
+def f1_spread(results: Iterable[StoredResult]) -> Spread:
+    return spread({run_of(r): r.f1 for r in results})
 
 
 def crossing(curve: Iterable[tuple[float, float]], bound: float) -> float | str:
@@ -59,20 +63,20 @@ def crossing(curve: Iterable[tuple[float, float]], bound: float) -> float | str:
 def crossing_cell(
     index: Index, method: str, variant: str, corpus: str, column: str
 ) -> ComparisonCell:
-    """Returns the cell with the crossing of each draw as a fraction of the train split."""
+    """Returns the cell with the crossing of each run as a fraction of the train split."""
     bound = in_domain_bound(index, corpus)
     if bound is None:
         return ComparisonCell(column, absence="no In-Domain result with all of the target's data")
-    curves: dict[int, list[tuple[float, float]]] = {}
+    curves: dict[Run, list[tuple[float, float]]] = {}
     results: list[StoredResult] = []
     for share, draws in share_curve(index, method, variant, corpus).items():
         results += draws
         for result in draws:
-            curves.setdefault(result.seed, []).append((share, result.f1))
+            curves.setdefault(run_of(result), []).append((share, result.f1))
     if not any(len(curve) > 1 for curve in curves.values()):
         return ComparisonCell(column, absence="no results at several shares of the target's data")
-    crossings = {seed: crossing(curve, bound) for seed, curve in curves.items()}
-    values = {seed: at / 100 for seed, at in crossings.items() if isinstance(at, float)}
+    crossings = {run: crossing(curve, bound) for run, curve in curves.items()}
+    values = {run: at / 100 for run, at in crossings.items() if isinstance(at, float)}
     early = sum(at == BEFORE for at in crossings.values())
     late = sum(at == NEVER for at in crossings.values())
     n = len(crossings)

@@ -23,7 +23,8 @@ from adaptner.reproduce.report.page import (
 
 _NO_RESULTS = Paragraph("There are no results yet.")
 _PROTOCOL_HEADER = (
-    ("method", ""), ("target data", ""), ("protocol", ""), ("targets", ""), ("seeds", ""),
+    ("method", ""), ("target data", ""), ("protocol", ""), ("targets", ""), ("draws", "seeds"), ("bases", "seeds"),
+    ("optimiser", "of adaptation"), ("rates", "decoder / encoder"), ("encoder moved", "Δθ"),
     ("steps", "per draw"), ("seconds", "per draw, mean"), ("base", "iterations"),
     ("base", "seconds, mean"), ("peak memory", "MB"), ("tested on", "sentences"),
     ("unlabelled", "sentences"), ("data", "checksum"), ("code", ""),
@@ -43,7 +44,9 @@ def protocol_blocks(comparison: Comparison) -> list[Block]:
             text_columns=3,
         ),
         Paragraph(
-            "Steps and seconds are those of adaptation. A base is trained once and serves all draws "
+            "Optimiser, rates, steps and seconds are those of adaptation. Δθ is the mean distance that "
+            "adaptation moved the encoder, followed by its share of the distance that pretraining had "
+            "moved it, where that is known. A base is trained once and serves all draws "
             "that start from it. The data checksum covers the target and source corpora of the row, "
             "which are listed below. * only a part of the test split.",
             muted=True,
@@ -54,8 +57,9 @@ def protocol_blocks(comparison: Comparison) -> list[Block]:
 def cell_blocks(comparison: Comparison) -> list[Block]:
     """Returns all cells with unrounded figures; a row without results takes one line."""
     header = [
-        "method", "target data", "column", "mean", "sd", "n", "95 % interval", "published", "seeds",
-        "steps", "seconds", "peak MB", "checksum", "verdict and reason",
+        "method", "target data", "column", "mean", "±", "sd over draws", "sd over bases", "draws",
+        "bases", "draws without entity", "mentions in a draw", "95 % interval", "published", "seeds",
+        "seeds of bases", "steps", "seconds", "peak MB", "checksum", "verdict and reason",
     ]  # fmt: skip
     names = (*comparison.names, *comparison.additional_names)
     rows = []
@@ -68,7 +72,9 @@ def cell_blocks(comparison: Comparison) -> list[Block]:
             blank = [""] * (len(header) - 4)
             rows.append(ReportRow([row.label, row.level.label, "all", *blank, why], "muted"))
     text = (
-        "The checksum is the beginning of that of the target's files. Seconds are means over draws."
+        "± is the root of the sum of the variances over draws and over bases. Where each draw has a "
+        "base of its own, the sd over draws holds both. Mentions are a mean over draws. The checksum is "
+        "the beginning of that of the target's files. Seconds are means over runs."
     )
     return [Paragraph(text, muted=True), ReportTable(header, rows, text_columns=3)]
 
@@ -94,7 +100,7 @@ def data_blocks(results: Sequence[StoredResult]) -> list[Block]:
     for (method, variant), counts in settings.items():
         name = f"{method} [{variant}]" if variant else method
         for text, count in counts.items():
-            blocks += [Paragraph(f"Settings of {name} ({count} draws):"), Code(text)]
+            blocks += [Paragraph(f"Settings of {name} ({count} runs):"), Code(text)]
     return blocks
 
 
@@ -105,7 +111,7 @@ def result_warnings(comparison: Comparison) -> list[str]:
     if comparison.repeated:
         warnings.append(
             f"{comparison.repeated} draws had been run before with other settings or code; only the "
-            "newest result of a draw counts"
+            "newest result of a draw and base counts"
         )
     codes = {r.code for r in results}
     if len(codes) > 1:
@@ -158,6 +164,9 @@ def _protocol_cells(row: ComparisonRow) -> list[TableCell | str]:
         ", ".join(sorted({r.protocol for r in results})),
         TableCell(str(len(targets)), tooltip=", ".join(targets)),
         format_ranges(r.seed for r in results),
+        format_ranges(r.base_seed for r in results),
+        *_optimiser(results),
+        _encoder_change(results),
         _low_to_high([r.steps for r in results]),
         _mean([r.seconds for r in results]),
         _low_to_high([r.iterations for r in results]),
@@ -170,6 +179,28 @@ def _protocol_cells(row: ComparisonRow) -> list[TableCell | str]:
     ]
 
 
+def _optimiser(results: Sequence[StoredResult]) -> tuple[str, str]:
+    """Names and rates of the optimisers of adaptation."""
+    names, rates = set(), set()
+    for result in results:
+        adaptation = result.settings.get("adaptation", {})
+        if "optimiser" in adaptation:
+            optimiser = adaptation["optimiser"]
+            rate = optimiser["rate"]
+            names.add(str(optimiser["name"]))
+            rates.add(f"{rate:.3g} / {rate * adaptation.get('encoder_scale', 1.0):.3g}")
+    return ", ".join(sorted(names)), ", ".join(sorted(rates))
+
+
+def _encoder_change(results: Sequence[StoredResult]) -> str:
+    changes = [r.encoder_change for r in results if r.encoder_change is not None]
+    relative = [r.relative_change for r in results if r.relative_change is not None]
+    if not changes:
+        return ""
+    share = f" ({100 * sum(relative) / len(relative):.0f} %)" if relative else ""
+    return f"{sum(changes) / len(changes):.3g}{share}"
+
+
 def _figures(
     comparison: Comparison, row: ComparisonRow, cell: ComparisonCell
 ) -> list[TableCell | str]:
@@ -179,7 +210,7 @@ def _figures(
         return "" if value is None else f"{value * comparison.scale:.{digits}f}"
 
     verdict = f"{SIGNS[cell.verdict]} {cell.verdict}"
-    interval, results = cell.interval, cell.results
+    interval, results, spread = cell.interval, cell.results, cell.spread
     targets = {r.target: r.data.get(r.target, "") for r in results}
     checksum = next(iter(targets.values()))[:12] if len(targets) == 1 else ""
     return [
@@ -188,10 +219,16 @@ def _figures(
         cell.column,
         figure(cell.mean),
         figure(cell.sd),
+        figure(spread.sd_draws if spread else None),
+        figure(spread.sd_bases if spread else None),
         str(cell.n or ""),
+        str(cell.bases or ""),
+        f"{cell.empty_draws} of {len(cell.mentions)}" if cell.mentions else "",
+        "" if cell.mean_mentions is None else f"{cell.mean_mentions:.1f}",
         f"{figure(interval.low)} to {figure(interval.high)}" if interval else "",
         format_published(cell, comparison),
-        format_ranges(cell.values) if results else "",
+        format_ranges(draw for draw, _ in cell.values) if results else "",
+        format_ranges(base for _, base in cell.values) if results else "",
         _low_to_high([r.steps for r in results]),
         _mean([r.seconds for r in results]),
         f"{max(r.peak_mb for r in results):,.0f}" if results else "",

@@ -25,7 +25,7 @@ from adaptner.reproduce.report.page import (
     ReportTable,
     TableCell,
 )
-from adaptner.reproduce.report.pairs import ALPHA, MethodPair, compare_pairs
+from adaptner.reproduce.report.pairs import MethodPair, compare_pairs
 from adaptner.reproduce.report.plots import (
     METANER,
     bound_plot,
@@ -37,18 +37,24 @@ from adaptner.reproduce.report.plots import (
 )
 
 _SIGNIFICANCE_LEGEND = (
-    "Each cell shows the mean of the first method minus that of the second over their common draws, "
-    "in percentage points. Below it are the p-values of a paired t-test and of Wilcoxon's "
-    "signed-rank test over draws, both two-sided and Holm-corrected over all pairs of that size and "
-    "column. Stars follow the t-test: * p < 0.05, ** p < 0.01, *** p < 0.001. With five draws, "
-    "Wilcoxon's p cannot fall below 0.0625, even without the correction."
+    "Below a difference are the p-values of a paired t-test and of Wilcoxon's signed-rank test, both "
+    "two-sided and Holm-corrected over all pairs of that size and column. Methods are paired on the "
+    "seeds of draw and base. Where all bases are adapted to all draws, the t-test adds the variances "
+    "over draws and over bases, and Wilcoxon's test is over draws. Stars follow the t-test: "
+    "* p < 0.05, ** p < 0.01, *** p < 0.001. With five draws, Wilcoxon's p cannot fall below "
+    "0.0625, even without the correction."
 )
+_DIFFERENCE_LEGEND = (
+    "Each cell shows the mean of the first method minus that of the second over their common draws "
+    "and bases, in percentage points."
+)
+_ONE_BASE_LEGEND = "Methods with one base have no p-values: a test over draws alone says nothing about other bases."
 
 
 def significance_blocks(comparison: Comparison) -> list[Block]:
     pairs = compare_pairs(comparison)
     if not pairs:
-        return [Paragraph("No two methods have two draws in common yet.")]
+        return [Paragraph("No two methods have two runs in common yet.")]
     by_column: dict[tuple[Any, str, str], dict[str, MethodPair]] = {}
     for pair in pairs:
         by_column.setdefault((pair.level, pair.first, pair.second), {})[pair.column] = pair
@@ -61,8 +67,12 @@ def significance_blocks(comparison: Comparison) -> list[Block]:
                 cells = [_pair_cell(found.get(name)) for name in names]
                 rows.append(ReportRow([f"{first} − {second}", *cells]))
     table = ReportTable(["pair", *names], rows, full_width=True)
-    legend = Paragraph(_SIGNIFICANCE_LEGEND, muted=True)
-    return [_significance_counts(pairs, comparison), legend, table]
+    tested = [pair for pair in pairs if pair.t_test_p is not None]
+    legend = [_DIFFERENCE_LEGEND]
+    legend += [_SIGNIFICANCE_LEGEND] if tested else []
+    legend += [_ONE_BASE_LEGEND] if len(tested) < len(pairs) else []
+    counts = [_significance_counts(tested, comparison)] if tested else []
+    return [*counts, Paragraph(" ".join(legend), muted=True), table]
 
 
 def size_blocks(comparison: Comparison) -> list[Block]:
@@ -75,8 +85,8 @@ def size_blocks(comparison: Comparison) -> list[Block]:
             caption = f"{name}: score against the number of labelled target sentences"
             figures.append(Figure(svg, f"{prefix}-size-{number}-{_slug(name)}.svg", caption))
     return _with_legend(
-        "Filled markers and lines: our means. Bars: their 95 % intervals (Student's t), which "
-        "may reach beyond the plot with few draws. Hollow markers: published figures.",
+        "Filled markers and lines: our means. Bars: their 95 % intervals, which may reach beyond the "
+        "plot with few draws. Hollow markers: published figures.",
         figures,
     )
 
@@ -95,7 +105,7 @@ def share_blocks(comparison: Comparison) -> list[Block]:
             name = f"{prefix}-share-{number}-{_slug(column.name)}.svg"
             figures.append(Figure(svg, name, caption))
     blocks = _with_legend(
-        "Bands: ± one standard deviation over draws. The dashed line is the In-Domain model with "
+        "Bands: ± one standard deviation over draws and bases. The dashed line is the In-Domain model with "
         "all of the target's data. The filled triangle on the axis marks where our MetaNER passes "
         "it, the hollow one where the paper's does.",
         figures,
@@ -127,15 +137,18 @@ def _with_legend(text: str, figures: Sequence[Figure]) -> list[Block]:
 
 def _pair_cell(pair: MethodPair | None) -> TableCell:
     if pair is None:
-        return TableCell("–", tooltip="fewer than two common draws")
-    t_test, wilcoxon = _format_p(pair.t_test_p), _format_p(pair.wilcoxon_p)
-    tone = "" if pair.t_test_p >= ALPHA else "above" if pair.difference > 0 else "below"
+        return TableCell("–", tooltip="fewer than two common runs")
     points = round(100 * pair.difference, 1) + 0.0  # no "-0.0"
+    text = f"{points:+.1f}".replace("-", "−") + pair.stars
+    runs = f"{pair.n} draws, {pair.bases} {'base' if pair.bases == 1 else 'bases'}"
+    if pair.t_test_p is None or pair.wilcoxon_p is None:
+        return TableCell(text, tooltip=runs)
+    t_test, wilcoxon = _format_p(pair.t_test_p), _format_p(pair.wilcoxon_p)
     return TableCell(
-        f"{points:+.1f}".replace("-", "−") + pair.stars,
+        text,
         second_line=f"{t_test} / {wilcoxon}",
-        tone=tone,
-        tooltip=f"t-test: p = {t_test}; Wilcoxon: p = {wilcoxon}; {pair.n} draws, both corrected",
+        tone="" if not pair.significant else "above" if pair.difference > 0 else "below",
+        tooltip=f"t-test: p = {t_test}; Wilcoxon: p = {wilcoxon}; {runs}, both corrected",
     )
 
 
@@ -147,7 +160,7 @@ def _significance_counts(pairs: Sequence[MethodPair], comparison: Comparison) ->
         if pair.column in columns:
             count = counts.setdefault((pair.first, pair.second), Counter())
             count["cells"] += 1
-            if pair.t_test_p < ALPHA:
+            if pair.significant:
                 count["first" if pair.difference > 0 else "second"] += 1
     rows = [
         ReportRow([first, second, str(n["first"]), str(n["second"]), str(n["cells"])])

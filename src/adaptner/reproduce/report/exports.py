@@ -34,15 +34,17 @@ def select_results(
         if method in (None, r.method) and target in (None, r.target) and wanted in (None, _size(r))
     ]
     return sorted(
-        found, key=lambda r: (r.method, r.variant, r.target, r.share or 0, r.size, r.seed)
+        found,
+        key=lambda r: (r.method, r.variant, r.target, r.share or 0, r.size, r.seed, r.base_seed),
     )
 
 
 def summarise_results(results: Sequence[StoredResult]) -> list[ExportRow]:
-    """Returns mean and sd over draws.
+    """Returns mean and sd over draws and bases.
 
-    Results of other variants, profiles, budgets or versions, or on more test sentences, have separate
-    rows. If results of the same draw differ in anything else, only the newest counts.
+    Results of other variants, profiles, budgets or versions, of another kind of draw, or on more test
+    sentences, have separate rows. If results of the same draw and base differ in anything else, only
+    the newest counts.
     """
     conditions = [_conditions(r) for r in results]
     differing = {name for name in _CONDITIONS if len({c[name] for c in conditions}) > 1}
@@ -54,7 +56,7 @@ def summarise_results(results: Sequence[StoredResult]) -> list[ExportRow]:
         parts = [condition[name] for name in _CONDITIONS if name in differing and condition[name]]
         parts += [f"{r.sentences} scored"] if len(scored[r.target]) > 1 else []
         label = f"{r.method} ({', '.join(parts)})" if parts else r.method
-        key = (label, r.target, r.size, r.share, r.seed)
+        key = (label, r.target, r.size, r.share, r.draws_from, r.seed, r.base_seed)
         if key not in rows or rows[key]["finished"] < r.finished:
             rows[key] = {**r.as_dict(), "corpus": r.target, "method": label}
     return summarise(rows.values())

@@ -31,7 +31,9 @@ def write_plan_report(plan: JobPlan, request: RunRequest) -> list[Path]:
     with Store(request.output / STORE) as store:
         keys = {job.key for job in plan.draws}
         results = [r for r in store.results() if r.key in keys]
+    kind = plan.profile.draws_from
     name = f"{protocol.table.replace('/', '-')}-{plan.profile.name}"
+    name += "" if kind == "all" else f"-{kind}"
     report_request = ReportRequest(
         table=protocol.table,
         profile=plan.profile.name,
@@ -40,6 +42,8 @@ def write_plan_report(plan: JobPlan, request: RunRequest) -> list[Path]:
         targets=tuple(t.name for t in plan.selection.targets),
         sizes=tuple(plan.selection.sizes),
         draws=plan.profile.draws,
+        bases=plan.profile.bases,
+        draws_from=kind,
         notes=comparability_notes(plan),
         skipped=rows_not_run(plan),
         columns=protocol.columns,
@@ -55,6 +59,7 @@ def comparability_notes(plan: JobPlan) -> tuple[str, ...]:
     encoder = plan.selection.encoder
     conditions = {
         "quick: ": not profile.recipes,
+        "paper: ": profile.recipes,
         "without --encoder: ": encoder is None,
         "with --encoder: ": encoder is not None,
     }
@@ -66,6 +71,10 @@ def comparability_notes(plan: JobPlan) -> tuple[str, ...]:
     budget = (
         f"Profile {profile.name}: {profile.iterations:,} iterations per base, {profile.draws} draws"
     )
+    if profile.draws_from != "all":
+        budget += f" from sentences {profile.draws_from.replace('-', ' ')}"
+    if profile.bases > 1:
+        budget += f" crossed with {profile.bases} bases for each method and domain"
     if profile.limit is not None:
         budget += f", at most the first {profile.limit:,} test sentences of a corpus"
     budget += ", the settings of the recipes." if profile.recipes else ", our default settings."

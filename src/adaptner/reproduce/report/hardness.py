@@ -55,4 +55,5 @@ def hardness_cell(
         f"the paper shows one hand-picked batch; ours is the mean over {len(weights)} tasks of this "
         f"domain near iteration {iteration}"
     )
-    return ComparisonCell(column, dict(enumerate(weights)), objection=objection)
+    values = {(number, 0): weight for number, weight in enumerate(weights)}
+    return ComparisonCell(column, values, objection=objection)

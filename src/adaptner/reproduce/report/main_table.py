@@ -19,12 +19,16 @@ from adaptner.reproduce.report.page import Block, Paragraph, ReportRow, ReportTa
 
 SIGNS = {WITHIN: "≈", ABOVE: "▲", BELOW: "▼", NOT_COMPARABLE: "○", MISSING: "–"}
 LEGEND = (
-    "Each cell shows our mean ± standard deviation over draws and, below it, the published figure "
-    "with the verdict: ≈ the published figure lies within the 95 % interval of our mean (Student's "
-    "t); ▲ ours is above it; ▼ ours is below it; ○ not comparable; – missing. (…) published figure "
-    "only; † known error in the paper; ‡ fewer draws than requested. Bold: our best method at that "
-    "size. Published figures come without an interval, so ▲ and ▼ are stricter than a test of two "
-    "means."
+    "Each cell shows our mean ± standard deviation and, below it, the published figure with the "
+    "verdict: ≈ the published figure lies within the 95 % interval of our mean; ▲ ours is above it; "
+    "▼ ours is below it; ○ not comparable; – missing. (…) published figure only; † known error in "
+    "the paper; ‡ fewer draws or bases than requested. Bold: our best method at that size. "
+    "Published figures come without an interval, so ▲ and ▼ are stricter than a test of two means."
+)
+_CROSSED_LEGEND = (
+    "Where all bases are adapted to all draws, ± is the root of the sum of two variances, whose roots "
+    "stand in brackets: over draws (of means over bases) and over bases (of means over draws). The "
+    "interval comes from drawing draws and bases anew, together; otherwise it is Student's t over draws."
 )
 _DIGITS = {"fraction": 3, "percent": 1, "count": 0}
 _FULL_WIDTH_FROM = 5  # columns; fewer would be too far apart on a full page
@@ -33,7 +37,7 @@ _FULL_WIDTH_FROM = 5  # columns; fewer would be too far apart on a full page
 def main_blocks(comparison: Comparison) -> list[Block]:
     """Returns the published table and the table of additional corpora, if there are any. The table
     with results comes first."""
-    legend = Paragraph(LEGEND, muted=True)
+    legend = Paragraph(" ".join((LEGEND, *_about_bases(comparison))), muted=True)
     published = comparison_table(comparison, comparison.main_rows, comparison.names)
     if not comparison.additional:
         return [legend, published]
@@ -48,6 +52,23 @@ def main_blocks(comparison: Comparison) -> list[Block]:
         Paragraph("The published table, for orientation:"),
         published,
     ]
+
+
+def _about_bases(comparison: Comparison) -> list[str]:
+    """What a reader must know of ± where rows differ in the number of bases."""
+    rows = [row for row in comparison.rows if row.measured and row.results]
+    single = [row for row in rows if max(cell.bases for cell in row.cells.values()) == 1]
+    spreads = [cell.spread for row in rows for cell in row.cells.values() if cell.spread]
+    crossed = any(None not in (spread.sd_draws, spread.sd_bases) for spread in spreads)
+    found = [_CROSSED_LEGEND] if crossed else []
+    if single:
+        whose = ", ".join(dict.fromkeys(f"{row.label} ({row.level.label})" for row in single))
+        found.append(
+            f"One base for each domain: {'all rows' if len(single) == len(rows) else whose}. Their ± and "
+            "intervals are over draws alone and leave out how much another base would change; they get "
+            "no p-values."
+        )
+    return found
 
 
 def comparison_table(
@@ -162,17 +183,28 @@ def _cell(cell: ComparisonCell, comparison: Comparison, best: float | None) -> T
     line = f"{format_published(cell, comparison)} {sign}".strip()
     if cell.mean is None:
         return TableCell(SIGNS[MISSING], second_line=line, tone=MISSING, tooltip=tooltip)
-    few = "‡" if cell.n < comparison.request.draws else ""
+    request = comparison.request
+    few = "‡" if cell.n < request.draws or cell.bases < request.bases else ""
     return TableCell(
         text=format_ours(cell.mean, comparison),
-        detail=f"±{format_ours(cell.sd, comparison)}{few}"
-        if cell.sd is not None
-        else f"one draw{few}",
+        detail=_deviation(cell, comparison) + few,
         second_line=line,
         tone=cell.verdict if has_verdict else "",
         tooltip=tooltip,
         bold=cell.mean == best,
     )
+
+
+def _deviation(cell: ComparisonCell, comparison: Comparison) -> str:
+    """What follows our mean: ± and, for crossed runs, what it is made of."""
+    if cell.spread is None or cell.sd is None:
+        return "one draw"
+    text = f"±{format_ours(cell.sd, comparison)}"
+    draws, bases = cell.spread.sd_draws, cell.spread.sd_bases
+    if draws is None or bases is None:
+        return text
+    draws_text, bases_text = format_ours(draws, comparison), format_ours(bases, comparison)
+    return f"{text} ({draws_text} draws, {bases_text} bases)"
 
 
 def _tooltip(cell: ComparisonCell, comparison: Comparison | None = None) -> str:
@@ -182,6 +214,7 @@ def _tooltip(cell: ComparisonCell, comparison: Comparison | None = None) -> str:
         parts.append(f"95 % interval {low} to {high}")
     if comparison is not None and cell.values and cell.results:
         parts.append(f"{cell.n} of {max(cell.n, comparison.request.draws)} draws")
+        parts.append(f"{cell.bases} bases" if cell.bases > 1 else "one base")
     parts += [f"† {slip.note}" for slip in cell.slips]
     return "; ".join(parts)
 

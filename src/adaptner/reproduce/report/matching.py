@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
+from adaptner.metrics.crossed import Run
 from adaptner.metrics.spans import Score
 from adaptner.reproduce.jobs.result import StoredResult
 from adaptner.reproduce.report.levels import Level, result_level
 from adaptner.reproduce.report.request import ReportRequest
 from adaptner.reproduce.tables.published import PublishedRow, PublishedTable
 
-# (method, variant, level, corpus) -> seed -> result
-Index = dict[tuple[str, str, Level, str], dict[int, StoredResult]]
+# (method, variant, level, corpus) -> run -> result
+Index = dict[tuple[str, str, Level, str], dict[Run, StoredResult]]
 
 TOTAL = "Total"  # the column over all types in a table by type
 _MEASURES = {"f1": "f1", "precision": "precision", "recall": "recall", "mean": "f1"}
@@ -98,22 +99,27 @@ def additional_columns(
     ]
 
 
-def index_results(results: Iterable[StoredResult], published: Set[Level]) -> tuple[Index, int]:
-    """Returns results by method, variant, level, corpus and seed, and the number of those left out.
+def run_of(result: StoredResult) -> Run:
+    return result.seed, result.base_seed
 
-    If a draw was run several times (with other settings or code), only the newest result counts.
+
+def index_results(results: Iterable[StoredResult], published: Set[Level]) -> tuple[Index, int]:
+    """Returns results by method, variant, level, corpus and run, and the number of those left out.
+
+    If a run was repeated (with other settings or code), only the newest result counts.
     """
     index: Index = {}
     repeated = 0
     for result in results:
         key = result.method, result.variant, result_level(result, published), result.target
-        draws = index.setdefault(key, {})
-        known = draws.get(result.seed)
+        runs = index.setdefault(key, {})
+        run = run_of(result)
+        known = runs.get(run)
         if known is not None and known.key != result.key:
             repeated += 1
             if known.finished > result.finished:
                 continue
-        draws[result.seed] = result
+        runs[run] = result
     return index, repeated
 
 

@@ -39,6 +39,8 @@ def plan_summary(plan: JobPlan, data: Path, jobs: int) -> dict[str, Any]:
         "table": plan.protocol.table,
         "profile": plan.profile.name,
         "iterations": plan.profile.iterations,
+        "draws_from": plan.profile.draws_from,
+        "bases_per_domain": plan.profile.bases,
         "jobs": jobs,
         "bases": len(plan.bases),
         "bases_by_method": {name: len(keys) for name, keys in bases.items()},

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adaptner.metrics.crossed import Spread
 from adaptner.metrics.significance import mean_sd
 from adaptner.reproduce.report.chart import (
     Axis,
@@ -19,6 +20,7 @@ from adaptner.reproduce.report.chart import (
 from adaptner.reproduce.report.compare import COMPARABLE, Comparison, ComparisonRow
 from adaptner.reproduce.report.crossings import (
     crossing,
+    f1_spread,
     in_domain_bound,
     mean_curve,
     share_curve,
@@ -47,7 +49,8 @@ def size_plot(comparison: Comparison, column: str) -> str | None:
     groups: dict[tuple[str, str], list[ComparisonRow]] = {}
     for row in comparison.rows:
         key = (row.method or "", row.variant)
-        if key in styles and row.level.size and row.cells[column].values:
+        same_kind = row.level.draws_from == comparison.request.draws_from
+        if key in styles and row.level.size and same_kind and row.cells[column].values:
             groups.setdefault(key, []).append(row)
     series = []
     for key, rows in groups.items():
@@ -82,9 +85,7 @@ def share_plot(comparison: Comparison, column: str) -> str | None:
     series = []
     for (method, variant), style in styles.items():
         curve = share_curve(comparison.index, method, variant, corpus)
-        points = [
-            _mean_and_sd(share, [r.f1 for r in draws], scale) for share, draws in curve.items()
-        ]
+        points = [_mean_and_sd(share, f1_spread(r), scale) for share, r in curve.items()]
         if points:
             series.append(Series(comparison.label(method, variant), style, points))
     if len({point.x for s in series for point in s.points}) < 2:
@@ -174,10 +175,10 @@ def hardness_plot(records: Sequence[Mapping[str, Any]], title: str) -> str | Non
     ).svg()
 
 
-def _mean_and_sd(x: float, values: Sequence[float], scale: float) -> Point:
+def _mean_and_sd(x: float, found: Spread, scale: float) -> Point:
     """A point whose interval is one standard deviation on either side."""
-    mean, sd = mean_sd(values)
-    ends = ((mean - sd) * scale, (mean + sd) * scale) if len(values) > 1 else ()
+    mean, sd = found.mean, found.sd
+    ends = () if sd is None else ((mean - sd) * scale, (mean + sd) * scale)
     return Point(x, mean * scale, *ends)
 
 

@@ -14,6 +14,9 @@ class ReportRequest:
     """``table`` is a name such as "hgda/3", ``profile`` is quick, paper or custom, and ``command``
     makes the report again. ``methods``, ``targets`` and ``sizes`` are what the user requested.
 
+    The published rows are filled with results of the kind of draw ``draws_from``; others get rows of
+    their own. ``draws`` and ``bases`` are the numbers requested.
+
     ``columns`` maps published columns to our corpora (for a column such as "SciTech f1", the part
     before the measure is enough). ``skipped`` and ``incomparable`` map labels of rows or columns to
     reasons that complete a sentence. ``hardness`` are records with iteration, domain, gamma and,
@@ -27,6 +30,8 @@ class ReportRequest:
     targets: Sequence[str] = ()
     sizes: Sequence[int] = ()
     draws: int = 0
+    bases: int = 1
+    draws_from: str = "all"
     notes: tuple[str, ...] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)

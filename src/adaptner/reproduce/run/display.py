@@ -73,11 +73,11 @@ class ProgressDisplay:
 
 
 def best_so_far(results: Iterable[StoredResult]) -> str:
-    """Mean F1 of the best three methods over the draws that all methods have done, or over each
+    """Mean F1 of the best three methods over the draws and bases that all methods have done, or over each
     method's own draws if there are no common ones."""
     by_method: dict[str, dict[tuple[object, ...], float]] = {}
     for r in results:
-        cell = (r.target, r.share or r.size, r.seed)
+        cell = (r.target, r.share or r.size, r.seed, r.base_seed)
         by_method.setdefault(f"{r.method} {r.variant}".strip(), {})[cell] = r.f1
     if not by_method:
         return ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptner.episodes import check_draws
 from adaptner.errors import BadConfiguration, FileMissing, UnknownName, UsageError, did_you_mean
 from adaptner.methods import method as find_method
 from adaptner.methods.configuration import read_settings
@@ -28,6 +29,8 @@ class RunRequest:
     targets: Sequence[str] = ()
     sizes: Sequence[str] = ()
     draws: int | None = None
+    draws_from: str = "all"
+    bases: int | None = None
     iterations: int | None = None
     limit: int | None = None
     seed: int | None = None
@@ -80,6 +83,8 @@ def _profile(protocol: Protocol, request: RunRequest) -> Profile:
         profile = profile.changed(draws=protocol.quick_draws)
     return profile.changed(
         draws=request.draws,
+        draws_from=check_draws(request.draws_from, ()),
+        bases=protocol.bases if request.bases is None else request.bases,
         iterations=request.iterations,
         limit=request.limit,
         seed=request.seed,

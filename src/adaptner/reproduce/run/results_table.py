@@ -47,9 +47,12 @@ def insert_result(db: sqlite3.Connection, result: StoredResult) -> None:
 def read_results(
     db: sqlite3.Connection, where: str, values: Sequence[object]
 ) -> list[StoredResult]:
-    """Fields without a value get the default of ``StoredResult``."""
+    """Fields without a value get the default of ``StoredResult``, except that seeds of bases, which
+    earlier versions did not store, are those of the jobs."""
     known = _columns(db)  # a file of an earlier version that is only read lacks columns
     names = [name for name in _FIELDS if name in known]
+    specs = db.execute("SELECT key, spec FROM jobs WHERE kind = 'base'")
+    seeds = {key: json.loads(spec).get("seed", 0) for key, spec in specs}
     found = []
     for row in db.execute(f"SELECT {', '.join(names)} FROM results {where} ORDER BY key", values):
         facts = {
@@ -58,6 +61,7 @@ def read_results(
             if value is not None or name == "share"
         }
         facts |= {name: json.loads(facts[name]) for name in _JSON if name in facts}
+        facts.setdefault("base_seed", seeds.get(facts["base_key"], 0))
         facts["limited"] = bool(facts["limited"])
         found.append(StoredResult(**facts))
     return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from adaptner.episodes import DrawsFrom
 from adaptner.errors import UnknownName
 
 
@@ -15,7 +16,8 @@ class Profile:
 
     ``recipes`` selects the settings of ``reproduce/tables/recipes`` instead of our defaults.
     ``limit`` is the maximum number of test sentences. ``settings`` come from the user and apply to
-    all methods, after those of the table.
+    all methods, after those of the table. ``seed`` is that of the first base and of the first draw;
+    each of the ``bases`` is adapted to all draws.
     """
 
     name: str
@@ -25,11 +27,13 @@ class Profile:
     k: int | None
     recipes: bool
     seed: int = 0
+    bases: int = 1
+    draws_from: DrawsFrom = "all"
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def changed(self, **fields: Any) -> Profile:
         """Returns the profile with ``fields`` that are not None. It is called ``custom`` if training
-        or scoring differ, but not if only the draws do."""
+        or scoring differ, but not if only draws or bases do."""
         profile = replace(self, **{k: v for k, v in fields.items() if v is not None})
         same = all(
             getattr(profile, name) == getattr(self, name)
