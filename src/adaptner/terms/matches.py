@@ -77,8 +77,7 @@ class Matches:
     @cached_property
     def kinds(self) -> np.ndarray:
         """(matches, words of 64 bits)"""
-        a = self.terms.arrays
-        return a["kind_sets"][a["kind_set"][self.entry]]
+        return self.terms.kinds_of(self.entry)
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
@@ -105,12 +104,12 @@ class Matches:
 
     def marked(self, mark: int) -> np.ndarray:
         """``mark``: 1 preferred name of a concept, 2 only a related synonym, 4 a symbol somewhere."""
-        return (self.terms.arrays["marks"][self.entry] & mark) > 0
+        return self.terms.marked(self.entry, mark)
 
     @property
     def breadth(self) -> np.ndarray:
         """The logarithm (to 2) of how many concepts are below the name's: 0 if none, 10 if a thousand."""
-        return self.terms.arrays["breadth"][self.entry]
+        return self.terms.breadth(self.entry)
 
     def count(self, name: str) -> np.ndarray:
         """How often the name was seen: "field_alone", "field_inside", "field_lower", "field_capitalised",

@@ -234,10 +234,10 @@ def _adjectives(m: Matches) -> Spans:
         owners += [place] * len(of_nouns)
     entry = m.terms.find(mixed_word_keys(np.array(keys, dtype=np.uint64)))
     row = np.maximum(entry, 0)
-    kinds = m.terms.arrays["kind_sets"][m.terms.arrays["kind_set"][row]]
+    kinds = m.terms.kinds_of(row)
     is_disease = (kinds & m.terms.mask_of(_NOUNS)).any(axis=1) & (entry >= 0)
     is_tumour = (kinds & m.terms.mask_of(["Cancer"])).any(axis=1)  # "adenomatous" says of what kind
-    is_class = m.terms.arrays["breadth"][row] >= _CLASS_BREADTH
+    is_class = m.terms.breadth(row) >= _CLASS_BREADTH
     places = np.unique(np.array(owners, dtype=np.int64)[is_disease & ~is_tumour & ~is_class])
     return Spans.of(places, places + 1, doubts=Doubt.ADJECTIVE)
 

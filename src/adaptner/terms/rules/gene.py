@@ -207,8 +207,7 @@ def _unlisted(m: Matches) -> Spans:
     prefixed = np.flatnonzero(m.text.passes(_has_prefix) & free)
     keys = [word_keys(m.text.words[i][1:]).exact for i in prefixed.tolist()]
     entry = m.terms.find(mixed_symbol_keys(np.array(keys, dtype=np.uint64)))
-    a = m.terms.arrays
-    kinds = a["kind_sets"][a["kind_set"][entry]]
+    kinds = m.terms.kinds_of(entry)
     is_gene = (kinds & m.terms.mask_of(["human or rodent gene", "family or complex"])).any(1)
     known = (entry >= 0) & is_gene
     return (
