@@ -20,6 +20,8 @@ class Kind:
     roots: tuple[str, ...]
     without: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    plural: str = ""
+    name_is_label: bool = True
     is_attribute: bool = False
     only_preferred: bool = False  # counts for preferred names alone, not for synonyms
     below: bool = True  # the concepts below the roots as well
@@ -35,6 +37,8 @@ def built_in_kinds() -> tuple[Kind, ...]:
             tuple(k["roots"]),
             tuple(k.get("without", ())),
             tuple(k.get("labels", ())),
+            k.get("plural", ""),
+            k.get("name_is_label", True),
             is_attribute=section == "attribute",
             only_preferred=k.get("only_preferred", False),
             below=k.get("below", True),
@@ -98,6 +102,9 @@ class KindFinder:
                         if number.startswith(prefix):
                             bits |= bit
         self._own[concept.id] = self._own.get(concept.id, 0) | bits
+        if source == "mesh":
+            # All places in the tree are in the numbers; a place of a parent need not be one of the concept.
+            self._above[concept.id] = self._own[concept.id]
         self._parents[concept.id] = self._parents.get(concept.id, ()) + concept.parents
 
     def _kind_called(self, name: str) -> int:

@@ -26,7 +26,12 @@ class Spans:
     def of(cls, start, end, entry=None, doubts=0) -> Spans:
         start, end = np.asarray(start, dtype=np.int64), np.asarray(end, dtype=np.int64)
         entry = np.full(len(start), -1) if entry is None else np.asarray(entry, dtype=np.int64)
-        return cls(start, end, entry, np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy())
+        return cls(
+            start,
+            end,
+            entry,
+            np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy(),
+        )
 
     def __len__(self) -> int:
         return len(self.start)
@@ -51,7 +56,12 @@ class Matches:
         self.text = text
         self._finder = finder
         found: Candidates = finder.find(text)
-        self.start, self.end, self.entry, self.exact = found.start, found.end, found.entry, found.exact
+        self.start, self.end, self.entry, self.exact = (
+            found.start,
+            found.end,
+            found.entry,
+            found.exact,
+        )
 
     def __len__(self) -> int:
         return len(self.start)
