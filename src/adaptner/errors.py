@@ -225,6 +225,14 @@ class NoNames(InputError):
     remedy = "give a terminology, or a list with a name on each line"
 
 
+class NoUsableNames(InputError):
+    problem = "none of the names has a kind, or all of them are left out"
+    remedy = (
+        "give lists a column `kind`, or call a list after the kind of its names (disease.txt); known "
+        "kinds: {known}"
+    )
+
+
 class WrongFieldCount(InputError):
     problem = "{found} field(s), but {expected} expected"
     remedy = "{remedy}"
@@ -458,6 +466,11 @@ class TermsMissing(ModelError):
         "install the base that it was made with (`adaptner bases` lists those that are there), or "
         "make the model again with `adaptner adapt`"
     )
+
+
+class TermsUnreadable(ModelError):
+    problem = "not a readable file of compiled terminologies: {reason}"
+    remedy = "make it again with `adaptner terms build`, or give another file"
 
 
 class BadVectors(ModelError):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from tiny import TINY_ENCODER
 
 from adaptner.corpora.bundled import bundled_corpus
@@ -20,11 +21,25 @@ from adaptner.methods import method
 from adaptner.methods.base import Capabilities, Method
 from adaptner.methods.configuration import without_labels
 from adaptner.models.base import Base
+from adaptner.nn.encoders.base import Encoder
 from adaptner.training.budget import Budget
 
 TARGET = bundled_corpus("cellline")
 TRAIN, TEST = TARGET.split("train"), TARGET.split("test")
 QUICK = {"adaptation": {"steps": 2, "epochs": 0}}
+
+
+class EncoderAt(Encoder):
+    """An encoder with a single parameter."""
+
+    table = None
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([value]))
+
+    def forward(self, batch: Any, noise: Any = None) -> Any:
+        raise NotImplementedError
 
 
 class Recorder:
@@ -35,6 +50,7 @@ class Recorder:
     def __init__(self, unlabelled: bool = False) -> None:
         self.capabilities = Capabilities(text="in memory" if unlabelled else "unused")
         self.facts = {"steps": 7}
+        self.encoder = EncoderAt(4.0)
         self.calls: list[dict[str, Any]] = []
 
     def protocol_text(self, train: Any) -> list[Any]:
@@ -48,7 +64,11 @@ class Recorder:
         return [s.entities for s in sentences]
 
 
-BASE = SimpleNamespace(method="maker")
+BASE = SimpleNamespace(
+    method="maker",
+    facts={"encoder_change": 8.0},
+    model=SimpleNamespace(encoder=EncoderAt(1.0)),
+)
 
 
 def rows_of(recorder: Recorder, sizes: Any, seeds: Any, **options: Any) -> list[Any]:
@@ -116,6 +136,8 @@ def test_row_records_draw_scores_and_costs():
         "protocol": PROTOCOL,
         "data": TARGET.sha256,
         "draws_from": "all",
+        "encoder_change": 3.0,
+        "base_encoder_change": 8.0,
         "by_type": {"CellLine": {"correct": n, "predicted": n, "gold": n, "tokens": tokens}},
     }
     assert rows_of(Recorder(), [4], [2])[0].sentences == len(TEST)
@@ -197,6 +219,21 @@ def test_rows_record_the_unlabelled_sentences_used(base, sources, name, text):
     assert {(r.method, r.base, r.steps) for r in rows} == {(name, "finetuning", 2)}
     summary = summarise([r.as_dict() for r in rows])
     assert [s.get("unlabelled", 0) for s in summary] == [text, text]
+
+
+def test_rows_record_how_far_the_encoder_moved(base, sources):
+    """Against a plain sum over all parameters."""
+    chosen = method("finetuning")(**QUICK)
+    (row,) = evaluate_few_shot(chosen, base, TARGET, [3], [0], limit=3)
+    adapted = chosen.adapt(base, draw_sentences(TRAIN, 3, 0), labels=TARGET.labels, seed=0).encoder
+    pairs = zip(adapted.parameters(), base.model.encoder.parameters(), strict=True)
+    squares = sum(float(((new - old).detach() ** 2).sum()) for new, old in pairs)
+    assert row.encoder_change == pytest.approx(squares**0.5, rel=1e-5) != 0
+    untrained = method("finetuning")(encoder=TINY_ENCODER, k=3, tasks=2).fit(sources, Budget(0))
+    assert untrained.facts["encoder_change"] == 0
+    pairs = zip(base.model.encoder.parameters(), untrained.model.encoder.parameters(), strict=True)
+    squares = sum(float(((new - old).detach() ** 2).sum()) for new, old in pairs)
+    assert row.base_encoder_change == pytest.approx(squares**0.5, rel=1e-5) != 0
 
 
 def test_dann_without_its_adversary_uses_no_text(base, sources):

@@ -56,6 +56,10 @@ class DrawScore:
     # label -> correct, predicted and gold entities, and tokens of gold entities with that label
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)
     draws_from: DrawsFrom = "all"
+    # Euclidean distance that adaptation moved the encoder, and that pretraining had moved it; None if
+    # the tagger's encoder is another than the base's, or if the base does not say
+    encoder_change: float | None = None
+    base_encoder_change: float | None = None
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
@@ -124,6 +128,8 @@ def evaluate_few_shot(
                 data=target.sha256,
                 by_type=_by_type(scores, correct_tokens(scored, predicted)),
                 draws_from=draws_from,
+                encoder_change=tagger.encoder.distance(dict(base.model.encoder.named_parameters())),
+                base_encoder_change=base.facts.get("encoder_change"),
             )
 
 

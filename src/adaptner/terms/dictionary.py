@@ -16,6 +16,7 @@ from adaptner.terms.matching import NameFinder
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
 RULES = {
     "Disease": "disease",
+    "Cancer": "cancer",
     "Chemical": "chemical",
     "Gene": "gene",
     "Species": "species",
@@ -23,7 +24,6 @@ RULES = {
     "Virus": "virus",
     "Plant": "plant",
 }
-GENERAL_ACCEPTED = Doubt.RELATED | Doubt.SHORT
 
 
 def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
@@ -33,7 +33,7 @@ def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
         return module.propose, module.ACCEPTED
     from adaptner.terms.rules import general
 
-    return lambda m: general.propose(m, kind), GENERAL_ACCEPTED
+    return lambda m: general.propose(m, kind), general.ACCEPTED
 
 
 class Dictionary:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from reproduce_kit import TABLE, TINY, copied_data, planned, request
 
+from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.errors import BadConfiguration, FileMissing, InvalidToml, UnknownName, UsageError
 from adaptner.reproduce.report.from_plan import comparability_notes
 from adaptner.reproduce.report.plan_display import plan_summary
@@ -31,6 +32,34 @@ def test_quick_has_one_base_per_domain_and_paper_one_per_size(everything):
     hgda = next(job.spec["settings"] for job in paper.bases if job.spec["learner"] == "hgda")
     assert hgda["optimiser"]["name"] == "sgd"
     assert hgda["optimiser"]["momentum"] == 0.9
+
+
+def test_paper_adapts_pretrained_bases_by_the_appendix(everything):
+    names = ("hgda", "metaner", "in-domain")
+    plan = planned("hgda/3", everything, profile="paper", methods=names, draws=1)
+    default = FineTuneConfig().model_dump(mode="json")
+    for job in plan.draws:
+        adaptation, size = job.spec["settings"]["adaptation"], job.spec["size"]
+        if job.spec["method"] == "in-domain":
+            assert adaptation == default
+            continue
+        rate = {5: 3.95e-3, 10: 5.59e-3, 20: 7.91e-3, 50: 1.25e-2}[size]
+        optimiser = adaptation["optimiser"]
+        assert optimiser["rate"] == pytest.approx(rate, rel=1e-3)
+        assert {**optimiser, "rate": 0} == {
+            "name": "sgd",
+            "rate": 0,
+            "momentum": 0.9,
+            "weight_decay": 1e-6,
+            "clip": 5.0,
+            "schedule": "linear",
+        }
+        assert adaptation["encoder_scale"] == 1.0
+        assert (adaptation["steps"], adaptation["epochs"]) == (default["steps"], default["epochs"])
+    assert "HGDA's appendix" in " ".join(comparability_notes(plan))
+    quick = planned("hgda/3", everything, methods=("hgda",), draws=1)
+    assert {j.spec["settings"]["adaptation"]["optimiser"]["name"] for j in quick.draws} == {"adamw"}
+    assert "HGDA's appendix" not in " ".join(comparability_notes(quick))
 
 
 def test_tables_with_the_same_cells_share_all_jobs(everything):

@@ -11,6 +11,7 @@ from adaptner.errors import UnknownName
 from adaptner.metrics.significance import t_interval
 from adaptner.reproduce.report.cells import ComparisonCell
 from adaptner.reproduce.report.compare import ADDITIONAL, COMPARABLE, OVERALL, compare
+from adaptner.reproduce.report.exports import summarise_results
 from adaptner.reproduce.report.levels import WHOLE_SPLIT, Level
 from adaptner.reproduce.report.matching import report_column
 from adaptner.reproduce.report.pairs import compare_pairs
@@ -409,3 +410,12 @@ def test_overall_of_crossed_bases_is_the_mean_of_each_run():
     overall = row_of(compare(results, request()), "HGDA", 5).cells[OVERALL]
     assert (overall.n, overall.bases) == (3, 2)
     assert overall.values[2, 1] == pytest.approx(0.2 + 4 * 0.035)
+
+
+def test_listed_results_keep_kinds_of_draws_apart_and_count_draws_once():
+    results = [*crossed(), *draws([0.8, 0.9], draws_from="with-entities")]
+    rows = {row["draws_from"]: row for row in summarise_results(results)}
+    assert (rows["all"]["n"], rows["all"]["bases"]) == (3, 2)
+    assert rows["all"]["f1_mean"] == pytest.approx(0.35)
+    assert rows["with-entities"]["n"] == 2
+    assert rows["with-entities"]["f1_mean"] == pytest.approx(0.85)

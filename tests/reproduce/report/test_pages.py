@@ -289,6 +289,15 @@ def test_table_cell_is_rendered_on_both_pages():
     assert "p &lt; 0.05 &amp; *" in html
 
 
+def test_protocol_row_states_optimiser_rates_and_how_far_the_encoder_moved():
+    settings = {"adaptation": {"optimiser": {"name": "sgd", "rate": 0.004}, "encoder_scale": 0.5}}
+    moved = {"encoder_change": 3.0, "base_encoder_change": 4.0}
+    _, markdown = html_and_markdown(draws([0.3, 0.4], settings=settings, **moved), request())
+    assert "| sgd | 0.004 / 0.002 | 3 (75 %) |" in markdown
+    _, markdown = html_and_markdown(draws([0.3, 0.4], settings=settings), request())
+    assert "| sgd | 0.004 / 0.002 |  |" in markdown
+
+
 def test_seeds_are_formatted_as_ranges():
     assert format_ranges([4, 0, 1, 2, 7]) == "0-2, 4, 7"
     assert format_ranges([]) == ""

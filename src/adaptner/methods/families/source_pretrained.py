@@ -155,6 +155,7 @@ class SourcePretrainedMethod(Method):
         model, batcher = build_model(sources, config, vectors, seed, generator, start)
         if run is not None and run.device is not None:
             model.to(run.device)
+        initial = {n: p.detach().clone() for n, p in model.encoder.named_parameters()}
         sentences = (s for d in sources for s in d.sentences)
         vocabulary = ActiveVocabulary(model.encoder, batcher, sentences)
         rates = self.rates(model, start is not None)
@@ -173,6 +174,7 @@ class SourcePretrainedMethod(Method):
             "seed": seed,
             "vectors": _vectors(model.encoder, vectors is not None or start is not None),
             "sources": [_source_facts(d) for d in sources],
+            "encoder_change": model.encoder.distance(initial),  # ‖θ − θ at the start‖
         }
         if start is not None:
             facts["start"] = {"method": start.method, **start.facts}

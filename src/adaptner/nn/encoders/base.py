@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -45,6 +47,16 @@ class Encoder(nn.Module, ABC):
 
         Subclasses may have a faster way than through the states, and may cache words in ``memory``."""
         return self(batch) @ weight[:, None].mT
+
+    @torch.no_grad()
+    def distance(self, parameters: Mapping[str, Tensor]) -> float | None:
+        """The Euclidean distance of the encoder's parameters from ``parameters``; None if these have
+        other names or shapes."""
+        own = dict(self.named_parameters())
+        if {n: p.shape for n, p in own.items()} != {n: p.shape for n, p in parameters.items()}:
+            return None
+        squares = (float((p - parameters[n]).square().sum()) for n, p in own.items())
+        return math.sqrt(math.fsum(squares))
 
     def rates(self) -> dict[nn.Parameter, float]:
         """Factors on the learning rate, for parameters where it is not 1."""

@@ -40,8 +40,17 @@ class StoredResult:
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)  # see evaluation/protocol.py
     draws_from: str = "all"  # kind of draw, see episodes/draws.py
     base_seed: int = 0  # of training the base
+    encoder_change: float | None = None  # see evaluation/protocol.py
+    base_encoder_change: float | None = None
     method_version: int = 1
     protocol_version: int = 1
+
+    @property
+    def relative_change(self) -> float | None:
+        """How far adaptation moved the encoder, as a multiple of how far pretraining had."""
+        if self.encoder_change is None or not self.base_encoder_change:
+            return None
+        return self.encoder_change / self.base_encoder_change
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

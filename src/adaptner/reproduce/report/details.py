@@ -24,6 +24,7 @@ from adaptner.reproduce.report.page import (
 _NO_RESULTS = Paragraph("There are no results yet.")
 _PROTOCOL_HEADER = (
     ("method", ""), ("target data", ""), ("protocol", ""), ("targets", ""), ("draws", "seeds"), ("bases", "seeds"),
+    ("optimiser", "of adaptation"), ("rates", "decoder / encoder"), ("encoder moved", "Δθ"),
     ("steps", "per draw"), ("seconds", "per draw, mean"), ("base", "iterations"),
     ("base", "seconds, mean"), ("peak memory", "MB"), ("tested on", "sentences"),
     ("unlabelled", "sentences"), ("data", "checksum"), ("code", ""),
@@ -43,7 +44,9 @@ def protocol_blocks(comparison: Comparison) -> list[Block]:
             text_columns=3,
         ),
         Paragraph(
-            "Steps and seconds are those of adaptation. A base is trained once and serves all draws "
+            "Optimiser, rates, steps and seconds are those of adaptation. Δθ is the mean distance that "
+            "adaptation moved the encoder, followed by its share of the distance that pretraining had "
+            "moved it, where that is known. A base is trained once and serves all draws "
             "that start from it. The data checksum covers the target and source corpora of the row, "
             "which are listed below. * only a part of the test split.",
             muted=True,
@@ -162,6 +165,8 @@ def _protocol_cells(row: ComparisonRow) -> list[TableCell | str]:
         TableCell(str(len(targets)), tooltip=", ".join(targets)),
         format_ranges(r.seed for r in results),
         format_ranges(r.base_seed for r in results),
+        *_optimiser(results),
+        _encoder_change(results),
         _low_to_high([r.steps for r in results]),
         _mean([r.seconds for r in results]),
         _low_to_high([r.iterations for r in results]),
@@ -172,6 +177,28 @@ def _protocol_cells(row: ComparisonRow) -> list[TableCell | str]:
         TableCell(checksum, tooltip=data),
         TableCell(code, tooltip="; ".join(codes)),
     ]
+
+
+def _optimiser(results: Sequence[StoredResult]) -> tuple[str, str]:
+    """Names and rates of the optimisers of adaptation."""
+    names, rates = set(), set()
+    for result in results:
+        adaptation = result.settings.get("adaptation", {})
+        if "optimiser" in adaptation:
+            optimiser = adaptation["optimiser"]
+            rate = optimiser["rate"]
+            names.add(str(optimiser["name"]))
+            rates.add(f"{rate:.3g} / {rate * adaptation.get('encoder_scale', 1.0):.3g}")
+    return ", ".join(sorted(names)), ", ".join(sorted(rates))
+
+
+def _encoder_change(results: Sequence[StoredResult]) -> str:
+    changes = [r.encoder_change for r in results if r.encoder_change is not None]
+    relative = [r.relative_change for r in results if r.relative_change is not None]
+    if not changes:
+        return ""
+    share = f" ({100 * sum(relative) / len(relative):.0f} %)" if relative else ""
+    return f"{sum(changes) / len(changes):.3g}{share}"
 
 
 def _figures(

@@ -59,6 +59,7 @@ def comparability_notes(plan: JobPlan) -> tuple[str, ...]:
     encoder = plan.selection.encoder
     conditions = {
         "quick: ": not profile.recipes,
+        "paper: ": profile.recipes,
         "without --encoder: ": encoder is None,
         "with --encoder: ": encoder is not None,
     }

@@ -80,6 +80,9 @@ class Protocol:
     sentences of each source corpus, and therefore has its own base. Otherwise ``bases`` of them are
     crossed with all draws, unless the user asks for another number.
 
+    ``paper_adaptation``: in profiles with recipes, the name of the settings by which pretrained bases are
+    adapted, without a transformer (``settings.ADAPTATIONS``).
+
     ``hardness`` tables are filled from the records of a base, without draws. ``reason`` says why
     nothing fills the table.
     """
@@ -98,6 +101,7 @@ class Protocol:
     transformer: Mapping[str, Any] = field(default_factory=dict)
     transformer_by_method: Variants = field(default_factory=dict)
     source_sentences: int | None = None
+    paper_adaptation: str = ""
     bases: int = 1
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -14,6 +15,26 @@ from adaptner.methods.transformer_settings import transformer_settings
 from adaptner.models.renamed_fields import current_settings
 from adaptner.reproduce.tables.profiles import Profile
 from adaptner.reproduce.tables.protocol import BERT, Protocol
+
+
+def sgd(size: int) -> dict[str, Any]:
+    """HGDA's appendix at adaptation, for encoder and decoder: SGD at the rate of eq. 3 for T' sentences.
+    The paper gives no number of steps."""
+    return {
+        "encoder_scale": 1.0,
+        "optimiser": {
+            "name": "sgd",
+            "rate": 1e-2 * math.sqrt(size / 32),
+            "momentum": 0.9,
+            "weight_decay": 1e-6,
+            "clip": 5.0,
+            "schedule": "linear",
+        },
+    }
+
+
+# Named settings of adaptation, by the number of labelled sentences.
+ADAPTATIONS: dict[str, Callable[[int], dict[str, Any]]] = {"sgd": sgd}
 
 
 def method_for_cell(
@@ -40,6 +61,13 @@ def method_for_cell(
     else:
         layers = [recipe(name)] if profile.recipes else []
         layers.append(protocol.settings)
+        if (
+            profile.recipes
+            and protocol.paper_adaptation
+            and size
+            and _has_trained_base(cell_method)
+        ):
+            layers.append({"adaptation": ADAPTATIONS[protocol.paper_adaptation](size)})
         if not profile.recipes:
             layers += [protocol.quick, protocol.quick_by_method.get(name, {})]
     layers += [current_settings(name, profile.settings), target_settings or {}]
@@ -56,6 +84,10 @@ def recipe(name: str) -> dict[str, Any]:
     """Returns the settings of the paper's run; empty if they are the defaults of the method."""
     file = resources.files("adaptner.reproduce.tables") / "recipes" / f"{name}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _has_trained_base(adapter: Method) -> bool:
+    return method(adapter.base_method or adapter.name).trains_base
 
 
 def learner_of(adapter: Method) -> Method:
