@@ -20,6 +20,9 @@ RULES = {
     "Chemical": "chemical",
     "Gene": "gene",
     "Species": "species",
+    "Bacterium": "bacterium",
+    "Virus": "virus",
+    "Plant": "plant",
 }
 
 
