@@ -192,7 +192,7 @@ class NameFinder:
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
-        return mixed_symbol_keys(self._words.keys[2, text.numbers])
+        return mixed_symbol_keys(text._cache.keys[2, text.numbers])
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""
