@@ -13,7 +13,7 @@ from adaptner.terms.matching import CAPITALISED, LOWER, UPPER
 
 # A word is ordinary if general text has it this often in a million words, and field text not this many
 # times as often.
-_ORDINARY_RATE, _FIELD_FACTOR = 5.0, 4.0
+ORDINARY_RATE, FIELD_FACTOR = 5.0, 4.0
 _NARROW = 6  # a name with fewer than 64 others below is never general
 
 
@@ -26,7 +26,7 @@ def general_doubts(m: Matches) -> np.ndarray:
     doubts = np.zeros(len(m), dtype=np.uint32)
     general = m.count("general_alone") * (1e6 / m.terms.facts.get("general_tokens", 1e6))
     field = m.count("field_alone") * (1e6 / m.terms.facts.get("field_tokens", 1e6))
-    ordinary = (general > _ORDINARY_RATE) & (field < _FIELD_FACTOR * general)
+    ordinary = (general > ORDINARY_RATE) & (field < FIELD_FACTOR * general)
     raise_doubt(doubts, Doubt.ORDINARY, ordinary & m.single)
     raise_doubt(doubts, Doubt.RELATED, m.marked(2))
     # A symbol found without its case: "was" for WAS
