@@ -13,8 +13,21 @@ from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import NameFinder
 
-# Kinds with rules of their own, and the doubts that their matches may have and still count.
-RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
+# Kinds with rules of their own; kinds that share rules.
+RULES = {
+    "Disease": "disease",
+    "Cancer": "cancer",
+    "Chemical": "chemical",
+    "Gene": "gene",
+    "Species": "species",
+    "Cell": "cell",
+    "CellLine": "cell_line",
+    "Variant": "variant",
+}
+SHARED_RULES = {
+    kind: "anatomy"
+    for kind in ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem")
+}
 
 
 def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
@@ -22,9 +35,8 @@ def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
     if kind in RULES:
         module = import_module(f"adaptner.terms.rules.{RULES[kind]}")
         return module.propose, module.ACCEPTED
-    from adaptner.terms.rules import general
-
-    return lambda m: general.propose(m, kind), general.ACCEPTED
+    module = import_module(f"adaptner.terms.rules.{SHARED_RULES.get(kind, 'general')}")
+    return lambda m: module.propose(m, kind), module.ACCEPTED
 
 
 class Dictionary:
