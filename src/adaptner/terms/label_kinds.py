@@ -24,6 +24,6 @@ def kinds_of_label(terms: CompiledTerms, label: str) -> tuple[str, ...]:
     words = label_words(label)
     for start in range(len(words)):
         names = _kinds_by_name().get(normalise_name(words[start:]), ())
-        if known := tuple(name for name in names if name in terms.facts["kinds"]):
+        if known := tuple(dict.fromkeys(n for n in names if n in terms.facts["kinds"])):
             return known
     return ()
