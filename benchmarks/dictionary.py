@@ -10,10 +10,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 from adaptner.corpora.corpus import load_corpus
+from adaptner.metrics.spans import tag_spans
 from adaptner.terms.compiled import CompiledTerms
-from adaptner.terms.dictionary import Dictionary, rule_of
+from adaptner.terms.dictionary import Dictionary, rule_of, without_overlaps
 from adaptner.terms.doubts import Doubt
+from adaptner.terms.label_kinds import kinds_of_label
 
 DATA = Path(__file__).resolve().parents[2] / "shared"
 if not DATA.exists():
@@ -55,6 +59,12 @@ PAIRS = {
     "bio-extra/hunflair-cellfinder-species": ("Species", None),
     "kinds/tmvar3 Species": ("Species", {"Species"}),
 }
+# Every type of these corpora, through the kinds that its name means.
+KINDS = [
+    *(f"bio-extra/{c}" for c in ("bionlp13cg", "bionlp13pc", "nlm-gene", "biored")),
+    *(f"kinds/{path.name}" for path in sorted((DATA / "kinds").glob("*/"))),
+]
+FEWEST_MENTIONS = 20  # of a type in the sentences read
 BATCH = 200
 
 
@@ -126,11 +136,61 @@ def evaluate(
     return 200 * right / max(1, total)
 
 
+def evaluate_labels(
+    dictionary: Dictionary, corpus: str, split: str, limit: int | None
+) -> dict[str, tuple[tuple[str, ...], float, int]]:
+    """For each type of a corpus the kinds that its name means, the F1 of their names (each type alone), and
+    how many mentions it has."""
+    sentences = load_corpus(corpus_folder(corpus)).split(split)[:limit]
+    gold: dict[str, set[tuple[int, int, int]]] = {}
+    for number, sentence in enumerate(sentences):
+        for start, end, label in tag_spans(sentence.tags):
+            gold.setdefault(label, set()).add((number, start, end))
+    gold = {label: spans for label, spans in gold.items() if len(spans) >= FEWEST_MENTIONS}
+    kinds = {label: kinds_of_label(dictionary.terms, label) for label in gold}
+    found: dict[str, set[tuple[int, int, int]]] = {label: set() for label, k in kinds.items() if k}
+    for at in range(0, len(sentences) if found else 0, BATCH):
+        matches = dictionary.matches([s.tokens for s in sentences[at : at + BATCH]])
+        starts = matches.text.starts
+        every = sorted({kind for label in found for kind in kinds[label]})
+        of_kind = dictionary.propose(matches, every)
+        for label, spans in found.items():
+            chosen = [dictionary.acceptable(of_kind[kind], kind) for kind in kinds[label]]
+            together = sum(chosen[1:], chosen[0])
+            together = together.select(without_overlaps(together))
+            owner = np.searchsorted(starts, together.start, side="right") - 1
+            first = together.start - starts[owner]
+            last = together.end - starts[owner]
+            spans.update(zip((owner + at).tolist(), first.tolist(), last.tolist(), strict=True))
+    return {
+        label: (
+            kinds[label],
+            200 * len(spans & found.get(label, set())) / (len(spans) + len(found.get(label, ()))),
+            len(spans),
+        )
+        for label, spans in gold.items()
+    }
+
+
+def print_labels(dictionary: Dictionary, only: list[str], split: str, limit: int | None) -> None:
+    scores = []
+    for corpus in KINDS:
+        if only and not any(part in corpus for part in only):
+            continue
+        table = evaluate_labels(dictionary, corpus, split, limit)
+        for label, (kinds, score, mentions) in sorted(table.items(), key=lambda x: -x[1][2]):
+            if kinds:
+                scores.append(score)
+            shown = f"{score:5.1f}" if kinds else "    -"
+            print(f"{corpus:28} {label:32} {mentions:6} {shown}  {', '.join(kinds)}", flush=True)
+    print(f"mean of {len(scores)}: {sum(scores) / max(1, len(scores)):.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("terms", type=Path)
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--set", choices=["bio8", "pairs"], default="bio8")
+    parser.add_argument("--set", choices=["bio8", "pairs", "kinds"], default="bio8")
     parser.add_argument("--kinds", nargs="*")
     parser.add_argument("--only", nargs="*", help="parts of corpus names")
     parser.add_argument("--errors", type=int, default=0)
@@ -138,6 +198,9 @@ def main() -> None:
     parser.add_argument("--document", type=int, default=0, help="sentences of a document; 0: each alone")
     options = parser.parse_args()
     dictionary = Dictionary(CompiledTerms.load(options.terms))
+    if options.set == "kinds":
+        print_labels(dictionary, options.only or [], options.split, options.limit)
+        return
     scores = {}
     for name, (kind, labels) in (BIO8 if options.set == "bio8" else PAIRS).items():
         if options.kinds and kind not in options.kinds:

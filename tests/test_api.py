@@ -382,23 +382,23 @@ def test_load_and_adapt_name_a_folder_that_is_no_model(base, tmp_path):
 def test_tagger_of_label_names_needs_no_sentence(terms_base):
     text = "A stent, HeLa cells."
     for base in (terms_base, terms_base.folder, str(terms_base.folder)):
-        (found,) = an.tagger(["Device", "CellLine"], base).predict([text])
+        (found,) = an.tagger(["MedicalDevice", "CellLine"], base).predict([text])
         assert [(e.text_in(text), e.label) for e in found] == [
-            ("stent", "Device"),
+            ("stent", "MedicalDevice"),
             ("HeLa", "CellLine"),
         ]
-    assert an.tagger("Device", terms_base).labels.labels == ("Device",)
+    assert an.tagger("MedicalDevice", terms_base).labels.labels == ("MedicalDevice",)
 
 
 def test_suggest_works_with_a_tagger_of_label_names(terms_base):
     texts = ["A stent was put in.", "The rats ate.", "Needle biopsy of the stent."]
-    assert len(an.suggest(an.tagger("Device", terms_base), texts, 2)) == 2
+    assert len(an.suggest(an.tagger("MedicalDevice", terms_base), texts, 2)) == 2
 
 
 def test_tagger_of_label_names_tags_files(terms_base, tmp_path):
     from adaptner.tagging import tag_files
 
     (tmp_path / "a.txt").write_text("A stent.")
-    summary = tag_files(an.tagger("Device", terms_base), tmp_path / "a.txt", tmp_path / "out.jsonl")
+    summary = tag_files(an.tagger("MedicalDevice", terms_base), tmp_path / "a.txt", tmp_path / "out.jsonl")
     assert summary.documents == 1
-    assert '"label": "Device"' in (tmp_path / "out.jsonl").read_text()
+    assert '"label": "MedicalDevice"' in (tmp_path / "out.jsonl").read_text()

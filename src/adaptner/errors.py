@@ -476,6 +476,11 @@ class TermsMissing(ModelError):
     )
 
 
+class TermsUnreadable(ModelError):
+    problem = "not a readable file of compiled terminologies: {reason}"
+    remedy = "make it again with `adaptner terms build`, or give another file"
+
+
 class BadVectors(ModelError):
     problem = "not usable as word vectors: {reason}"
     remedy = (

@@ -18,10 +18,8 @@ from adaptner.models.tagger import WINDOW, Tagger
 from adaptner.nn.model import TaggingModel
 from adaptner.types import LabelSet, Sentence
 
-LABELS = ("Device", "Procedure", "CellLine")
-WORDS = sorted(
-    {w for lines in NAMES.values() for line in lines for w in line.replace("|", " ").split()}
-)
+LABELS = ("MedicalDevice", "Procedure", "CellLine")
+WORDS = sorted({word for name in NAMES for word in name.split()})
 RANDOM = st.lists(
     st.lists(
         st.sampled_from([*WORDS, *WORDS, "the", "of", "and", "(", ")", "x", "Hela"]), max_size=12
@@ -71,28 +69,28 @@ def test_labels_mean_the_kinds_with_their_names(terms_base):
 def test_longer_mention_wins_then_the_label_named_first(terms_base):
     text = "artificial heart valve, laser ablation, stent"
     both = [
-        ("artificial heart valve", "Device"),
+        ("artificial heart valve", "MedicalDevice"),
         ("laser ablation", "Procedure"),
-        ("stent", "Device"),
+        ("stent", "MedicalDevice"),
     ]
-    assert found_by(dictionary_tagger(terms_base, ["Device", "Procedure"]), text) == both
-    assert found_by(dictionary_tagger(terms_base, ["Procedure", "Device"]), text) == both
-    for first, second in (("Instrument", "Device"), ("Device", "Instrument")):
+    assert found_by(dictionary_tagger(terms_base, ["MedicalDevice", "Procedure"]), text) == both
+    assert found_by(dictionary_tagger(terms_base, ["Procedure", "MedicalDevice"]), text) == both
+    for first, second in (("DEVI", "MedicalDevice"), ("MedicalDevice", "DEVI")):
         tagger = dictionary_tagger(terms_base, [first, second])
         assert {label for _, label in found_by(tagger, text)} == {first}
 
 
 def test_scores_are_three_quarters_unless_the_base_has_constants(terms_base, tmp_path):
-    (entity,) = dictionary_tagger(terms_base, ["Device"]).predict(["A stent"])[0]
+    (entity,) = dictionary_tagger(terms_base, ["MedicalDevice"]).predict(["A stent"])[0]
     assert entity.score == 0.75
     own = base_with_terms(terms_base, tmp_path / "base")
     constants = CalibrationConstants(scores=(0.0, 0.0, 0.0, 0.0)).model_dump_json()
     (own.folder / TERMS_FILE).write_text(constants)
-    (entity,) = dictionary_tagger(own, ["Device"]).predict(["A stent"])[0]
+    (entity,) = dictionary_tagger(own, ["MedicalDevice"]).predict(["A stent"])[0]
     assert entity.score == 0.5
     (own.folder / TERMS_FILE).write_text("{")
     with pytest.raises(ModelUnreadable, match=TERMS_FILE):
-        dictionary_tagger(own, ["Device"])
+        dictionary_tagger(own, ["MedicalDevice"])
 
 
 def test_saved_tagger_finds_the_same(tagger, tmp_path):
@@ -105,17 +103,17 @@ def test_saved_tagger_finds_the_same(tagger, tmp_path):
 
 
 def test_saved_tagger_keeps_the_order_of_its_labels(terms_base, tmp_path):
-    dictionary_tagger(terms_base, ["Instrument", "Device"]).save(tmp_path / "model")
-    assert found_by(Tagger.load(tmp_path / "model"), "A stent") == [("stent", "Instrument")]
+    dictionary_tagger(terms_base, ["DEVI", "MedicalDevice"]).save(tmp_path / "model")
+    assert found_by(Tagger.load(tmp_path / "model"), "A stent") == [("stent", "DEVI")]
 
 
 @pytest.mark.parametrize(
     ("labels", "error", "says"),
     [
-        (["Device", "Procedur"], UnknownKind, "'Procedur'.*Procedure"),
+        (["MedicalDevice", "Procedur"], UnknownKind, "'Procedur'.*procedure"),
         (["Quark"], UnknownKind, "'Quark'"),
         ([], UsageError, "no name"),
-        (["Device", " "], UsageError, "no name"),
+        (["MedicalDevice", " "], UsageError, "no name"),
     ],
 )
 def test_labels_that_terminologies_do_not_know_are_refused(terms_base, labels, error, says):
@@ -124,16 +122,16 @@ def test_labels_that_terminologies_do_not_know_are_refused(terms_base, labels, e
 
 
 def test_base_without_terminologies_is_refused(base):
-    with pytest.raises(TermsNeeded, match="Device"):
-        dictionary_tagger(base, ["Device"])
+    with pytest.raises(TermsNeeded, match="MedicalDevice"):
+        dictionary_tagger(base, ["MedicalDevice"])
 
 
 def test_repeated_label_counts_once(terms_base):
-    assert dictionary_tagger(terms_base, ["Device", "Device"]).labels.labels == ("Device",)
+    assert dictionary_tagger(terms_base, ["MedicalDevice", "MedicalDevice"]).labels.labels == ("MedicalDevice",)
 
 
 def test_tagger_reads_no_state_of_the_encoder(terms_base, monkeypatch):
-    tagger = dictionary_tagger(terms_base, ["Device"])
+    tagger = dictionary_tagger(terms_base, ["MedicalDevice"])
     encoder = type(tagger.encoder)
     for name in ("forward", "linear_scores"):
         monkeypatch.setattr(encoder, name, lambda *_: pytest.fail("the encoder was used"))

@@ -8,7 +8,7 @@ import pytest
 from cli_kit import checked_entities, refused
 
 TEXT = "HeLa cells and a heart valve after a night."
-FOUND = [("HeLa", "CellLine"), ("heart valve", "Device")]
+FOUND = [("HeLa", "CellLine"), ("heart valve", "MedicalDevice")]
 
 
 def entities(record: dict) -> list[tuple[str, str]]:
@@ -17,7 +17,7 @@ def entities(record: dict) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def by_labels(terms_base) -> tuple[object, ...]:
-    return "tag", "--labels", "Device, CellLine", "--base", terms_base.folder
+    return "tag", "--labels", "MedicalDevice, CellLine", "--base", terms_base.folder
 
 
 @pytest.mark.parametrize("files", [(), ("-",)])
@@ -52,23 +52,23 @@ def test_interrupted_run_into_a_folder_continues(call, by_labels, tmp_path):
     assert "1 document(s) tagged, 1 file(s) were tagged" in call.ok(*run, tmp_path / "b.txt").err
     results = sorted((tmp_path / "out").glob("*.jsonl"))
     assert [entities(json.loads(file.read_text())) for file in results] == [FOUND] * 2
-    other = ("tag", "--labels", "Device", *by_labels[3:])
+    other = ("tag", "--labels", "MedicalDevice", *by_labels[3:])
     refused(call(*other, tmp_path / "a.txt", "-o", f"{tmp_path}/out/"), 1, "another model")
 
 
 def test_page_says_what_found_the_entities(call, by_labels):
     page = call.ok(*by_labels, "--to", "html", stdin=TEXT).out
-    assert "CellLine, Device, found by the method dictionary" in page
+    assert "CellLine, MedicalDevice, found by the method dictionary" in page
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
         (("--labels", "Quark", "--base", "TERMS"), 2, "'Quark'"),
-        (("--labels", "Divice", "--base", "TERMS"), 2, "Device"),
+        (("--labels", "MedicalDivice", "--base", "TERMS"), 2, "medical device"),
         (("--labels", ",", "--base", "TERMS"), 2, "no name"),
-        (("--labels", "Device", "--base", "PLAIN"), 1, "no terminologies"),
-        (("--labels", "Device", "--base", "nowhere"), 2, "'nowhere'"),
+        (("--labels", "MedicalDevice", "--base", "PLAIN"), 1, "no terminologies"),
+        (("--labels", "MedicalDevice", "--base", "nowhere"), 2, "'nowhere'"),
         ((), 2, "--labels"),
         (("MODEL", "--base", "TERMS"), 2, "--base has no use"),
     ],

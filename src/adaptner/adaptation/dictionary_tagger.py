@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import torch
 
@@ -12,8 +11,8 @@ from adaptner.errors import TermsNeeded, UnknownKind, UsageError
 from adaptner.models.base import Base
 from adaptner.models.tagger import Tagger
 from adaptner.nn.decoders.crf import CRF
-from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.features import ALONE, BEGINS, ENDS, INSIDE, TermFeatures
+from adaptner.terms.label_kinds import near_labels
 from adaptner.types import OUTSIDE, LabelSet
 
 METHOD = "dictionary"  # in the manifest of such a tagger
@@ -34,7 +33,9 @@ def dictionary_tagger(base: Base, labels: Iterable[str]) -> Tagger:
     features = base.term_features(names)
     for name in names:
         if features is None or name not in features.kinds:
-            raise UnknownKind(name=name, near=", ".join(_near(name, base.dictionary.terms)))
+            terms = base.dictionary.terms
+            near = near_labels(terms, name) or terms.facts["kinds"][:5]
+            raise UnknownKind(name=name, near=", ".join(near))
     assert features is not None
     encoder = base.model.encoder
     label_set = base.labels.with_labels(names)
@@ -53,12 +54,6 @@ def dictionary_tagger(base: Base, labels: Iterable[str]) -> Tagger:
         CalibrationConstants.of_terms(base.folder).calibration(0),
         features,
     )
-
-
-def _near(name: str, terms: CompiledTerms) -> list[str]:
-    """Kinds with a name like this one, or else some kinds."""
-    known: list[str] = terms.facts["kinds"]
-    return get_close_matches(name, known, n=5, cutoff=0.4) or known[:5]
 
 
 def empty_decoder(width: int, labels: LabelSet) -> CRF:

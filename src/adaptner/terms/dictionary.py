@@ -14,8 +14,13 @@ from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import NameFinder
 
 # Kinds with rules of their own, and the doubts that their matches may have and still count.
-RULES = {"Disease": "disease", "Chemical": "chemical", "Gene": "gene", "Species": "species"}
-GENERAL_ACCEPTED = Doubt.RELATED | Doubt.SHORT
+RULES = {
+    "Disease": "disease",
+    "Cancer": "cancer",
+    "Chemical": "chemical",
+    "Gene": "gene",
+    "Species": "species",
+}
 
 
 def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
@@ -25,7 +30,7 @@ def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
         return module.propose, module.ACCEPTED
     from adaptner.terms.rules import general
 
-    return lambda m: general.propose(m, kind), GENERAL_ACCEPTED
+    return lambda m: general.propose(m, kind), general.ACCEPTED
 
 
 class Dictionary:

@@ -114,8 +114,6 @@ class TermFeatures:
     ) -> np.ndarray:
         size = int(starts[-1] + lengths[-1]) + 2 if len(lengths) else 0
         table = np.zeros((size, self.width), dtype=np.float32)
-        kind_sets = self.dictionary.terms.arrays["kind_sets"]
-        of_entry = self.dictionary.terms.arrays["kind_set"]
         for number in range(len(self.kinds)):
             first = number * self.width_of_label
             mine = spans.mentions.select(spans.labels == number)
@@ -131,7 +129,7 @@ class TermFeatures:
                 if having.any():
                     _fill(table, proposed.select(having), first + _OF_DOUBTS + 2 * place)
             listed = proposed.select(proposed.entry >= 0)
-            sets = kind_sets[of_entry[listed.entry]]
+            sets = self.dictionary.terms.kinds_of(listed.entry)
             for place in range(len(self._known)):
                 having = (sets[:, place // 64] >> np.uint64(place % 64)) & np.uint64(1) > 0
                 if having.any():

@@ -18,8 +18,12 @@ class Kind:
     roots: tuple[str, ...]
     without: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    plural: str = ""
+    name_is_label: bool = True
     is_attribute: bool = False
     only_preferred: bool = False  # counts for preferred names alone, not for synonyms
+    below: bool = True  # the concepts below the roots as well
+    names: str = ""  # only names that are "lower" (as "mouse"), or "abbreviated" ("E. coli", made for it)
 
 
 @cache
@@ -31,8 +35,12 @@ def built_in_kinds() -> tuple[Kind, ...]:
             tuple(k["roots"]),
             tuple(k.get("without", ())),
             tuple(k.get("labels", ())),
+            k.get("plural", ""),
+            k.get("name_is_label", True),
             is_attribute=section == "attribute",
             only_preferred=k.get("only_preferred", False),
+            below=k.get("below", True),
+            names=k.get("names", ""),
         )
         for section in ("kind", "attribute")
         for k in content[section]
@@ -40,7 +48,7 @@ def built_in_kinds() -> tuple[Kind, ...]:
 
 
 class KindFinder:
-    """The kinds of a concept, as bits: those of which it is a root or below one.
+    """The kinds of a concept, as bits: those of which it is a root or, if these count, below one.
 
     All concepts must be known before the first question."""
 
@@ -56,7 +64,7 @@ class KindFinder:
         self._own: dict[str, int] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._above: dict[str, int] = {}
-        self._kinds_of: dict[int, int] = {}
+        self._kinds_of: dict[tuple[int, int], int] = {}
 
     def _bits(self, roots: Iterable[str]) -> int:
         return sum(self._bit[root] for root in roots)
@@ -72,6 +80,9 @@ class KindFinder:
                         if number.startswith(prefix):
                             bits |= bit
         self._own[concept.id] = self._own.get(concept.id, 0) | bits
+        if source == "mesh":
+            # All places in the tree are in the numbers; a place of a parent need not be one of the concept.
+            self._above[concept.id] = self._own[concept.id]
         self._parents[concept.id] = self._parents.get(concept.id, ()) + concept.parents
 
     def _reached(self, concept: str) -> int:
@@ -94,13 +105,15 @@ class KindFinder:
 
     def kinds_of(self, concept: str) -> int:
         """A bit for each kind, in the order of ``kinds``."""
-        reached = self._reached(concept)
-        if (known := self._kinds_of.get(reached)) is None:
+        reached, own = self._reached(concept), self._own.get(concept, 0)
+        if (known := self._kinds_of.get((reached, own))) is None:
             known = 0
-            for i, (wanted, unwanted) in enumerate(zip(self._wanted, self._unwanted, strict=True)):
-                if reached & wanted and not reached & unwanted:
+            for i, (kind, wanted, unwanted) in enumerate(
+                zip(self.kinds, self._wanted, self._unwanted, strict=True)
+            ):
+                if (reached if kind.below else own) & wanted and not reached & unwanted:
                     known |= 1 << i
-            self._kinds_of[reached] = known
+            self._kinds_of[reached, own] = known
         return known
 
     def breadth(self) -> Counter[str]:

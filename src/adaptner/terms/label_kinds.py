@@ -2,28 +2,125 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from adaptner.terms.compiled import CompiledTerms
-from adaptner.terms.kinds import built_in_kinds
+from adaptner.terms.kinds import Kind, built_in_kinds
+from adaptner.terms.licences import short_title, terminology_sources
 from adaptner.text.label_names import label_words, normalise_name
 
-
-@cache
-def _kinds_by_name() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for kind in built_in_kinds():
-        if not kind.is_attribute:
-            for name in (kind.name, *kind.labels):
-                found.setdefault(normalise_name(label_words(name)), []).append(kind.name)
-    return found
+_PLURAL = re.compile(
+    r"(?<![^\W_])([A-Z]{2,})s(?![^\W_])"
+)  # "SNPs", of which `label_words` makes "SN" and "Ps"
+_CONNECTORS = ("or", "and")
+# Words at the end of a label that do not change what it means: "GeneName", "Disease_mention"
+_EMPTY_HEADS = frozenset(("name", "mention", "entity", "term", "type", "category"))
+_MOST_NEAR = 5
+# The terminology that prefixes of ids come from, where it is not called so.
+_SOURCE_OF_PREFIX = {
+    "CL": "cell-ontology",
+    "NCIT": "ncit-2018",
+    "NCBITaxon": "ncbi-taxonomy",
+    "SO": "sequence-ontology",
+}
 
 
 def kinds_of_label(terms: CompiledTerms, label: str) -> tuple[str, ...]:
-    """The kinds whose name the label ends with, the longest name first; none if no kind has it."""
-    words = label_words(label)
-    for start in range(len(words)):
-        names = _kinds_by_name().get(normalise_name(words[start:]), ())
-        if known := tuple(dict.fromkeys(n for n in names if n in terms.facts["kinds"])):
-            return known
-    return ()
+    """The kinds that the label's name means; none if it says nothing of them.
+
+    In this order: the whole name ("Cell_line"), names joined by "and" or "or", names in a row
+    ("Sign_symptom_illness"), the longest name at the end ("HumanGenes")."""
+    known = frozenset(terms.facts["kinds"])
+    found = _find(label_words(_PLURAL.sub(r"\1", label)), _kinds_by_name())
+    return tuple(kind for kind in found if kind in known)
+
+
+def _find(words: Sequence[str], names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    if not words:
+        return ()
+    if whole := names.get(normalise_name(words)):
+        return whole
+    for place in range(len(words) - 1, 0, -1):
+        if words[place] in _CONNECTORS:
+            sides = (words[:place], words[place + 1 :])
+            return _united(_find(side, names) for side in sides)
+    if normalise_name(words[-1:]) in _EMPTY_HEADS:
+        return _find(words[:-1], names)
+    row = [names.get(normalise_name([word]), ()) for word in words]
+    # Of two different kinds the first says more of the second: a PlantDisease is a disease.
+    if all(row) and (len(row) > 2 or len(set(row)) == 1):
+        return _united(row)
+    return next(
+        (k for start in range(1, len(words)) if (k := names.get(normalise_name(words[start:])))), ()
+    )
+
+
+def _united(found: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kind for kinds in found for kind in kinds))
+
+
+def _names_of(kind: Kind) -> tuple[str, ...]:
+    return (kind.name, *kind.labels) if kind.name_is_label else kind.labels
+
+
+@cache
+def _kinds_by_name() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for kind in built_in_kinds():
+        if not kind.is_attribute:
+            for name in _names_of(kind):
+                key = normalise_name(label_words(name))
+                found[key] = _united((found.get(key, ()), (kind.name,)))
+    return found
+
+
+def near_labels(terms: CompiledTerms, label: str) -> list[str]:
+    """Names of kinds that are written nearly like ``label`` or share a word with it, the nearest first."""
+    wanted = label_words(label)
+    key = normalise_name(wanted) if wanted else ""
+    near: dict[str, float] = {}
+    for name, kinds in _kinds_by_name().items():
+        if any(kind in terms.facts["kinds"] for kind in kinds):
+            alike = difflib.SequenceMatcher(None, key, name).ratio()
+            shared = len({normalise_name([w]) for w in wanted} & set(name.split()))
+            if shared or alike > 0.6:
+                near[name] = alike + shared
+    return sorted(near, key=lambda name: (-near[name], name))[:_MOST_NEAR]
+
+
+def describe(terms: CompiledTerms, kinds: Iterable[str]) -> str:
+    """What a tagger starts from, for users: "Tissues and Cells (Uberon, MeSH, Cell Ontology)"."""
+    kind_of = {kind.name: kind for kind in built_in_kinds()}
+    chosen = [kind_of[kind] for kind in kinds]
+    sources = dict.fromkeys(
+        source
+        for kind in chosen
+        for root in kind.roots
+        if (source := source_of_root(root)) in terms.facts["sources"]
+    )
+    known = terminology_sources()
+    titles = dict.fromkeys(short_title(known[s]) if s in known else s for s in sources)
+    return f"{_listed([_plural(kind) for kind in chosen])} ({', '.join(titles)})"
+
+
+def source_of_root(root: str) -> str:
+    """The terminology of a root of `kinds.toml`: "uberon" for "UBERON:0000479"."""
+    if root.startswith(("file:", "note:")):
+        return root.partition(":")[2].partition("=")[0]
+    prefix = root.partition("#")[0].partition(":")[0]
+    return _SOURCE_OF_PREFIX.get(prefix, prefix.lower())
+
+
+def _plural(kind: Kind) -> str:
+    if kind.plural:
+        return kind.plural
+    first, *others = label_words(kind.name)
+    name = " ".join([kind.name if kind.name.isupper() else first.capitalize(), *others])
+    return name if kind.name.isupper() else name + "s"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -61,6 +61,13 @@ def shipped_sources(base: str) -> list[TerminologySource]:
     return [s for s in terminology_sources().values() if s.ships and s.base == base]
 
 
+def short_title(source: TerminologySource) -> str:
+    """Returns what people call a terminology: "MeSH" for "Medical Subject Headings (MeSH), descriptors"."""
+    title, _, rest = source.title.partition(" (")
+    short = rest.partition(")")[0]
+    return short if short and "," not in short else title.partition(",")[0]
+
+
 def attribution_text(sources: Iterable[TerminologySource]) -> str:
     """Returns the credits that every copy of names from ``sources`` must carry."""
     sources = list(sources)

@@ -26,7 +26,12 @@ class Spans:
     def of(cls, start, end, entry=None, doubts=0) -> Spans:
         start, end = np.asarray(start, dtype=np.int64), np.asarray(end, dtype=np.int64)
         entry = np.full(len(start), -1) if entry is None else np.asarray(entry, dtype=np.int64)
-        return cls(start, end, entry, np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy())
+        return cls(
+            start,
+            end,
+            entry,
+            np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy(),
+        )
 
     def __len__(self) -> int:
         return len(self.start)
@@ -49,17 +54,30 @@ class Matches:
     def __init__(self, finder: NameFinder, text: Text) -> None:
         self.terms: CompiledTerms = finder.terms
         self.text = text
+        self._finder = finder
         found: Candidates = finder.find(text)
-        self.start, self.end, self.entry, self.exact = found.start, found.end, found.entry, found.exact
+        self.start, self.end, self.entry, self.exact = (
+            found.start,
+            found.end,
+            found.entry,
+            found.exact,
+        )
 
     def __len__(self) -> int:
         return len(self.start)
 
+    def select(self, rows: np.ndarray) -> Matches:
+        """Some of the matches, as if the others had not been found."""
+        part = object.__new__(Matches)
+        part.terms, part.text, part._finder = self.terms, self.text, self._finder
+        part.start, part.end = self.start[rows], self.end[rows]
+        part.entry, part.exact = self.entry[rows], self.exact[rows]
+        return part
+
     @cached_property
     def kinds(self) -> np.ndarray:
         """(matches, words of 64 bits)"""
-        a = self.terms.arrays
-        return a["kind_sets"][a["kind_set"][self.entry]]
+        return self.terms.kinds_of(self.entry)
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
@@ -86,12 +104,12 @@ class Matches:
 
     def marked(self, mark: int) -> np.ndarray:
         """``mark``: 1 preferred name of a concept, 2 only a related synonym, 4 a symbol somewhere."""
-        return (self.terms.arrays["marks"][self.entry] & mark) > 0
+        return self.terms.marked(self.entry, mark)
 
     @property
     def breadth(self) -> np.ndarray:
         """The logarithm (to 2) of how many concepts are below the name's: 0 if none, 10 if a thousand."""
-        return self.terms.arrays["breadth"][self.entry]
+        return self.terms.breadth(self.entry)
 
     def count(self, name: str) -> np.ndarray:
         """How often the name was seen: "field_alone", "field_inside", "field_lower", "field_capitalised",
@@ -108,6 +126,26 @@ class Matches:
         """(3, matches): how many small letters, capitals and digits a match has."""
         sums = np.cumsum(self.text.letters, axis=1, dtype=np.int32)
         return sums[:, self.end - 1] - sums[:, self.start - 1]
+
+    @cached_property
+    def _abbreviations(self) -> np.ndarray:
+        """For each position of the text, the row of its word in the counts of abbreviations, or -1."""
+        known = self.terms.arrays.get("abbreviations", np.zeros(0, dtype=np.uint64))
+        keys = self._finder.symbol_keys(self.text)
+        if not len(known):
+            return np.full(len(keys), -1)
+        rows = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[rows] == keys, rows, -1)
+
+    def definitions(self, kind: str | None = None) -> np.ndarray:
+        """For each position of the text, how often raw text defines its word as an abbreviation; with
+        ``kind`` as one of that kind."""
+        rows = self._abbreviations
+        if "abbreviation_counts" not in self.terms.arrays:
+            return np.zeros(len(rows), dtype=np.int64)
+        column = 0 if kind is None else 1 + self.terms.facts["abbreviation_kinds"].index(kind)
+        counts = self.terms.arrays["abbreviation_counts"][:, column]
+        return np.where(rows >= 0, counts[rows], 0).astype(np.int64)
 
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the

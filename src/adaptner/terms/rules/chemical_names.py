@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 
@@ -30,13 +29,18 @@ _ENDING = re.compile(
     "in|ane|ene|yne|one|ol|ole|amide|imide|ium|oic|enoic|anoic|ose|oside|azine|idine|nitrile|diol|dione|thiol|ester|"
     "ether|dehyde|ylic|ulose|osan|yde|furan|cyclo)s?$"
 )
-_TAIL = frozenset("acid acids ester esters salt salts ether ethers anhydride hydrate alcohol".split())
+_TAIL = frozenset(
+    "acid acids ester esters salt salts ether ethers anhydride hydrate alcohol HCl HBr hydrochloride hydrobromide sodium "
+    "potassium calcium magnesium chloride bromide iodide sulfate sulphate phosphate acetate maleate tartrate citrate "
+    "nitrate mesylate besylate fumarate succinate gluconate oxide hydroxide carbonate".split()
+)
 _STEREO = frozenset(
     "alpha beta gamma delta epsilon omega cis trans tert sec iso bis tris rac meso endo exo ortho meta para syn anti "
     "α β γ δ ε ω RS SR poly mono di tri".split()
 )
 _LOCANT = re.compile(r"\d{1,2}(?:[a-z]{1,2}|[A-Z]{1,2}|[a-z][RSEZ])?$|[1-9]?[NOSREZDLCHPdlnompt]$|[IV]{1,3}$|i{1,3}$")
-_ISOTOPE = re.compile(r"\d{1,3}[HCNOPSIF]$")
+_ISOTOPE = re.compile(r"(?:.*-)?\d{1,3}[HCNOPSIF]$")
+_COMPOUND = re.compile(r"[A-Z]{2,4}\d{3,6}$")
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?\d{0,2}){2,}$")
 _SYMBOL = re.compile(r"[A-Z][a-z]?")
 _PUNCTUATION = {"-": "h", "–": "h", "−": "h", "‐": "h", ",": "c", "(": "o", "[": "o", "{": "o", ")": "x", "]": "x", "}": "x",
@@ -68,11 +72,13 @@ def is_fragment(word: str) -> bool:
     return _FRAGMENT.search(word) is not None
 
 
-@lru_cache(maxsize=300_000)
 def part_of_name(word: str) -> str:
-    """W systematic word, F formula, E "acid", L locant, S letter for an isomer, punctuation, "." anything else."""
+    """W systematic word, F formula, E "acid", L locant, S sign of an isomer, K code of a compound, A capitals,
+    N long number, small letters for punctuation, "." anything else."""
     if word in _PUNCTUATION:
         return _PUNCTUATION[word]
+    if not word.isalnum() or not word.isascii() and word not in _STEREO:
+        return "."
     if _LOCANT.match(word) or _ISOTOPE.match(word):
         return "L"
     if word in _STEREO:
@@ -81,18 +87,20 @@ def part_of_name(word: str) -> str:
         return "E"
     if is_formula(word):
         return "F"
+    if word.isdigit():
+        return "N" if 3 <= len(word) <= 6 else "."
+    if word.isupper():
+        return "A" if 2 <= len(word) <= 4 and word.isalpha() else "K" if _COMPOUND.match(word) else "."
     return "W" if is_systematic(word) else "."
 
 
 def parts_of_names(text: Text) -> np.ndarray:
-    distinct, place = np.unique(text.numbers, return_index=True)
-    parts = np.zeros(int(distinct[-1]) + 1, dtype="S1")
-    parts[distinct] = [part_of_name(text.words[i]).encode() if text.words[i] else b"." for i in place.tolist()]
-    return parts[text.numbers]
+    """A letter for each token of a text."""
+    return text.values(part_of_name, "S1")
 
 
 _RUN = re.compile("[WXFELShcoxqp]{2,}")
-_CORE = re.compile("[WF]")
+_CORE = re.compile("[WF]|XE|xX")
 _LOCANTS = re.compile("[LShcq]+$")
 _LAST_GROUP = re.compile("o[LSpc]+x$")
 _WHOLE_GROUP = re.compile(r"o[^ox]*x$")
@@ -170,3 +178,31 @@ def _trimmed(run: str, begin: int, end: int, offset: int, words: list[str]) -> I
         end = last.start()
     if end - begin > 1 and _CORE.search(run, begin, end) and not is_fragment(words[offset + end - 1]):
         yield offset + begin, offset + end
+
+
+_CATIONS = frozenset("H K Na Li Ag Cs Rb Ca Mg Zn Fe Cu Mn Co Ni Cd Hg Pb Al Ba Sr Cr Au La Gd NAD NADP".split())
+
+
+def charged_atoms(parts: np.ndarray, words: list[str]) -> Iterator[tuple[int, int]]:
+    """Ions with their charge: "K +", "Ca2 +", "Ca ( 2 + )"."""
+    for plus in np.flatnonzero(parts == b"p").tolist():
+        if words[plus] != "+":
+            continue
+        begin, end = plus - 1, plus + 1
+        if words[begin] in ("+", "1", "2", "3"):
+            begin -= 1
+        if words[begin] == "(":
+            if words[end] != ")":
+                continue
+            begin, end = begin - 1, end + 1
+        symbol = words[begin]
+        if symbol in _CATIONS or symbol[-1:] in ("2", "3") and symbol[:-1] in _CATIONS:
+            yield begin, end
+
+
+_CODE = re.compile("K|AhN")
+
+
+def codes_of_compounds(parts: str) -> Iterator[tuple[int, int]]:
+    """Codes that firms give: "MK - 801", "AMN082"."""
+    return (found.span() for found in _CODE.finditer(parts))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import CAPITALISED, LOWER, UPPER
@@ -11,6 +14,12 @@ from adaptner.terms.matching import CAPITALISED, LOWER, UPPER
 # A word is ordinary if general text has it this often in a million words, and field text not this many
 # times as often.
 _ORDINARY_RATE, _FIELD_FACTOR = 5.0, 4.0
+_NARROW = 6  # a name with fewer than 64 others below is never general
+
+
+def word_list(words: str) -> frozenset[str]:
+    """The words of a text in lower case, for a rule that asks for one of them."""
+    return frozenset(words.split())
 
 
 def general_doubts(m: Matches) -> np.ndarray:
@@ -25,9 +34,42 @@ def general_doubts(m: Matches) -> np.ndarray:
     raise_doubt(doubts, Doubt.CASE, symbol & m.single & ((m.word(-1) & (LOWER | CAPITALISED)) > 0))
     letters = np.array([len(m.text.words[i]) for i in m.start.tolist()], dtype=np.int64)
     raise_doubt(doubts, Doubt.SHORT, m.single & (letters <= 3) & m.exact)
-    raise_doubt(doubts, Doubt.CASE, m.single & ~m.exact & ((m.word(-1) & UPPER) > 0) & (letters <= 5))
+    raise_doubt(
+        doubts, Doubt.CASE, m.single & ~m.exact & ((m.word(-1) & UPPER) > 0) & (letters <= 5)
+    )
     return doubts
 
 
+# Doubts that a mention may have by default.
+ACCEPTED = Doubt.RELATED
+
+# Kinds of which everyday words are names: "heart", "salt", "nurse".
+_EVERYDAY = frozenset(
+    "Anatomy Tissue Organ MultiTissueStructure BodyRegion BodySystem BodySpace BodySubstance Food Person "
+    "ProfessionalGroup PopulationGroup Organization BiomedicalDiscipline Environment Plant Injury".split()
+)
+# Of a kind whose widest name has 1,000 others below it, names with more than 500 say nothing.
+_GENERAL_STEPS = 1
+
+
 def propose(m: Matches, kind: str) -> Spans:
-    return m.spans(m.has(kind), general_doubts(m))
+    rows = np.flatnonzero(m.has(kind))
+    return m.spans(rows, doubts_of_kind(m, kind))
+
+
+def doubts_of_kind(m: Matches, kind: str) -> np.ndarray:
+    """The doubts of all matches as names of a kind without rules of its own."""
+    doubts = general_doubts(m)
+    if kind in _EVERYDAY:
+        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & ~m.marked(2)
+        doubts[ordinary] &= ~np.uint32(Doubt.ORDINARY | Doubt.CASE)
+    raise_doubt(doubts, Doubt.GENERAL, m.breadth > _widest(m.terms, kind) - _GENERAL_STEPS)
+    return doubts
+
+
+@lru_cache(maxsize=1000)
+def _widest(terms: CompiledTerms, kind: str) -> int:
+    """The largest breadth of a name of the kind."""
+    arrays = terms.arrays
+    of_kind = ((arrays["kind_sets"] & terms.mask_of([kind])) != 0).any(1)[arrays["kind_set"]]
+    return int(terms.breadth(np.flatnonzero(of_kind)).max(initial=_NARROW))

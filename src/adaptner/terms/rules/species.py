@@ -2,13 +2,291 @@
 
 from __future__ import annotations
 
-from adaptner.terms.doubts import Doubt
+import re
+
+import numpy as np
+
+from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.rules.general import general_doubts
+from adaptner.terms.matching import CAPITALISED, CLOSES, LATIN, LETTER, LOWER, MIXED, OPENS, UPPER
 
 # Doubts that a mention may have by default.
-ACCEPTED = Doubt.RELATED | Doubt.SHORT
+ACCEPTED = Doubt.RELATED | Doubt.SHORT | Doubt.PATTERN
+
+# Words for people in reports on them; MeSH's tree of persons has many more, mostly professions.
+_PEOPLE = frozenset(
+    "patient patients inpatient inpatients outpatient outpatients woman women man men child "
+    "children boy boys girl girls infant infants adult adults person persons people "
+    "participant participants volunteer volunteers individual individuals".split()
+)
+# Adjectives of animals that reports use like the noun ("murine cells"), young animals, monkeys.
+_ANIMALS = frozenset(
+    "murine bovine porcine ovine equine canine feline simian avian caprine leporine lapine "
+    "monkey monkeys chick chicks calf calves piglet piglets foal foals heifer heifers".split()
+)
+# Adjectives of groups: as doubtful as the groups.
+_GROUPS = frozenset(
+    "viral retroviral lentiviral adenoviral bacterial fungal mammalian vertebrate".split()
+)
+# Names of some species that mean any of them.
+_GENERAL = frozenset(
+    "bacterium bacteria virus viruses phage phages bacteriophage bacteriophages organism "
+    "organisms strain".split()
+)
+# Names of some fish, birds and tubers that are words of general language about as often in the field.
+_ORDINARY = frozenset(
+    "name names monitor µm μm".split()
+)
+# Words of biology that look like Latin and follow the name of a genus.
+_NOT_EPITHETS = frozenset(
+    "virus species bacteria larva larvae pupa pupae data mutans genus taxa flora analysis "
+    "humans".split()
+)
+_OTHER_KINDS = (
+    "Disease",
+    "Gene",
+    "Anatomy",
+    "CellLine",
+    "Device",
+    "Method",
+    "Sequence",
+    "AminoAcid",
+)
+
+# A genus alone counts if field text has it this often in a million words, mostly alone, and far more often than
+# general text: "Arabidopsis", "Drosophila".
+_GENUS_RATE, _GENUS_SHARE, _GENUS_FACTOR = 5.0, 0.7, 100
+_BROAD = 8  # common names of groups of 256 and more taxa are too general: "insects"
+
+_VIRUS = re.compile(r"[A-Za-z]*V(?:[0-9IVX]{0,3}[A-Za-z]?|[a-z]{2,3}[0-9]{0,3})")
+_VIRUS_UNLISTED = re.compile(r"[A-Z]{3,5}V")
+_DOT, _HYPHEN = frozenset("."), frozenset("-")
+_SP, _NOV = frozenset({"sp", "spp", "gen", "comb"}), frozenset({"nov", "n"})
+_BELOW_SPECIES = frozenset(
+    "subsp ssp var pv bv f".split()
+)
+_VIRUSES = frozenset({"virus", "viruses"})
 
 
-def propose(m: Matches) -> Spans:
-    return m.spans(m.has("Species"), general_doubts(m))
+def propose(m: Matches, kind: str = "Species") -> Spans:
+    """Mentions of taxa; ``kind`` may be one of the kinds below Species, such as Virus."""
+    doubts = _doubts(m)
+    of_kind = m.has(kind)
+    spans = m.spans(of_kind, doubts) + _unlisted_binomials(
+        m, m.has("genus") & of_kind, kind == "Species"
+    )
+    if kind == "Species":
+        spans += _words(m, _ANIMALS, Doubt.RELATED)
+        spans += _words(m, _GROUPS, Doubt.HIGHER)
+        spans += _words(m, _PEOPLE, Doubt.PERSON)
+    if kind in ("Species", "Virus"):
+        spans += _unlisted_viruses(m)
+    return spans + _extended(m, spans)
+
+
+def _doubts(m: Matches) -> np.ndarray:
+    doubts = np.zeros(len(m), dtype=np.uint32)
+    taxon, common = m.has("taxon"), m.has("common name of taxon")
+    # "Khat": a single word with a capital that is no genus; scientific names of species have two words.
+    word = m.single & m.has("species rank") & ~m.has("genus", "higher taxon", "Virus")
+    common |= taxon & word
+    scientific = taxon & ~common
+    known = _is_abbreviated_binomial(m) & m.has("abbreviated taxon")
+    _doubt_writing(m, doubts, scientific, known)
+    _doubt_ranks(m, doubts, scientific, common)
+    _doubt_words(m, doubts, scientific, common, known)
+    # "nude mice", "Wistar rats"
+    ends = m.end[m.single & m.has("Species") & ((doubts & (Doubt.HIGHER | Doubt.GENERAL)) == 0)]
+    breed = ~taxon & ~m.single & ~known & np.isin(m.end, ends)
+    raise_doubt(doubts, Doubt.WITH_MODIFIER, breed)
+    return doubts
+
+
+def _is_abbreviated_binomial(m: Matches) -> np.ndarray:
+    """ "E. coli"; "E coli" only if the epithet looks like one."""
+    classes = m.text.classes
+    first, last = classes[m.start], m.word(-1)
+    dotted = m.text.is_one_of(_DOT)[m.start + 1]
+    latin = ((last & LATIN) > 0) & ~m.starts_with(frozenset("ai"))
+    return (
+        ((first & LETTER) > 0)
+        & ((first & LOWER) == 0)
+        & np.where(dotted, (last & LOWER) > 0, latin)
+        & (m.end - m.start == 2 + dotted)
+        & ~m.ends_with(_NOT_EPITHETS)
+    )
+
+
+def _doubt_writing(
+    m: Matches, doubts: np.ndarray, scientific: np.ndarray, known: np.ndarray
+) -> None:
+    """Scientific names have a capital; keys have no borders between words, so that "CA, USA" is Causa."""
+    first = m.text.classes[m.start]
+    virus = m.has("Virus")
+    raise_doubt(
+        doubts, Doubt.CASE, scientific & m.single & ~m.exact & ~virus & ((first & CAPITALISED) == 0)
+    )
+    several = ~m.single & ~known
+    raise_doubt(doubts, Doubt.CASE, several & ((first & LETTER) > 0))
+    raise_doubt(doubts, Doubt.CASE, several & scientific & m.has("genus") & ~m.has("species rank"))
+    raise_doubt(
+        doubts,
+        Doubt.CASE,
+        m.has("abbreviated taxon") & ~m.has("taxon", "organism in MeSH") & ~known,
+    )
+    species = m.has("Species")
+    length = m.end - m.start
+    odd = (m.single & ~m.exact & ((first & (UPPER | MIXED)) > 0)) | ((length == 2) & ~known)
+    short = [i for i in np.flatnonzero(odd & species).tolist() if len(_joined(m, i)) <= 4]
+    doubts[short] |= np.uint32(Doubt.CASE)
+    acronym = m.exact & species & (length <= 4) & ((first & CAPITALISED) == 0)
+    other = [i for i in np.flatnonzero(acronym).tolist() if not _VIRUS.fullmatch(_joined(m, i))]
+    doubts[other] |= np.uint32(Doubt.OTHER_MEANING)
+
+
+def _joined(m: Matches, row: int) -> str:
+    return "".join(filter(str.isalnum, m.text.words[m.start[row] : m.end[row]]))
+
+
+def _doubt_ranks(
+    m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray
+) -> None:
+    genus, rank, higher = m.has("genus"), m.has("species rank"), m.has("higher taxon")
+    virus = m.has("Virus")
+    alone = m.count("field_alone")
+    in_use = (
+        (alone > _GENUS_RATE * 1e-6 * m.terms.facts.get("field_tokens", 1e6))
+        & (alone > _GENUS_SHARE * (alone + m.count("field_inside")))
+        & (alone > _GENUS_FACTOR * m.count("general_alone"))
+    )
+    broad = m.breadth > _BROAD
+    raise_doubt(doubts, Doubt.HIGHER, genus & scientific & ~rank & ~in_use & ~virus)
+    raise_doubt(doubts, Doubt.HIGHER, higher & ~rank & ~genus & (scientific | broad))
+    raise_doubt(doubts, Doubt.HIGHER, ~scientific & ~common & np.where(virus, broad, m.breadth > 3))
+    general = m.has("form of organisms", "group of organisms") | m.single & m.starts_with(_GENERAL)
+    raise_doubt(doubts, Doubt.GENERAL, general)
+
+
+def _doubt_words(
+    m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray, known: np.ndarray
+) -> None:
+    facts = m.terms.facts
+    general = m.count("general_alone") * (1e6 / facts.get("general_tokens", 1e6))
+    field = m.count("field_alone") * (1e6 / facts.get("field_tokens", 1e6))
+    in_mesh = m.has("organism in MeSH")
+    chemical = m.has("chebi") & ~in_mesh
+    # Plants and animals that are eaten or cause allergies are meant where they are named.
+    confirmed = (in_mesh | m.has("Chemical") & ~chemical) & ~scientific
+    ordinary = (general > 1) & (field < np.where(scientific, 4, 1) * general) & ~confirmed
+    # "Fisher", "Gag": written with a capital, which common names have not.
+    capitals = m.count("field_capitalised") + m.count("general_capitalised")
+    capitalised = (m.text.classes[m.start] & CAPITALISED) > 0
+    name = capitalised & (capitals > 2 * (m.count("field_lower") + m.count("general_lower")))
+    single = m.single & ~known
+    raise_doubt(
+        doubts, Doubt.ORDINARY, single & (ordinary | name & ~scientific | m.starts_with(_ORDINARY))
+    )
+    part = m.count("field_inside") > 5 * m.count("field_alone")  # "marrow", "ray"
+    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & part & ~scientific)
+    raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & m.has(*_OTHER_KINDS) & scientific)
+    raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & chemical)
+    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("Disease", "Gene") & scientific)
+    raise_doubt(
+        doubts, Doubt.WITHIN_OTHER, single & m.within("CellLine") & (scientific | capitalised)
+    )
+
+
+def _words(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
+    at = np.flatnonzero(m.text.is_one_of(words))
+    return Spans.of(at, at + 1, doubts=doubt)
+
+
+def _unlisted_binomials(m: Matches, genus: np.ndarray, any_kind: bool) -> Spans:
+    """A genus with a word that looks like an epithet, or with "sp."; "X. novus" if ``any_kind``."""
+    text, classes, words = m.text, m.text.classes, m.text.words
+    dot = text.is_one_of(_DOT)
+    latin = ((classes & LATIN) > 0) & ~text.is_one_of(_NOT_EPITHETS)
+    genus = genus & m.single & ((classes[m.start] & CAPITALISED) > 0)
+    full = genus & latin[m.end]
+    unnamed = genus & m.is_word(_SP)
+    end = m.end[unnamed] + 1
+    at = (
+        np.flatnonzero(dot[1:-1] & latin[2:] & ((classes[:-2] & (LETTER | CAPITALISED)) > 0))
+        if any_kind
+        else []
+    )
+    short = [
+        i for i in at if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4
+    ]
+    return (
+        Spans.of(short, [i + 3 for i in short], doubts=Doubt.PATTERN)
+        + Spans.of(m.start[full], m.end[full] + 1, doubts=Doubt.PATTERN)
+        + Spans.of(m.start[unnamed], end + dot[end], doubts=Doubt.PATTERN)
+    )
+
+
+def _is_virus(word: str) -> bool:
+    return _VIRUS.fullmatch(word) is not None
+
+
+def _is_unlisted_virus(word: str) -> bool:
+    return _VIRUS_UNLISTED.fullmatch(word) is not None
+
+
+def _unlisted_viruses(m: Matches) -> Spans:
+    """ "PRRSV"; "VSV" only in "vesicular stomatitis virus (VSV)"."""
+    found = m.text.passes(_is_unlisted_virus)
+    found[m.start[m.exact | ~m.single]] = False
+    classes = m.text.classes
+    defined = (
+        m.text.is_one_of(_VIRUSES)[:-3]
+        & ((classes[1:-2] & OPENS) > 0)
+        & m.text.passes(_is_virus)[2:-1]
+        & ((classes[3:] & CLOSES) > 0)
+    )
+    found[np.flatnonzero(defined) + 2] = True
+    at = np.flatnonzero(found)
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+
+
+def _is_strain(word: str) -> bool:
+    return (
+        len(word) > 1 and word[0].isupper() and (word.isupper() or any(c.isdigit() for c in word))
+    )
+
+
+def _is_short_number(word: str) -> bool:
+    return word.isdigit() and len(word) < 3
+
+
+def _extended(m: Matches, spans: Spans) -> Spans:
+    """ "EBV-2"; "E. coli K12"; "Bacillus novus sp. nov."; "Brassica rapa subsp. pekinensis"."""
+    text = m.text
+    size = len(text.words)
+    spans = spans.select((spans.doubts & ~np.uint32(ACCEPTED)) == 0)
+    dot = text.is_one_of(_DOT)
+    at = spans.end
+    second = np.minimum(
+        at + 1 + dot[np.minimum(at + 1, size - 1)], size - 1
+    )  # "sp" and "sp." alike
+    one = spans.end - spans.start == 1
+    acronym = one & text.passes(_is_virus)[spans.start]
+    number = (
+        acronym
+        & text.is_one_of(_HYPHEN)[at]
+        & text.passes(_is_short_number)[np.minimum(at + 1, size - 1)]
+    )
+    new = ~one & text.is_one_of(_SP)[at] & text.is_one_of(_NOV)[second]
+    below = ~one & text.is_one_of(_BELOW_SPECIES)[at] & ((text.classes[second] & LATIN) > 0)
+    strain = ~one & text.passes(_is_strain)[at]
+    parts = []
+    for rows, end, doubt in (
+        (number, at + 2, Doubt(0)),
+        (new, second + 1 + dot[np.minimum(second + 1, size - 1)], Doubt.PATTERN),
+        (below, second + 1, Doubt.PATTERN),
+        (strain, at + 1, Doubt.STRAIN),
+    ):
+        parts.append(
+            Spans.of(spans.start[rows], end[rows], doubts=spans.doubts[rows] | np.uint32(doubt))
+        )
+    return parts[0] + parts[1] + parts[2] + parts[3]
