@@ -233,6 +233,14 @@ class NoNames(InputError):
     remedy = "give a terminology, or a list with a name on each line"
 
 
+class NoUsableNames(InputError):
+    problem = "none of the names has a kind, or all of them are left out"
+    remedy = (
+        "give lists a column `kind`, or call a list after the kind of its names (disease.txt); known "
+        "kinds: {known}"
+    )
+
+
 class WrongFieldCount(InputError):
     problem = "{found} field(s), but {expected} expected"
     remedy = "{remedy}"

@@ -37,6 +37,7 @@ VERBS = {
     "Data": {
         "convert": "Convert a file to another format or tag scheme.",
         "corpora": "List, download, convert and count labelled corpora.",
+        "terms": "Compile terminologies, and see what they know.",
         "vectors": "Train word vectors on raw text and inspect them.",
     },
     "Research": {

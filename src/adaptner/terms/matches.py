@@ -147,6 +147,13 @@ class Matches:
         counts = self.terms.arrays["abbreviation_counts"][:, column]
         return np.where(rows >= 0, counts[rows], 0).astype(np.int64)
 
+    def abbreviation_share(self, kind: str) -> np.ndarray:
+        """Of the definitions in raw text of the match as an abbreviation, the share whose long form is of
+        the kind; nan if there is none."""
+        defined = np.where(self.single, self.definitions()[self.start], 0)
+        share = self.definitions(kind)[self.start] / np.maximum(1, defined)
+        return np.where(defined > 0, share, np.nan)
+
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the
         last token of the match)."""

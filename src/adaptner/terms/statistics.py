@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from adaptner.terms.compiled import COUNTS, CompiledTerms
+from adaptner.terms.dictionary import Dictionary
 from adaptner.terms.matching import CAPITALISED, LOWER, NameFinder
 
 
@@ -54,7 +56,7 @@ def add_counts(terms: CompiledTerms, counts: Mapping[str, np.ndarray]) -> None:
 
 def in_batches(
     sentences: Iterable[Sequence[str]], size: int = 2000
-) -> Iterable[list[Sequence[str]]]:
+) -> Iterator[list[Sequence[str]]]:
     batch: list[Sequence[str]] = []
     for sentence in sentences:
         batch.append(sentence)
@@ -63,3 +65,25 @@ def in_batches(
             batch = []
     if batch:
         yield batch
+
+
+def frequent_mentions(
+    dictionary: Dictionary, sentences: Sequence[Sequence[str]], most: int
+) -> dict[str, list[str]]:
+    """The most frequent mentions of each kind, as they are mostly written."""
+    kinds = dictionary.terms.facts["kinds"]
+    written: dict[str, dict[str, Counter[str]]] = {kind: {} for kind in kinds}
+    for batch in in_batches(sentences):
+        matches = dictionary.matches(batch)
+        for kind in kinds:
+            found = dictionary.mentions(matches, kind)
+            for start, end in zip(found.start.tolist(), found.end.tolist(), strict=True):
+                name = " ".join(matches.text.words[start:end])
+                written[kind].setdefault(name.casefold(), Counter())[name] += 1
+    return {
+        kind: [
+            forms.most_common(1)[0][0]
+            for forms in sorted(names.values(), key=Counter.total, reverse=True)[:most]
+        ]
+        for kind, names in written.items()
+    }
