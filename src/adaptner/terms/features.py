@@ -34,7 +34,8 @@ class LabelledSpans:
 
 
 class TermFeatures:
-    """``kinds`` are those of each label, none if only the user's own names are; ``doubts`` are the names of those that have columns."""
+    """``kinds`` are those of each label, none if only the user's own names are; of two labels that know the
+    same span, the first gets it. ``doubts`` are the names of those that have columns."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class TermFeatures:
         doubts: Sequence[str] = tuple(d.name or "" for d in Doubt),
     ) -> None:
         self.dictionary = dictionary
-        self.kinds = {label: tuple(names) for label, names in sorted(kinds.items())}
+        self.kinds = {label: tuple(names) for label, names in kinds.items()}
         self.doubts = tuple(Doubt[name] for name in doubts)
         terms = dictionary.terms
         self._known = [*terms.facts["kinds"], *terms.facts["attributes"]]
