@@ -76,6 +76,14 @@ class UnknownBase(UsageError):
     )
 
 
+class UnknownKind(UsageError):
+    problem = "the terminologies know no kind of entity called {name!r}"
+    remedy = (
+        "choose a kind that they know, for example {near}; or annotate some sentences and use "
+        "`adaptner adapt`"
+    )
+
+
 class BadConfiguration(UsageError):
     problem = "{field}: {reason}"
     remedy = (
@@ -223,6 +231,19 @@ class WordCountMismatch(InputError):
 class NoNames(InputError):
     problem = "the file contains no names"
     remedy = "give a terminology, or a list with a name on each line"
+
+
+class NoUsableNames(InputError):
+    problem = "none of the names has a kind, or all of them are left out"
+    remedy = (
+        "give lists a column `kind`, or call a list after the kind of its names (disease.txt); known "
+        "kinds: {known}"
+    )
+
+
+class OnlyDoubtfulNames(InputError):
+    problem = "none of the names of {label} is used: {names}"
+    remedy = "give other names, or use them all the same with --keep-all"
 
 
 class WrongFieldCount(InputError):
@@ -452,12 +473,25 @@ class VectorsMissing(ModelError):
     remedy = "put {wanted} back into the folder, or make the base again with --vectors"
 
 
+class TermsNeeded(ModelError):
+    problem = "the base has no terminologies, so it knows nothing of {labels}"
+    remedy = (
+        "give a base with terminologies (--base; `adaptner bases` lists those that are installed), or "
+        "annotate some sentences and use `adaptner adapt`"
+    )
+
+
 class TermsMissing(ModelError):
     problem = "the terminologies of this model ({checksum}…) are in no installed base"
     remedy = (
         "install the base that it was made with (`adaptner bases` lists those that are there), or "
         "make the model again with `adaptner adapt`"
     )
+
+
+class TermsUnreadable(ModelError):
+    problem = "not a readable file of compiled terminologies: {reason}"
+    remedy = "make it again with `adaptner terms build`, or give another file"
 
 
 class BadVectors(ModelError):

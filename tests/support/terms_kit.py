@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -13,36 +14,87 @@ from adaptner.terms.concepts import Concept, make_concept
 from adaptner.terms.dictionary import Dictionary
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.hashing import mixed_symbol_keys, mixed_word_keys, name_key
+from adaptner.terms.kinds import Kind
+from adaptner.terms.statistics import add_counts
 
 
 def concept(
-    concept_id: str, name: str, *synonyms: str, parents: Iterable[str] = (), note: str = ""
+    id: str, *names: str, parents: Iterable[str] = (), note: str = "", related: Iterable[str] = ()
 ) -> Concept:
-    return make_concept(concept_id, name, [(s, "E") for s in synonyms], parents, note)
+    """A concept whose first name is the preferred one."""
+    synonyms = [(name, "E") for name in names[1:]] + [(name, "R") for name in related]
+    return make_concept(id, names[0], synonyms, parents, note)
+
+
+def kind(name: str, *roots: str, **settings) -> Kind:
+    """A kind of all concepts of the file that is called as it is, if no roots are given."""
+    return Kind(name, roots or (f"file:{name}",), **settings)
 
 
 def compiled(
-    sources: Mapping[str, Iterable[Concept]],
+    sources: Mapping[str, Iterable[Concept | str]],
     counts: Mapping[str, Mapping[str, int]] | None = None,
     definitions: Mapping[tuple[str, str], int] | None = None,
+    kinds: Sequence[Kind] | None = None,
+    **settings,
 ) -> CompiledTerms:
-    """``counts``: how often names were seen in a million words, as {"field_alone": {"actin": 30}}."""
-    terms = compile_concepts(sources.items())
-    for count, of_names in (counts or {}).items():
-        values = np.zeros(len(terms.arrays["fingerprints"]), dtype=np.uint32)
-        for name, value in of_names.items():
-            key = name_key(name)
-            for keys in (
-                mixed_word_keys(np.array([key.word], dtype=np.uint64)),
-                mixed_symbol_keys(np.array([key.symbol], dtype=np.uint64)),
-            ):
-                entry = terms.find(keys)
-                values[entry[entry >= 0]] = value
-        terms.arrays[count] = values
+    """Terms of files whose concepts are given; a plain name is a concept of its own.
+
+    ``counts``: how often names were seen in a million words, as {"field_alone": {"actin": 30}}."""
+    terms = compile_concepts(
+        (
+            (
+                source,
+                [
+                    concept(f"{source}:{number}", item) if isinstance(item, str) else item
+                    for number, item in enumerate(concepts)
+                ],
+            )
+            for source, concepts in sources.items()
+        ),
+        kinds,
+        **settings,
+    )
+    if counts:
+        values = {count: np.zeros(len(terms), dtype=np.uint32) for count in counts}
+        for count, of_names in counts.items():
+            for name, value in of_names.items():
+                found = [entry for entry in entries_of(terms, name) if entry >= 0]
+                values[count][found] = value
+        add_counts(terms, values)
     terms.facts.update(field_tokens=1_000_000, general_tokens=1_000_000)
     if definitions:
         add_meanings(terms, definitions)
     return terms
+
+
+def compiled_kinds(**names: Iterable[Concept | str]) -> CompiledTerms:
+    """Terms with a kind for each keyword, and its names."""
+    return compiled(names, kinds=[kind(name) for name in names])
+
+
+def entries_of(terms: CompiledTerms, name: str) -> tuple[int, int]:
+    """The entries of a name without its case and with it, or -1."""
+    key = name_key(name)
+    assert key is not None
+    word = terms.find(mixed_word_keys(np.array([key.word], dtype=np.uint64)))
+    symbol = terms.find(mixed_symbol_keys(np.array([key.symbol], dtype=np.uint64)))
+    return int(word[0]), int(symbol[0])
+
+
+def kinds_of(terms: CompiledTerms, entry: int) -> set[str]:
+    bits = terms.kinds_of(np.array([entry]))[0]
+    names = [*terms.facts["kinds"], *terms.facts["attributes"]]
+    return {n for i, n in enumerate(names) if int(bits[i // 64]) >> (i % 64) & 1}
+
+
+def write_tsv(path: Path, concepts: Iterable[Concept]) -> Path:
+    """Writes concepts, without scopes, in the layout of the terminologies."""
+    rows = ["id\tname\tsynonyms\tparents\tnote"]
+    for c in concepts:
+        rows.append("\t".join([c.id, c.name, "|".join(c.synonyms), "|".join(c.parents), c.note]))
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
 
 
 def found(

@@ -21,7 +21,16 @@ out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 # Options that take several values: --sources A B C
-LISTS = ("--sources", "--held-out", "--unlabelled", "--methods", "--targets", "--validate-on")
+LISTS = (
+    "--sources",
+    "--held-out",
+    "--unlabelled",
+    "--methods",
+    "--targets",
+    "--validate-on",
+    "--text",
+    "--general",
+)
 LISTS_OF_VERB = {"reproduce": ("--sizes",)}  # in other verbs a comma-separated value
 
 

@@ -27,7 +27,7 @@ VERBS = {
     "Everyday": {
         "demo": "Try adaptation on an example: find cell lines after a few labelled sentences.",
         "adapt": "Make a tagger from five to fifty labelled sentences.",
-        "tag": "Find entities in text with a tagger.",
+        "tag": "Find entities in text with a tagger or, with --labels, without one.",
         "suggest": "Propose the sentences whose annotation would improve a tagger most.",
         "check": "Check an annotated file for errors and likely slips.",
         "score": "Compute precision, recall and F1 of predicted entities.",
@@ -37,6 +37,7 @@ VERBS = {
     "Data": {
         "convert": "Convert a file to another format or tag scheme.",
         "corpora": "List, download, convert and count labelled corpora.",
+        "terms": "Compile terminologies, and see what they know.",
         "vectors": "Train word vectors on raw text and inspect them.",
     },
     "Research": {

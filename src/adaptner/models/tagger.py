@@ -25,7 +25,7 @@ from adaptner.models.storage import (
     write_model,
 )
 from adaptner.models.terms import features_of, reference_to
-from adaptner.nn.batching.batch import Batcher
+from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
 from adaptner.nn.encoders.registry import restored_encoder
@@ -154,6 +154,16 @@ class Tagger(nn.Module):
                     confidences[number][place] = confidence[begin:stop]
             start = end
         return [mentions_of(t, c, self.labels) for t, c in zip(tags, confidences, strict=True)]
+
+    def states(self, sentences: Sequence[Sentence]) -> tuple[Batch, torch.Tensor]:
+        """The sentences as a batch, and what the decoder reads of them: the encoder's states and, beside
+        them, the features of terminologies."""
+        batch = self.batcher([sentences]).to(self.encoder.device)
+        states = self.encoder(batch)
+        if self.features is not None:
+            of_terms = batch.arrange(self.features.of([s.tokens for s in sentences]))
+            states = torch.cat([states, of_terms], -1)
+        return batch, states
 
     @torch.no_grad()
     def _tag(

@@ -6,10 +6,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
+from adaptner.errors import UnknownName
 from adaptner.terms.concepts import Concept
+from adaptner.text.label_names import label_words, normalise_name
 
 
 @dataclass(frozen=True)
@@ -47,20 +49,37 @@ def built_in_kinds() -> tuple[Kind, ...]:
     )
 
 
+def _roots(kind: Kind) -> tuple[str, ...]:
+    """The roots of a kind, and one for the names that users' lists say are of the kind."""
+    return kind.roots if kind.is_attribute else (*kind.roots, f"kind:{kind.name}")
+
+
+@lru_cache(maxsize=1000)
+def _normal(name: str) -> str:
+    words = label_words(name)
+    return normalise_name(words) if words else ""
+
+
 class KindFinder:
     """The kinds of a concept, as bits: those of which it is a root or, if these count, below one.
 
-    All concepts must be known before the first question."""
+    All concepts must be known before the first question. Files and notes of lists may name their kind:
+    "disease.txt", "kind=Disease"."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self.kinds = tuple(kinds)
-        roots = sorted({root for kind in kinds for root in (*kind.roots, *kind.without)})
+        roots = sorted({root for kind in kinds for root in (*_roots(kind), *kind.without)})
         self._bit = {root: 1 << i for i, root in enumerate(roots)}
         self._trees = [
             (root.partition("#")[2], bit) for root, bit in self._bit.items() if root[:5] == "MESH#"
         ]
-        self._wanted = [self._bits(kind.roots) for kind in kinds]
+        self._wanted = [self._bits(_roots(kind)) for kind in kinds]
         self._unwanted = [self._bits(kind.without) for kind in kinds]
+        self._called: dict[str, int] = {}  # the roots for what lists call kinds
+        for kind in kinds:
+            for name in () if kind.is_attribute else (kind.name, *kind.labels):
+                known = self._called.get(_normal(name), 0)
+                self._called[_normal(name)] = known | self._bit[f"kind:{kind.name}"]
         self._own: dict[str, int] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._above: dict[str, int] = {}
@@ -71,7 +90,10 @@ class KindFinder:
 
     def add(self, concept: Concept, source: str) -> None:
         bits = self._bit.get(concept.id, 0) | self._bit.get(f"file:{source}", 0)
+        bits |= self._called.get(_normal(source), 0)
         for item in concept.note.split(";"):
+            if item.startswith("kind="):
+                bits |= self._kind_called(item.removeprefix("kind="))
             bits |= self._bit.get(f"note:{source}={item}", 0)
             # MeSH gives nothing but tree numbers, lists of drugs say "tree=D02.455|D03.438".
             if source == "mesh" or item.startswith("tree="):
@@ -84,6 +106,12 @@ class KindFinder:
             # All places in the tree are in the numbers; a place of a parent need not be one of the concept.
             self._above[concept.id] = self._own[concept.id]
         self._parents[concept.id] = self._parents.get(concept.id, ()) + concept.parents
+
+    def _kind_called(self, name: str) -> int:
+        if (bits := self._called.get(_normal(name))) is None:
+            known = (kind.name for kind in self.kinds if not kind.is_attribute)
+            raise UnknownName.among(known, kind="kind", name=name)
+        return bits
 
     def _reached(self, concept: str) -> int:
         """The roots at or above a concept. A cycle in the hierarchy ends where it closes."""

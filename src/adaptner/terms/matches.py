@@ -26,7 +26,12 @@ class Spans:
     def of(cls, start, end, entry=None, doubts=0) -> Spans:
         start, end = np.asarray(start, dtype=np.int64), np.asarray(end, dtype=np.int64)
         entry = np.full(len(start), -1) if entry is None else np.asarray(entry, dtype=np.int64)
-        return cls(start, end, entry, np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy())
+        return cls(
+            start,
+            end,
+            entry,
+            np.broadcast_to(np.asarray(doubts, dtype=np.uint32), start.shape).copy(),
+        )
 
     def __len__(self) -> int:
         return len(self.start)
@@ -51,7 +56,12 @@ class Matches:
         self.text = text
         self._finder = finder
         found: Candidates = finder.find(text)
-        self.start, self.end, self.entry, self.exact = found.start, found.end, found.entry, found.exact
+        self.start, self.end, self.entry, self.exact = (
+            found.start,
+            found.end,
+            found.entry,
+            found.exact,
+        )
 
     def __len__(self) -> int:
         return len(self.start)
@@ -67,8 +77,7 @@ class Matches:
     @cached_property
     def kinds(self) -> np.ndarray:
         """(matches, words of 64 bits)"""
-        a = self.terms.arrays
-        return a["kind_sets"][a["kind_set"][self.entry]]
+        return self.terms.kinds_of(self.entry)
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
@@ -95,12 +104,12 @@ class Matches:
 
     def marked(self, mark: int) -> np.ndarray:
         """``mark``: 1 preferred name of a concept, 2 only a related synonym, 4 a symbol somewhere."""
-        return (self.terms.arrays["marks"][self.entry] & mark) > 0
+        return self.terms.marked(self.entry, mark)
 
     @property
     def breadth(self) -> np.ndarray:
         """The logarithm (to 2) of how many concepts are below the name's: 0 if none, 10 if a thousand."""
-        return self.terms.arrays["breadth"][self.entry]
+        return self.terms.breadth(self.entry)
 
     def count(self, name: str) -> np.ndarray:
         """How often the name was seen: "field_alone", "field_inside", "field_lower", "field_capitalised",
@@ -137,6 +146,13 @@ class Matches:
         column = 0 if kind is None else 1 + self.terms.facts["abbreviation_kinds"].index(kind)
         counts = self.terms.arrays["abbreviation_counts"][:, column]
         return np.where(rows >= 0, counts[rows], 0).astype(np.int64)
+
+    def abbreviation_share(self, kind: str) -> np.ndarray:
+        """Of the definitions in raw text of the match as an abbreviation, the share whose long form is of
+        the kind; nan if there is none."""
+        defined = np.where(self.single, self.definitions()[self.start], 0)
+        share = self.definitions(kind)[self.start] / np.maximum(1, defined)
+        return np.where(defined > 0, share, np.nan)
 
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the

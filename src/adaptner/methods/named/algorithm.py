@@ -13,7 +13,7 @@ from adaptner.errors import UsageError
 from adaptner.methods.named.config import LinearFitConfig
 from adaptner.methods.named.decoder_fit import fit_linear_decoder, unfitted
 from adaptner.methods.named.decoder_prior import decoder_prior
-from adaptner.methods.named.encoder_choice import MAX_FEW_SHOT, EncodedTarget
+from adaptner.methods.named.encoder_choice import MAX_FEW_SHOT, MAX_WITH_TERMS, EncodedTarget
 from adaptner.methods.named.held_out import validate
 from adaptner.methods.named.self_training import fit_with_unlabelled
 from adaptner.models.tagger import Tagger
@@ -35,14 +35,18 @@ def adapt_named(
     from the prior. A dictionary stays as it is if cross-validation shows that the fit loses. Raises UsageError for text that fine-tuning would not read."""
     sentences = encoded.target.sentences
     mentions = sum(len(s.entities) for s in sentences)
-    if mentions < config.fine_tune_from and len(sentences) <= MAX_FEW_SHOT:
+    if encoded.features is not None:
+        few = len(sentences) <= MAX_WITH_TERMS
+    else:
+        few = mentions < config.fine_tune_from and len(sentences) <= MAX_FEW_SHOT
+    if few:
         if any(len(sentence) for sentence in unlabelled):
             return fit_with_unlabelled(
                 encoded, unlabelled, config, budget=budget, seed=seed, progress=progress
             )
         if encoded.starts_as_dictionary:
             found = validate(encoded, config, seed=seed, progress=progress)
-            if found is None or found.fit_loses:
+            if len(sentences) <= MAX_FEW_SHOT and (found is None or found.fit_loses):
                 return unfitted(encoded, config, seed)
         return fit_linear_decoder(encoded, config, budget=budget, seed=seed, progress=progress)
     if any(len(sentence) for sentence in unlabelled):

@@ -25,7 +25,9 @@ from adaptner.types import LabelSet, Sentence
 if TYPE_CHECKING:
     from adaptner.methods.named.held_out import CrossValidation
 
-MAX_FEW_SHOT = 300  # sentences whose states are held in memory at the same time
+# Sentences whose states are held in memory at the same time. Over a dictionary the decoder alone learns
+# from more of them, because fine-tuning the encoder does not read the dictionary.
+MAX_FEW_SHOT, MAX_WITH_TERMS = 300, 1000
 MIN_SHARE_OF_MENTIONS = 2 / 3  # the fine-tuned encoder knows less about labels not in its sources
 
 
@@ -58,7 +60,7 @@ class EncodedTarget:
         features = base.term_features(target.labels.labels) if config.use_terms else None
         encoded = EncodedSentences.of(
             base,
-            target.sentences[:MAX_FEW_SHOT],
+            target.sentences[: MAX_FEW_SHOT if features is None else MAX_WITH_TERMS],
             target.labels,
             config.empty_sentence_weight,
             features,

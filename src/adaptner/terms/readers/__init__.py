@@ -10,13 +10,15 @@ from adaptner.terms.concepts import Concept
 from adaptner.terms.readers import mesh_ascii, mesh_xml, name_list, obo, tsv
 from adaptner.terms.readers.files import COMPRESSED, first_line, plain_name
 
-__all__ = ["read_concepts"]
+__all__ = ["ENDINGS", "read_concepts"]
 
 _BY_ENDING: dict[str, Callable[[str | Path], Iterator[Concept]]] = {
     ending: reader.read
     for reader in (name_list, obo, mesh_xml, mesh_ascii)
     for ending in reader.ENDINGS
 }
+
+ENDINGS = tuple(_BY_ENDING)
 
 
 def read_concepts(path: str | Path) -> Iterator[Concept]:

@@ -13,15 +13,20 @@ from adaptner.terms.matching import CAPITALISED, LOWER, UPPER
 
 # A word is ordinary if general text has it this often in a million words, and field text not this many
 # times as often.
-_ORDINARY_RATE, _FIELD_FACTOR = 5.0, 4.0
+ORDINARY_RATE, FIELD_FACTOR = 5.0, 4.0
 _NARROW = 6  # a name with fewer than 64 others below is never general
+
+
+def word_list(words: str) -> frozenset[str]:
+    """The words of a text in lower case, for a rule that asks for one of them."""
+    return frozenset(words.split())
 
 
 def general_doubts(m: Matches) -> np.ndarray:
     doubts = np.zeros(len(m), dtype=np.uint32)
     general = m.count("general_alone") * (1e6 / m.terms.facts.get("general_tokens", 1e6))
     field = m.count("field_alone") * (1e6 / m.terms.facts.get("field_tokens", 1e6))
-    ordinary = (general > _ORDINARY_RATE) & (field < _FIELD_FACTOR * general)
+    ordinary = (general > ORDINARY_RATE) & (field < FIELD_FACTOR * general)
     raise_doubt(doubts, Doubt.ORDINARY, ordinary & m.single)
     raise_doubt(doubts, Doubt.RELATED, m.marked(2))
     # A symbol found without its case: "was" for WAS
@@ -73,4 +78,4 @@ def _widest(terms: CompiledTerms, kind: str) -> int:
     """The largest breadth of a name of the kind."""
     arrays = terms.arrays
     of_kind = ((arrays["kind_sets"] & terms.mask_of([kind])) != 0).any(1)[arrays["kind_set"]]
-    return int(arrays["breadth"][of_kind].max(initial=_NARROW))
+    return int(terms.breadth(np.flatnonzero(of_kind)).max(initial=_NARROW))
