@@ -241,6 +241,11 @@ class NoUsableNames(InputError):
     )
 
 
+class OnlyDoubtfulNames(InputError):
+    problem = "none of the names of {label} is used: {names}"
+    remedy = "give other names, or use them all the same with --keep-all"
+
+
 class WrongFieldCount(InputError):
     problem = "{found} field(s), but {expected} expected"
     remedy = "{remedy}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptner.terms.dictionary import Dictionary, without_overlaps
+from adaptner.terms.dictionary import Dictionary, overlapping, without_overlaps
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Spans
 from adaptner.types import OUTSIDE, Sentence
@@ -34,8 +34,8 @@ class LabelledSpans:
 
 
 class TermFeatures:
-    """``kinds`` are those of each label; of two labels that know the same span, the first gets it.
-    ``doubts`` are the names of those that have columns."""
+    """``kinds`` are those of each label, none if only the user's own names are; of two labels that know the
+    same span, the first gets it. ``doubts`` are the names of those that have columns."""
 
     def __init__(
         self,
@@ -65,21 +65,25 @@ class TermFeatures:
         matches = self.dictionary.matches(sentences)
         every_kind = {kind for kinds in self.kinds.values() for kind in kinds}
         of_kind = self.dictionary.propose(matches, sorted(every_kind), documents)
-        proposed, accepted, owners = [], [], []
-        for number, kinds in enumerate(self.kinds.values()):
+        own = [self.dictionary.own_mentions(matches, label) for label in self.kinds]
+        proposed, accepted = [], []
+        for kinds, of_user in zip(self.kinds.values(), own, strict=True):
             every = [of_kind[kind] for kind in kinds]
-            chosen = [
-                self.dictionary.acceptable(spans, kind)
-                for spans, kind in zip(every, kinds, strict=True)
+            proposed.append(sum(every, of_user))
+            accepted.append(
+                sum(map(self.dictionary.acceptable, every, kinds), start=Spans.of([], []))
+            )
+        mentions, labels = _longest(own)
+        of_base, labels_of_base = _longest(
+            [
+                spans.select(~overlapping(spans, mentions, len(matches.text.words)))
+                for spans in accepted
             ]
-            proposed.append(sum(every[1:], every[0]))
-            accepted.append(sum(chosen[1:], chosen[0]))
-            owners.append(np.full(len(accepted[-1]), number))
-        together = sum(accepted[1:], accepted[0])
-        rows = without_overlaps(together)
-        return LabelledSpans(
-            together.select(rows), np.concatenate(owners)[rows], proposed
-        ), matches.text.starts
+        )
+        together = mentions + of_base
+        order = np.argsort(together.start)
+        labels = np.concatenate([labels, labels_of_base])
+        return LabelledSpans(together.select(order), labels[order], proposed), matches.text.starts
 
     def tag(
         self, sentences: Sequence[Sentence], documents: Sequence[int] | None = None
@@ -141,6 +145,14 @@ class TermFeatures:
         sets = np.ascontiguousarray(self.dictionary.terms.kinds_of(entries), dtype="<u8")
         bits = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")
         return bits[:, : len(self._known)]
+
+
+def _longest(of_labels: Sequence[Spans]) -> tuple[Spans, np.ndarray]:
+    """The spans of all labels that remain where they overlap, and the number of the label of each."""
+    together = sum(of_labels, start=Spans.of([], []))
+    labels = np.repeat(np.arange(len(of_labels)), [len(spans) for spans in of_labels])
+    rows = without_overlaps(together)
+    return together.select(rows), labels[rows]
 
 
 @dataclass(frozen=True, eq=False)

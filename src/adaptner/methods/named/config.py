@@ -54,7 +54,7 @@ class LinearFitConfig(FineTuneConfig):
         description="Log-odds with which the dictionary's own mentions begin the fit.",
     )
     term_penalty: float = Field(
-        2.0, ge=0, description="`penalty` for weights of matches, where a dictionary is the start."
+        0.5, ge=0, description="`penalty` for weights of matches, where a dictionary is the start."
     )
     firm_penalty: float = Field(
         4.0, ge=0, description="`penalty` for all other weights, where a dictionary is the start."

@@ -65,6 +65,7 @@ _SP, _NOV = frozenset({"sp", "spp", "gen", "comb"}), frozenset({"nov", "n"})
 _BELOW_SPECIES = frozenset(
     "subsp ssp var pv bv f".split()
 )
+_TYPES = frozenset({"type", "serotype", "genotype"})
 _VIRUSES = frozenset({"virus", "viruses"})
 
 
@@ -99,6 +100,9 @@ def _doubts(m: Matches) -> np.ndarray:
     ends = m.end[m.single & m.has("Species") & ((doubts & (Doubt.HIGHER | Doubt.GENERAL)) == 0)]
     breed = ~taxon & ~m.single & ~known & np.isin(m.end, ends)
     raise_doubt(doubts, Doubt.WITH_MODIFIER, breed)
+    raise_doubt(doubts, Doubt.PERSON, ~m.single & m.ends_with(_PEOPLE))  # "old woman" is a fish
+    # "hepatitis B virus (HBV)" has two mentions.
+    raise_doubt(doubts, Doubt.JOINED, (m.word(-1) & CLOSES) > 0)
     return doubts
 
 
@@ -260,33 +264,26 @@ def _is_short_number(word: str) -> bool:
 
 
 def _extended(m: Matches, spans: Spans) -> Spans:
-    """ "EBV-2"; "E. coli K12"; "Bacillus novus sp. nov."; "Brassica rapa subsp. pekinensis"."""
+    """"EBV-2"; "dengue virus type 2"; "E. coli K12"; "Bacillus novus sp. nov."; "B. rapa subsp. rapa"."""
     text = m.text
-    size = len(text.words)
+    last = len(text.words) - 1
     spans = spans.select((spans.doubts & ~np.uint32(ACCEPTED)) == 0)
+    first = spans.end
+    second = np.minimum(first + 1, last)
     dot = text.is_one_of(_DOT)
-    at = spans.end
-    second = np.minimum(
-        at + 1 + dot[np.minimum(at + 1, size - 1)], size - 1
-    )  # "sp" and "sp." alike
-    one = spans.end - spans.start == 1
-    acronym = one & text.passes(_is_virus)[spans.start]
-    number = (
-        acronym
-        & text.is_one_of(_HYPHEN)[at]
-        & text.passes(_is_short_number)[np.minimum(at + 1, size - 1)]
+    word = np.minimum(second + dot[second], last)  # after "sp" or "sp."
+    several = first - spans.start > 1
+    acronym = text.passes(_is_virus)[spans.start] & ~several & text.is_one_of(_HYPHEN)[first]
+    virus = text.is_one_of(_VIRUSES)[first - 1] & text.is_one_of(_TYPES)[first]
+    number = (acronym | virus) & text.passes(_is_short_number)[second]
+    new = several & text.is_one_of(_SP)[first] & text.is_one_of(_NOV)[word]
+    below = several & text.is_one_of(_BELOW_SPECIES)[first] & ((text.classes[word] & LATIN) > 0)
+    strain = several & text.passes(_is_strain)[first]
+    end = np.select(
+        [number, new, below, strain],
+        [second + 1, word + 1 + dot[np.minimum(word + 1, last)], word + 1, first + 1],
+        -1,
     )
-    new = ~one & text.is_one_of(_SP)[at] & text.is_one_of(_NOV)[second]
-    below = ~one & text.is_one_of(_BELOW_SPECIES)[at] & ((text.classes[second] & LATIN) > 0)
-    strain = ~one & text.passes(_is_strain)[at]
-    parts = []
-    for rows, end, doubt in (
-        (number, at + 2, Doubt(0)),
-        (new, second + 1 + dot[np.minimum(second + 1, size - 1)], Doubt.PATTERN),
-        (below, second + 1, Doubt.PATTERN),
-        (strain, at + 1, Doubt.STRAIN),
-    ):
-        parts.append(
-            Spans.of(spans.start[rows], end[rows], doubts=spans.doubts[rows] | np.uint32(doubt))
-        )
-    return parts[0] + parts[1] + parts[2] + parts[3]
+    doubt = np.where(strain, np.uint32(Doubt.STRAIN), np.where(number, 0, np.uint32(Doubt.PATTERN)))
+    rows = end > 0
+    return Spans.of(spans.start[rows], end[rows], doubts=(spans.doubts | doubt)[rows])
