@@ -72,4 +72,4 @@ def _widest(terms: CompiledTerms, kind: str) -> int:
     """The largest breadth of a name of the kind."""
     arrays = terms.arrays
     of_kind = ((arrays["kind_sets"] & terms.mask_of([kind])) != 0).any(1)[arrays["kind_set"]]
-    return int(arrays["breadth"][of_kind].max(initial=_NARROW))
+    return int(terms.breadth(np.flatnonzero(of_kind)).max(initial=_NARROW))
