@@ -74,15 +74,11 @@ class TermFeatures:
                 sum(map(self.dictionary.acceptable, every, kinds), start=Spans.of([], []))
             )
         mentions, labels = _longest(own)
-        of_base, labels_of_base = _longest(
-            [
-                spans.select(~overlapping(spans, mentions, len(matches.text.words)))
-                for spans in accepted
-            ]
-        )
-        together = mentions + of_base
+        of_base, labels_of_base = _longest(accepted)
+        free = ~overlapping(of_base, mentions, len(matches.text.words))
+        together = mentions + of_base.select(free)
+        labels = np.concatenate([labels, labels_of_base[free]])
         order = np.argsort(together.start)
-        labels = np.concatenate([labels, labels_of_base])
         return LabelledSpans(together.select(order), labels[order], proposed), matches.text.starts
 
     def tag(
