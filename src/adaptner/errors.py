@@ -76,6 +76,14 @@ class UnknownBase(UsageError):
     )
 
 
+class UnknownKind(UsageError):
+    problem = "the terminologies know no kind of entity called {name!r}"
+    remedy = (
+        "choose a kind that they know, for example {near}; or annotate some sentences and use "
+        "`adaptner adapt`"
+    )
+
+
 class BadConfiguration(UsageError):
     problem = "{field}: {reason}"
     remedy = (
@@ -89,6 +97,12 @@ class InvalidToml(BadConfiguration):
         "write one `name = value` per line, and the settings of a group under its heading, for "
         "example [adaptation]"
     )
+
+
+class NotAName(UsageError):
+    problem = "{name!r} is no name in these terminologies, and no rule takes it for one"
+    remedy = "look for another spelling, or add it by a list of your own (`adaptner terms build`)"
+    exit_code = 1
 
 
 class BudgetTooSmall(UsageError):
@@ -231,6 +245,11 @@ class NoUsableNames(InputError):
         "give lists a column `kind`, or call a list after the kind of its names (disease.txt); known "
         "kinds: {known}"
     )
+
+
+class OnlyDoubtfulNames(InputError):
+    problem = "none of the names of {label} is used: {names}"
+    remedy = "give other names, or use them all the same with --keep-all"
 
 
 class WrongFieldCount(InputError):
@@ -460,12 +479,25 @@ class VectorsMissing(ModelError):
     remedy = "put {wanted} back into the folder, or make the base again with --vectors"
 
 
+class TermsNeeded(ModelError):
+    problem = "the base has no terminologies, so it knows nothing of {labels}"
+    remedy = (
+        "give a base with terminologies (--base; `adaptner bases` lists those that are installed), or "
+        "annotate some sentences and use `adaptner adapt`"
+    )
+
+
 class TermsMissing(ModelError):
     problem = "the terminologies of this model ({checksum}…) are in no installed base"
     remedy = (
         "install the base that it was made with (`adaptner bases` lists those that are there), or "
         "make the model again with `adaptner adapt`"
     )
+
+
+class BaseWithoutTerms(ModelError):
+    problem = "this base has no terminologies"
+    remedy = "give a file made by `adaptner terms build` with --terms"
 
 
 class TermsUnreadable(ModelError):

@@ -45,16 +45,18 @@ def compile_concepts(
     *,
     confirmed_by: Mapping[str, Sequence[str]] | None = None,
     exclude: Iterable[str] = (),
+    every_name: bool = False,
 ) -> CompiledTerms:
     """Returns the names of all ``sources``, which are named and in the order in which ids are listed.
 
     ``confirmed_by``: of the names of some sources only those remain that one of these others has too.
-    ``exclude``: names that are left out, however they are written.
+    ``exclude``: names that are left out, however they are written. ``every_name``: single characters and
+    numbers are names too, and names are taken as they are.
     """
     kinds = tuple(kinds or built_in_kinds())
     finder = KindFinder(kinds)
     abbreviated = {root for kind in kinds if kind.names == "abbreviated" for root in kind.roots}
-    names = _Names()
+    names = _Names(every_name)
     ids: list[str] = []
     of_source: dict[str, tuple[int, int]] = {}
     for source, concepts in sources:
@@ -115,7 +117,7 @@ def names_of(concept: Concept) -> Iterator[tuple[str, int]]:
     scopes = "P" + (concept.scopes or "E" * len(concept.synonyms))
     for name, scope in zip(concept.names, scopes, strict=True):
         mark = PREFERRED if scope == "P" else RELATED if scope in "RB" else 0
-        yield _QUALIFIER.sub("", name), mark | (_LOWER if name[:1].islower() else 0)
+        yield name, mark | (_LOWER if name[:1].islower() else 0)
 
 
 def _abbreviated_names(concept: Concept) -> Iterator[str]:
@@ -123,13 +125,6 @@ def _abbreviated_names(concept: Concept) -> Iterator[str]:
     for name in concept.names:
         if parts := _BINOMIAL.fullmatch(name):
             yield f"{parts[1]} {parts[2]}"
-
-
-def usable_key(name: str) -> NameKey | None:
-    """The key of a name, or None if text can never match it, or only digits and single characters."""
-    key = name_key(name)
-    unusable = key is None or key.tokens > LONG_SPAN or key.length < 2 or name.isdigit()
-    return None if unusable else key
 
 
 class _Rows:
@@ -149,13 +144,16 @@ class _Rows:
 class _Names:
     """Collects names with few bytes for each."""
 
-    def __init__(self) -> None:
+    def __init__(self, every_name: bool) -> None:
+        self._every_name = every_name
         self._keys, self._concepts, self._marks = array("Q"), array("I"), array("B")
         self._beginnings = array("Q")
 
     def add(self, concept: Concept, number: int, abbreviate: bool) -> None:
         for name, mark in names_of(concept):
-            key = usable_key(name)
+            if not self._every_name:
+                name = _QUALIFIER.sub("", name)
+            key = self._key(name)
             if key is None:
                 continue
             if key.tokens > SHORT_SPAN:
@@ -164,11 +162,18 @@ class _Names:
             if symbol:
                 mark |= SYMBOL
                 self._add(key.symbol, number, mark | _EXACT)
-            if not symbol or _counts_without_case(name):
+            if has_key_without_case(name):
                 self._add(key.word, number, mark)
         for name in _abbreviated_names(concept) if abbreviate else ():
-            if key := usable_key(name):
+            if key := self._key(name):
                 self._add(key.word, number, _ABBREVIATED)
+
+    def _key(self, name: str) -> NameKey | None:
+        """The key of a name, or None if text can never match it, or only as a number or character."""
+        key = name_key(name)
+        if key is None or key.tokens > LONG_SPAN:
+            return None
+        return key if self._every_name or (key.length > 1 and not name.isdigit()) else None
 
     def _add(self, key: int, number: int, mark: int) -> None:
         self._keys.append(key)
@@ -193,10 +198,13 @@ class _Names:
         return np.packbits(bits, bitorder="little")
 
 
-def _counts_without_case(symbol: str) -> bool:
-    """Whether a symbol is looked up without its case too: "il2", "eye" (which rules may doubt)."""
-    letters_and_digits = any(c.isdigit() for c in symbol) and any(c.isalpha() for c in symbol)
-    return letters_and_digits or (len(symbol) <= 3 and symbol[1:].islower())
+def has_key_without_case(name: str) -> bool:
+    """Whether a name is looked up without its case too: words, but also "IL2", and "Eye", which rules may
+    doubt."""
+    if not is_symbol(name):
+        return True
+    letters_and_digits = any(c.isdigit() for c in name) and any(c.isalpha() for c in name)
+    return letters_and_digits or (len(name) <= 3 and name[1:].islower())
 
 
 def _keys_of_names(names: Iterable[str]) -> np.ndarray:

@@ -41,8 +41,8 @@ class CompiledTerms:
     ``arrays`` (n entries): "buckets", "fingerprints" (n), "kind_set" (n; a row of "kind_sets", which have a
     bit for each kind), "marks" (n), "concepts" (n; a concept, or a place in "concept_lists"), "beginnings"
     (bits for the beginnings of long names), "id_blocks" and "id_starts" (the ids of concepts), and where text
-    was counted "seen" (the entries that text has), "field_alone" … (their counts, after a zero) and
-    "abbreviations" with "abbreviation_counts".
+    was counted "seen" (the entries that text has), "field_alone" … (their counts, after a zero),
+    "abbreviations" with "abbreviation_counts", and "ordinary_words" (the keys of words of general language).
     """
 
     arrays: dict[str, np.ndarray]
@@ -125,11 +125,12 @@ class CompiledTerms:
         return {name: i for i, name in enumerate([*self.facts["kinds"], *self.facts["attributes"]])}
 
     def mask_of(self, names: Iterable[str]) -> np.ndarray:
-        """The bits of kinds and attributes, to compare with `kinds_of`."""
+        """The bits of kinds and attributes, to compare with `kinds_of`. A file that was compiled by another
+        version may lack some, and no name has those."""
         mask = np.zeros(self.arrays["kind_sets"].shape[1], dtype=np.uint64)
         for name in names:
-            place = self._places[name]
-            mask[place // 64] |= np.uint64(1 << place % 64)
+            if (place := self._places.get(name)) is not None:
+                mask[place // 64] |= np.uint64(1 << place % 64)
         return mask
 
     # --- concepts
@@ -178,6 +179,12 @@ class CompiledTerms:
     def counts(self, name: str) -> Counts:
         """How often entries were seen in raw text: "field_alone", "general_lower" (`COUNTS`)."""
         return Counts(self._row_of_entry, self.arrays.get(name))
+
+    def is_ordinary(self, keys: np.ndarray) -> np.ndarray:
+        """Whether each mixed key of a word is one of a word of general language."""
+        known = self.arrays.get("ordinary_words", np.zeros(0, dtype=np.uint64))
+        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return known[place] == keys if len(known) else np.zeros(len(keys), dtype=bool)
 
     # --- files
 
@@ -251,6 +258,7 @@ _NEEDED = {
 }
 _OF_TEXT = {f"{text}_{count}": ("u1 u2 u4", 1) for text in ("field", "general") for count in COUNTS}
 _OF_TEXT |= {"seen": ("u4", 1), "abbreviations": ("u8", 1), "abbreviation_counts": ("u1 u2 u4", 2)}
+_OF_TEXT["ordinary_words"] = ("u8", 1)
 
 
 def _inconsistency(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any]) -> str:

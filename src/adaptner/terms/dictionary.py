@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 
 import numpy as np
@@ -11,9 +11,9 @@ from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.definitions import apply_definitions
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import NameFinder
+from adaptner.terms.matching import NameFinder, Text
 
-# Kinds with rules of their own, and the doubts that their matches may have and still count.
+# Kinds with rules of their own; kinds that share rules.
 RULES = {
     "Disease": "disease",
     "Cancer": "cancer",
@@ -23,6 +23,15 @@ RULES = {
     "Bacterium": "bacterium",
     "Virus": "virus",
     "Plant": "plant",
+    "Cell": "cell",
+    "CellLine": "cell_line",
+}
+SHARED_RULES = {
+    **dict.fromkeys(
+        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"), "anatomy"
+    ),
+    **dict.fromkeys(("Variant", "DNAVariant", "ProteinVariant", "SNP"), "variant"),
+    **dict.fromkeys(("DNA", "RNA", "Complex"), "of_genes"),
 }
 
 
@@ -31,14 +40,23 @@ def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
     if kind in RULES:
         module = import_module(f"adaptner.terms.rules.{RULES[kind]}")
         return module.propose, module.ACCEPTED
-    from adaptner.terms.rules import general
-
-    return lambda m: general.propose(m, kind), general.ACCEPTED
+    module = import_module(f"adaptner.terms.rules.{SHARED_RULES.get(kind, 'general')}")
+    return lambda m: module.propose(m, kind), module.ACCEPTED
 
 
 class Dictionary:
-    def __init__(self, terms: CompiledTerms) -> None:
+    """``own``: users' names of labels, whose matches nothing doubts. ``exclude``: names that ``terms`` are
+    not to propose."""
+
+    def __init__(
+        self,
+        terms: CompiledTerms,
+        own: Mapping[str, CompiledTerms] | None = None,
+        exclude: CompiledTerms | None = None,
+    ) -> None:
         self.terms = terms
+        self.own = dict(own or {})
+        self.exclude = exclude
         self._finder = NameFinder(terms)
 
     def matches(self, sentences: Sequence[Sequence[str]]) -> Matches:
@@ -52,7 +70,26 @@ class Dictionary:
         rules = {kind: rule_of(kind) for kind in kinds}
         proposed = {kind: propose(matches) for kind, (propose, _) in rules.items()}
         accepted = {kind: by_default for kind, (_, by_default) in rules.items()}
-        return apply_definitions(matches.text, proposed, accepted, documents)
+        proposed = apply_definitions(matches.text, proposed, accepted, documents)
+        return proposed if self.exclude is None else self._without_excluded(matches.text, proposed)
+
+    def _without_excluded(self, text: Text, proposed: dict[str, Spans]) -> dict[str, Spans]:
+        assert self.exclude is not None
+        found = NameFinder(self.exclude).find(text)
+        size = len(text.words) + 1
+        codes = found.start * size + found.end
+        return {
+            kind: spans.select(~np.isin(spans.start * size + spans.end, codes))
+            for kind, spans in proposed.items()
+        }
+
+    def own_mentions(self, matches: Matches, label: str) -> Spans:
+        """The user's own names of a label: all of them, longest first where they overlap."""
+        if label not in self.own:
+            return Spans.of([], [])
+        found = NameFinder(self.own[label]).find(matches.text)
+        spans = Spans.of(found.start, found.end)  # entries are those of ``terms``
+        return spans.select(without_overlaps(spans))
 
     def mentions(
         self,
@@ -70,6 +107,15 @@ class Dictionary:
         """The proposed spans without a doubt that counts; they may overlap."""
         accepted = Doubt.DEFINED | (rule_of(kind)[1] if accepted is None else accepted)
         return proposed.select((proposed.doubts & ~np.uint32(accepted)) == 0)
+
+
+def overlapping(spans: Spans, others: Spans, positions: int) -> np.ndarray:
+    """Whether each span shares a position with any of the others."""
+    change = np.zeros(positions + 1, dtype=np.int64)
+    np.add.at(change, others.start, 1)
+    np.add.at(change, others.end, -1)
+    covered = np.concatenate([[0], np.cumsum(np.cumsum(change) > 0)])
+    return covered[spans.end] > covered[spans.start]
 
 
 def without_overlaps(spans: Spans) -> np.ndarray:

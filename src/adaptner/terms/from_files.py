@@ -21,10 +21,19 @@ from adaptner.terms.dictionary import Dictionary
 from adaptner.terms.licences import terminology_sources
 from adaptner.terms.readers import ENDINGS, read_concepts
 from adaptner.terms.readers.files import plain_name
-from adaptner.terms.statistics import NameCounts, add_counts, frequent_mentions, in_batches
+from adaptner.terms.statistics import (
+    NameCounts,
+    add_counts,
+    frequent_mentions,
+    in_batches,
+    ordinary_words,
+)
 
 # NLM calls MeSH's files after the year: "desc2026.xml", "c2026.bin".
-_NLM_NAMES = ((re.compile(r"(?:desc|d)\d{4}"), "mesh"), (re.compile(r"(?:supp|c)\d{4}"), "mesh-supplementary"))
+_NLM_NAMES = (
+    (re.compile(r"(?:desc|d)\d{4}"), "mesh"),
+    (re.compile(r"(?:supp|c)\d{4}"), "mesh-supplementary"),
+)
 _EXAMPLES = 5
 _SAMPLE_EVERY, _MOST_IN_SAMPLE = 40, 30_000  # sentences for the examples
 
@@ -103,6 +112,7 @@ def _add_statistics(
     terms: CompiledTerms, shown: Shown, text: Sequence[Path], general: Sequence[Path]
 ) -> None:
     definitions: Counter[tuple[str, str]] = Counter()
+    words: dict[str, Counter[str]] = {}
     sample: list[list[str]] = []
     counts: dict[str, np.ndarray] = {}
     for name, texts in (("field", text), ("general", general)):
@@ -112,11 +122,13 @@ def _add_statistics(
             for batch in in_batches(tokenised):
                 of_text.add(batch)
                 if name == "field":
-                    definitions += count_definitions(batch)
+                    definitions.update(count_definitions(batch))
                     sample += batch[::_SAMPLE_EVERY]
+        words[name] = of_text.words
         terms.facts[f"{name}_tokens"] = max(1, of_text.tokens)
         counts |= {f"{name}_{count}": values for count, values in of_text.counts.items()}
     add_counts(terms, counts)
+    terms.arrays["ordinary_words"] = ordinary_words(words["general"], words["field"])
     add_meanings(terms, definitions)
     step = 1 + len(sample) // _MOST_IN_SAMPLE
     terms.facts["examples"] = frequent_mentions(Dictionary(terms), sample[::step], _EXAMPLES)

@@ -63,6 +63,16 @@ def word_class(word: str) -> int:
     return bits | (UPPER if word.isupper() else MIXED)
 
 
+def can_match(words: Sequence[str]) -> bool:
+    """Whether `NameFinder` can find a name of these words, if it is written so."""
+    classes = [word_class(word) for word in words]
+    if not classes or len(words) > LONG_SPAN or any(c & BARRIER for c in classes):
+        return False
+    depth = sum(bool(c & OPENS) - bool(c & CLOSES) for c in classes)
+    first_and_last = [bool(c & HAS_KEY) and not c & FUNCTION for c in (classes[0], classes[-1])]
+    return depth == 0 and first_and_last[0] and (first_and_last[1] or bool(classes[-1] & CLOSES))
+
+
 class WordCache:
     """Keys and classes of all words met so far, in arrays indexed by a word's number."""
 
@@ -192,7 +202,7 @@ class NameFinder:
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
-        return mixed_symbol_keys(self._words.keys[2, text.numbers])
+        return mixed_symbol_keys(text._cache.keys[2, text.numbers])
 
     def find(self, text: Text) -> Candidates:
         """All names, also within each other; by start, longest first."""

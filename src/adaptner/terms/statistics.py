@@ -9,7 +9,9 @@ import numpy as np
 
 from adaptner.terms.compiled import COUNTS, CompiledTerms
 from adaptner.terms.dictionary import Dictionary
+from adaptner.terms.hashing import mixed_word_keys, word_keys
 from adaptner.terms.matching import CAPITALISED, LOWER, NameFinder
+from adaptner.terms.rules.general import FIELD_FACTOR, ORDINARY_RATE
 
 
 class NameCounts:
@@ -19,11 +21,13 @@ class NameCounts:
         self._finder = NameFinder(terms)
         # Not within a longer name; within one; begins with a small letter; as "Iris", not first in a sentence
         self.counts = {name: np.zeros(len(terms), dtype=np.uint32) for name in COUNTS}
+        self.words: Counter[str] = Counter()
         self.tokens = 0
 
     def add(self, sentences: Sequence[Sequence[str]]) -> None:
         text = self._finder.text(sentences)
         self.tokens += sum(map(len, sentences))
+        self.words.update(text.words)
         found = self._finder.find(text)
         if not len(found):
             return
@@ -52,6 +56,25 @@ def add_counts(terms: CompiledTerms, counts: Mapping[str, np.ndarray]) -> None:
     for name, values in counts.items():
         dtype = np.uint16 if values.max(initial=0) < 1 << 16 else np.uint32
         terms.arrays[name] = np.concatenate([[0], values[seen]]).astype(dtype)
+
+
+def ordinary_words(general: Counter[str], field: Counter[str]) -> np.ndarray:
+    """The keys of frequent words of general text that the field's text does not have far more often."""
+    rates = []
+    for counts in (general, field):
+        millions = max(1, counts.total() - counts[""]) / 1e6
+        rate: Counter[int] = Counter()
+        for word, count in counts.items():
+            if (key := word_keys(word)).folded_length:
+                rate[key.singular] += count / millions
+        rates.append(rate)
+    of_general, of_field = rates
+    words = [
+        key
+        for key, rate in of_general.items()
+        if rate > ORDINARY_RATE and of_field[key] < FIELD_FACTOR * rate
+    ]
+    return np.sort(mixed_word_keys(np.array(words, dtype=np.uint64)))
 
 
 def in_batches(

@@ -13,7 +13,7 @@ from adaptner.terms.matching import CAPITALISED, LOWER, UPPER
 
 # A word is ordinary if general text has it this often in a million words, and field text not this many
 # times as often.
-_ORDINARY_RATE, _FIELD_FACTOR = 5.0, 4.0
+ORDINARY_RATE, FIELD_FACTOR = 5.0, 4.0
 _NARROW = 6  # a name with fewer than 64 others below is never general
 
 
@@ -26,7 +26,7 @@ def general_doubts(m: Matches) -> np.ndarray:
     doubts = np.zeros(len(m), dtype=np.uint32)
     general = m.count("general_alone") * (1e6 / m.terms.facts.get("general_tokens", 1e6))
     field = m.count("field_alone") * (1e6 / m.terms.facts.get("field_tokens", 1e6))
-    ordinary = (general > _ORDINARY_RATE) & (field < _FIELD_FACTOR * general)
+    ordinary = (general > ORDINARY_RATE) & (field < FIELD_FACTOR * general)
     raise_doubt(doubts, Doubt.ORDINARY, ordinary & m.single)
     raise_doubt(doubts, Doubt.RELATED, m.marked(2))
     # A symbol found without its case: "was" for WAS
@@ -48,6 +48,11 @@ _EVERYDAY = frozenset(
     "Anatomy Tissue Organ MultiTissueStructure BodyRegion BodySystem BodySpace BodySubstance Food Person "
     "ProfessionalGroup PopulationGroup Organization BiomedicalDiscipline Environment Plant Injury".split()
 )
+# Of living things and their parts the classes ("cell", "plant", "tissue") are no mentions; those of diseases,
+# procedures and chemicals are.
+_CLASSES_SAY_NOTHING = frozenset(
+    "Anatomy Organ BodyRegion Cell CellLine Food Bacterium Virus Plant".split()
+)
 # Of a kind whose widest name has 1,000 others below it, names with more than 500 say nothing.
 _GENERAL_STEPS = 1
 
@@ -61,9 +66,10 @@ def doubts_of_kind(m: Matches, kind: str) -> np.ndarray:
     """The doubts of all matches as names of a kind without rules of its own."""
     doubts = general_doubts(m)
     if kind in _EVERYDAY:
-        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & ~m.marked(2)
+        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & m.marked(1)
         doubts[ordinary] &= ~np.uint32(Doubt.ORDINARY | Doubt.CASE)
-    raise_doubt(doubts, Doubt.GENERAL, m.breadth > _widest(m.terms, kind) - _GENERAL_STEPS)
+    if kind in _CLASSES_SAY_NOTHING:
+        raise_doubt(doubts, Doubt.GENERAL, m.breadth > _widest(m.terms, kind) - _GENERAL_STEPS)
     return doubts
 
 
@@ -72,4 +78,4 @@ def _widest(terms: CompiledTerms, kind: str) -> int:
     """The largest breadth of a name of the kind."""
     arrays = terms.arrays
     of_kind = ((arrays["kind_sets"] & terms.mask_of([kind])) != 0).any(1)[arrays["kind_set"]]
-    return int(arrays["breadth"][of_kind].max(initial=_NARROW))
+    return int(terms.breadth(np.flatnonzero(of_kind)).max(initial=_NARROW))
