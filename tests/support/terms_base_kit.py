@@ -21,6 +21,7 @@ FILES: dict[str, list[Concept]] = {
         concept("P:2", "surgery"),
         concept("P:3", "laser ablation"),
         concept("P:4", "radical cystectomy"),
+        concept("P:5", "HS"),
     ],
     "fda-devices": [  # Device
         concept("D:1", "laser"),

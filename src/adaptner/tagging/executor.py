@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
@@ -14,9 +15,11 @@ from adaptner.types import Document, Entity
 
 if TYPE_CHECKING:
     from adaptner.models.tagger import Tagger
+    from adaptner.terms.tagger import TermTagger
 
 DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
+Details = Mapping[str, bool]  # arguments of `Tagger.predict`: ids, explain
 
 
 class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
@@ -31,11 +34,11 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
 class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
-    def __init__(self, tagger: Tagger) -> None:
-        self._tagger = tagger
+    def __init__(self, tagger: Tagger | TermTagger, details: Details = {}) -> None:
+        self._predict = partial(tagger.predict_documents, **details)
 
     def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
-        return map(self._tagger.predict_documents, batches)
+        return map(self._predict, batches)
 
 
 def with_entities(
