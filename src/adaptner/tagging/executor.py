@@ -7,13 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
-
-if TYPE_CHECKING:
-    from adaptner.models.tagger import Tagger
 
 DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
@@ -28,10 +25,14 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
         """Release processes or connections, if there are any."""
 
 
+class DocumentTagger(Protocol):
+    def predict_documents(self, documents: Sequence[Document]) -> BatchEntities: ...
+
+
 class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
-    def __init__(self, tagger: Tagger) -> None:
+    def __init__(self, tagger: DocumentTagger) -> None:
         self._tagger = tagger
 
     def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -63,7 +63,7 @@ def ordinary_words(general: Counter[str], field: Counter[str]) -> np.ndarray:
     rates = []
     for counts in (general, field):
         millions = max(1, counts.total() - counts[""]) / 1e6
-        rate: Counter[int] = Counter()
+        rate: defaultdict[int, float] = defaultdict(float)
         for word, count in counts.items():
             if (key := word_keys(word)).folded_length:
                 rate[key.singular] += count / millions
