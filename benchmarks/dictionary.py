@@ -15,7 +15,7 @@ import numpy as np
 from adaptner.corpora.corpus import load_corpus
 from adaptner.metrics.spans import tag_spans
 from adaptner.terms.compiled import CompiledTerms
-from adaptner.terms.dictionary import Dictionary, rule_of, without_overlaps
+from adaptner.terms.dictionary import Dictionary, without_overlaps
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.label_kinds import kinds_of_label
 
@@ -82,11 +82,11 @@ def evaluate(
     seconds = 0.0
     for at in range(0, len(sentences), BATCH):
         part = sentences[at : at + BATCH]
-        begin = time.perf_counter()
+        begin = time.process_time()
         matches = dictionary.matches([s.tokens for s in part])
         documents = [(at + i) // window for i in range(len(part))] if window else None
         spans = dictionary.mentions(matches, kind, accepted, documents)
-        seconds += time.perf_counter() - begin
+        seconds += time.process_time() - begin
         found = set(zip(spans.start.tolist(), spans.end.tolist(), strict=True))
         gold = set()
         for sentence, start in zip(part, matches.text.starts.tolist(), strict=True):

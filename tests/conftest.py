@@ -12,6 +12,7 @@ import hypothesis
 import numpy as np
 import pytest
 import torch
+from terms_base_kit import base_with_terms
 from tiny import TINY_ENCODER
 from transformer_kit import make_tiny_transformer
 
@@ -160,3 +161,9 @@ def frozen_base_folder(
     folder = tmp_path_factory.mktemp("frozen") / "base"
     fit(3, vectors=vectors).save(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def terms_base(tuned_base: Base, tmp_path_factory: pytest.TempPathFactory) -> Base:
+    """A saved base with tiny terminologies. Not to be changed: copy its folder."""
+    return base_with_terms(tuned_base, tmp_path_factory.mktemp("terms") / "base")

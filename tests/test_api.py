@@ -1,4 +1,4 @@
-"""``import adaptner``: six names, nothing heavy until one is used, the same as the command line."""
+"""``import adaptner``: seven names, nothing heavy until one is used, the same as the command line."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def test_the_public_names_are_these():
         "load",
         "read",
         "suggest",
+        "tagger",
     ]
     assert dir(an) == sorted([*an.__all__, "__version__"])
     for name in an.__all__:
@@ -279,7 +280,7 @@ def test_source_without_training_sentences_is_refused(base, tmp_path):
 )
 def test_wrong_arguments_are_refused_before_a_base_is_loaded(monkeypatch, options, error):
     monkeypatch.setattr(
-        "adaptner.api.adaptation.default_base", lambda *device: pytest.fail("a base was loaded")
+        "adaptner.api.inputs.default_base", lambda *device: pytest.fail("a base was loaded")
     )
     with pytest.raises(error) as raised:
         an.adapt([LABELLED], **options)
@@ -373,3 +374,31 @@ def test_load_and_adapt_name_a_folder_that_is_no_model(base, tmp_path):
         an.adapt([LABELLED], tmp_path / "model")
     with pytest.raises(errors.FileMissing, match="adaptner pretrain"):
         an.adapt([LABELLED], tmp_path / "missing")
+
+
+# --- label names alone ----------------------------------------------------------------------------
+
+
+def test_tagger_of_label_names_needs_no_sentence(terms_base):
+    text = "A stent, HeLa cells."
+    for base in (terms_base, terms_base.folder, str(terms_base.folder)):
+        (found,) = an.tagger(["MedicalDevice", "CellLine"], base).predict([text])
+        assert [(e.text_in(text), e.label) for e in found] == [
+            ("stent", "MedicalDevice"),
+            ("HeLa", "CellLine"),
+        ]
+    assert an.tagger("MedicalDevice", terms_base).labels.labels == ("MedicalDevice",)
+
+
+def test_suggest_works_with_a_tagger_of_label_names(terms_base):
+    texts = ["A stent was put in.", "The rats ate.", "Needle biopsy of the stent."]
+    assert len(an.suggest(an.tagger("MedicalDevice", terms_base), texts, 2)) == 2
+
+
+def test_tagger_of_label_names_tags_files(terms_base, tmp_path):
+    from adaptner.tagging import tag_files
+
+    (tmp_path / "a.txt").write_text("A stent.")
+    summary = tag_files(an.tagger("MedicalDevice", terms_base), tmp_path / "a.txt", tmp_path / "out.jsonl")
+    assert summary.documents == 1
+    assert '"label": "MedicalDevice"' in (tmp_path / "out.jsonl").read_text()

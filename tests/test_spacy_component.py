@@ -159,3 +159,13 @@ def test_unavailable_device_is_refused(eager_model):
     nlp.add_pipe("adaptner", config={"model": str(eager_model), "device": "nowhere"})
     with pytest.raises(DeviceMissing, match="nowhere"):
         nlp("HeLa cells grew.")
+
+
+def test_component_takes_a_saved_tagger_of_label_names(terms_base, tmp_path):
+    adaptner.tagger(["MedicalDevice", "CellLine"], terms_base).save(tmp_path / "model")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("adaptner", config={"model": str(tmp_path / "model")})
+    expected = [(0, 5, "MedicalDevice"), (10, 14, "CellLine")]
+    assert found(nlp("Stent and HeLa.")) == expected
+    nlp.to_disk(tmp_path / "pipeline")
+    assert found(spacy.load(tmp_path / "pipeline")("Stent and HeLa.")) == expected

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from adaptner.version import __version__ as __version__
 
-__all__ = ["Entity", "Sentence", "Tagger", "adapt", "load", "read", "suggest"]
+__all__ = ["Entity", "Sentence", "Tagger", "adapt", "load", "read", "suggest", "tagger"]
 
 if TYPE_CHECKING:
-    from adaptner.api import Tagger, adapt, load, read, suggest
+    from adaptner.api import Tagger, adapt, load, read, suggest, tagger
     from adaptner.types import Entity, Sentence
 
 

@@ -76,6 +76,14 @@ class UnknownBase(UsageError):
     )
 
 
+class UnknownKind(UsageError):
+    problem = "the terminologies know no kind of entity called {name!r}"
+    remedy = (
+        "choose a kind that they know, for example {near}; or annotate some sentences and use "
+        "`adaptner adapt`"
+    )
+
+
 class BadConfiguration(UsageError):
     problem = "{field}: {reason}"
     remedy = (
@@ -468,6 +476,14 @@ class EncoderUnusable(ModelError):
 class VectorsMissing(ModelError):
     problem = "the word vectors of this {kind} are missing ({reason})"
     remedy = "put {wanted} back into the folder, or make the base again with --vectors"
+
+
+class TermsNeeded(ModelError):
+    problem = "the base has no terminologies, so it knows nothing of {labels}"
+    remedy = (
+        "give a base with terminologies (--base; `adaptner bases` lists those that are installed), or "
+        "annotate some sentences and use `adaptner adapt`"
+    )
 
 
 class TermsMissing(ModelError):

@@ -25,8 +25,8 @@ def token_entropies(
 
 
 def _entropies(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[float]]:
-    batch = tagger.batcher([sentences]).to(tagger.encoder.device)
-    chances = tagger.decoder.marginals(tagger.encoder(batch), batch.mask)
+    batch, states = tagger.states(sentences)
+    chances = tagger.decoder.marginals(states, batch.mask)
     nats = torch.special.entr(chances).sum(-1)[0]
     rows: list[list[float]] = [[]] * len(sentences)
     for row, place in enumerate(batch.order[0]):

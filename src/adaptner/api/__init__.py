@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptner import compute
-from adaptner.api.inputs import SourceSpec, Unlabelled, read, sentences_of
+from adaptner.api.inputs import SourceSpec, Unlabelled, find_base, read, sentences_of
 from adaptner.errors import UsageError
 from adaptner.models.tagger import Tagger
 from adaptner.progress import ProgressCallback, no_progress
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from adaptner.methods.base import Method
     from adaptner.models.base import Base
 
-__all__ = ["Tagger", "adapt", "load", "read", "suggest"]
+__all__ = ["Tagger", "adapt", "load", "read", "suggest", "tagger"]
 
 
 def adapt(
@@ -88,6 +88,27 @@ def adapt(
     )
     adaptation = prepare(sentences, options)
     return adaptation.assess(adaptation.run(progress), estimate=estimate, progress=progress)
+
+
+def tagger(
+    labels: str | Iterable[str], base: str | Path | Base | None = None, *, device: str = "auto"
+) -> Tagger:
+    """Make a tagger from the names of entity types alone, without any labelled sentence. It finds what
+    the terminologies of the base know of these types.
+
+    base and device: as in `adapt`.
+
+    Raises UnknownKind for a type that the terminologies do not know, and TermsNeeded for a base
+    without terminologies.
+
+    >>> tagger(["Disease", "Anatomy"]).predict(["He has asthma."])   # doctest: +SKIP
+    [[Entity(start=7, end=13, label='Disease', score=0.75)]]
+    """
+    from adaptner.adaptation.dictionary_tagger import dictionary_tagger
+
+    compute.prepare_process()
+    found = find_base(base, device)
+    return dictionary_tagger(found, [labels] if isinstance(labels, str) else labels)
 
 
 def load(folder: str | Path, device: str = "auto") -> Tagger:

@@ -9,16 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from adaptner import compute
 from adaptner.adaptation.confidence.calibration import CalibrationConstants
-from adaptner.adaptation.confidence.estimate import with_estimate
+from adaptner.adaptation.confidence.estimate import start_of_labels, with_estimate
 from adaptner.adaptation.early_stopping import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.api.inputs import (
     SourceSpec,
     Unlabelled,
     as_list,
+    find_base,
     read,
     read_sources,
     read_text,
@@ -30,7 +29,7 @@ from adaptner.methods import methods
 from adaptner.methods.base import Method
 from adaptner.methods.configuration import make_method, method_for_base, without_labels
 from adaptner.models.base import Base
-from adaptner.models.installed import default_base, default_domains, load_base
+from adaptner.models.installed import default_domains
 from adaptner.models.tagger import Tagger
 from adaptner.progress import ProgressCallback, no_progress
 from adaptner.text.alignment import to_sentences
@@ -128,8 +127,7 @@ class Adaptation:
                 progress=progress,
                 encoded=None if self.copies else self._encoded,
             )
-        known = tagger.facts.get("known", {}).keys() >= set(tagger.labels.labels)
-        constants = CalibrationConstants.of(self.base.folder, known=known)
+        constants = CalibrationConstants.of(self.base.folder, start_of_labels(tagger))
         return with_estimate(tagger, self.sentences, held_out, constants)
 
 
@@ -138,7 +136,7 @@ def prepare(
 ) -> Adaptation:
     """Check all arguments, cheapest first, and read the data. ``format`` is that of the file."""
     compute.prepare_process()
-    device = compute.find_device(options.device)
+    compute.find_device(options.device)  # refused before anything is read
     sources: list[SourceSpec] = as_list(options.sources, SourceDomain)
     texts: list[Unlabelled] = as_list(options.unlabelled, Sentence)
     _check_options(sentences, options)
@@ -148,7 +146,7 @@ def prepare(
             named = make_method(named, options.config)
         check_inputs(named, None, sources, texts, options.augment)
     labelled = _read_labelled(sentences, options, format)
-    base = _find_base(options, device)
+    base = _find_base(options)
     method = options.method
     if not isinstance(method, Method):
         method = method_for_base(method, base, options.config)
@@ -266,16 +264,13 @@ def _labelled_in_zero_shot() -> UsageError:
     )
 
 
-def _find_base(options: AdaptOptions, device: torch.device) -> Base:
+def _find_base(options: AdaptOptions) -> Base:
     if options.encoder is not None:
         from adaptner.methods.pretrained_transformer import transformer_base
 
+        device = compute.find_device(options.device)
         return transformer_base(options.encoder).to(device)
-    if options.base is None:
-        return default_base(device)
-    if not isinstance(options.base, Base):
-        return load_base(options.base, device)
-    return options.base if options.device == "auto" else options.base.to(device)
+    return find_base(options.base, options.device)
 
 
 def _refuse_extra_data(sentences: int, augment: int, texts: Sized) -> None:

@@ -1,4 +1,4 @@
-"""Reads what callers pass: files, texts, sentences and corpora."""
+"""Reads what callers pass: files, texts, sentences, corpora and bases."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from adaptner import formats
+from adaptner import compute, formats
 from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.raw_text import ENDINGS, find_text_files
 from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles
 from adaptner.corpora.sources import SourceDomain, source_domains
 from adaptner.errors import EmptyFile
+from adaptner.models.base import Base
+from adaptner.models.installed import default_base, load_base
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Sentence
 
@@ -80,3 +82,14 @@ def sentences_of(item: Unlabelled) -> list[Sentence]:
     # Labels are dropped before tokenising, so that misaligned ones are no error here.
     documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
     return [sentence for document in documents for sentence in to_sentences(document)]
+
+
+def find_base(base: str | Path | Base | None, device: str) -> Base:
+    """The base in a folder or with a name, by default that of the package, on the named device. With
+    "auto", a loaded base stays where it is."""
+    where = compute.find_device(device)
+    if base is None:
+        return default_base(where)
+    if not isinstance(base, Base):
+        return load_base(base, where)
+    return base if device == "auto" else base.to(where)

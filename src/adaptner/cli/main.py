@@ -27,7 +27,7 @@ VERBS = {
     "Everyday": {
         "demo": "Try adaptation on an example: find cell lines after a few labelled sentences.",
         "adapt": "Make a tagger from five to fifty labelled sentences.",
-        "tag": "Find entities in text with a tagger.",
+        "tag": "Find entities in text with a tagger or, with --labels, without one.",
         "suggest": "Propose the sentences whose annotation would improve a tagger most.",
         "check": "Check an annotated file for errors and likely slips.",
         "score": "Compute precision, recall and F1 of predicted entities.",

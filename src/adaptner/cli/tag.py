@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,14 +14,26 @@ from adaptner.errors import UsageError
 
 if TYPE_CHECKING:
     from adaptner.formats.chunks import DocumentChunk
+    from adaptner.models.tagger import Tagger
 
 
 def tag(
-    model: options.ModelFolder,
+    model: Annotated[
+        str | None,
+        options.argument("MODEL", "Folder of a tagger, made by `adaptner adapt`."),
+    ] = None,
     files: Annotated[
         list[str] | None,
         options.argument("FILES...", "Files or folders [default: standard input, -]"),
     ] = None,
+    labels: Annotated[
+        str | None,
+        options.file(
+            "--labels NAMES",
+            "Find these entity types with a base's terminologies; no MODEL is given then.",
+        ),
+    ] = None,
+    base: options.BaseFolder = None,
     output: Annotated[
         str | None,
         options.file(
@@ -44,7 +57,7 @@ def tag(
     device: options.DeviceName = "auto",
     ray: options.RayAddress = None,
 ) -> None:
-    """Find entities in text with a tagger.
+    """Find entities in text with a tagger or, with --labels, without one.
 
     Writes one JSON object per document: its text and its entities, each with start, end, text,
     label and score. Files and lines that cannot be read are reported and skipped, and the exit code
@@ -56,15 +69,26 @@ def tag(
     Example: adaptner tag model abstracts/ -o tagged.jsonl
 
     Example: adaptner tag model abstracts/ -o tagged/ --jobs 4
+
+    Example: adaptner tag --labels Disease,Chemical abstracts/ -o tagged.jsonl
     """
     from adaptner.tagging import tag_files
 
     to_terminal = to == "terminal"
     if to_terminal and output is not None:
         raise UsageError(problem="--to terminal writes no file", remedy="leave out -o or --to")
+    inputs = files or []
+    tagger: str | Tagger
+    if labels is not None:
+        from adaptner import api
+
+        tagger = api.tagger([name.strip() for name in labels.split(",")], base, device=device)
+        inputs = inputs if model is None else [model, *inputs]
+    else:
+        tagger = _model_folder(model, base)
     summary = tag_files(
-        model,
-        files or ["-"],
+        tagger,
+        inputs or ["-"],
         output or "-",
         from_=from_,
         to=to,
@@ -81,6 +105,20 @@ def tag(
         info(f"{summary.documents} document(s) tagged{note} -> {output}", quiet)
     if summary.problems or not finished:
         raise typer.Exit(1)
+
+
+def _model_folder(model: str | None, base: Path | None) -> str:
+    if model is None:
+        raise UsageError(
+            problem="no tagger is given",
+            remedy="name its folder, or the entity types to find: --labels Disease,Chemical",
+        )
+    if base is not None:
+        raise UsageError(
+            problem="--base has no use with a tagger, which has its own encoder",
+            remedy="leave out --base, or name entity types with --labels",
+        )
+    return model
 
 
 def _show(chunks: Iterator[DocumentChunk], labels: tuple[str, ...]) -> None:

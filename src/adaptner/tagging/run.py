@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from adaptner.errors import UsageError
 from adaptner.files import digest
@@ -17,6 +20,9 @@ from adaptner.tagging.executor import SerialExecutor, TaggingExecutor, with_enti
 from adaptner.tagging.folder import OutputFolder
 from adaptner.tagging.input_files import InputFiles
 from adaptner.tagging.writers import HTML, output_format, write_chunks
+
+if TYPE_CHECKING:
+    from adaptner.models.tagger import Tagger
 
 Show = Callable[[Iterator[DocumentChunk], tuple[str, ...]], None]
 
@@ -32,7 +38,7 @@ class TaggingSummary:
 
 
 def tag_files(
-    model: str | Path,
+    model: str | Path | Tagger,
     files: str | Path | Iterable[str | Path],
     output: str | Path = STANDARD,
     *,
@@ -48,10 +54,11 @@ def tag_files(
     file for each input file. A run into a folder skips files that an earlier run has tagged. Memory
     does not grow with the size of the input.
 
-    ``from_`` and ``to`` name the formats, by default those of the file endings. ``jobs`` processes
-    or the CPUs of the Ray cluster at the address ``ray`` share the work. ``device`` is auto, cpu, cuda
-    or mps. ``report`` receives each problem; by default the first one is raised. ``show``, if given,
-    receives the tagged chunks instead of a file.
+    ``model`` is a folder, or a tagger, which stays on its device. ``from_`` and ``to`` name the formats,
+    by default those of the file endings. ``jobs`` processes or the CPUs of the Ray cluster at the
+    address ``ray`` share the work. ``device`` is auto, cpu, cuda or mps. ``report`` receives each
+    problem; by default the first one is raised. ``show``, if given, receives the tagged chunks instead
+    of a file.
 
     >>> from adaptner.tagging import tag_files
     >>> tag_files("my-model", "abstracts", "tagged.jsonl", jobs=4)       # doctest: +SKIP
@@ -67,15 +74,22 @@ def tag_files(
         raise UsageError(problem=f"{jobs} processes", remedy="give a number from 1 (--jobs)")
     if ray is not None and jobs > 1:
         raise UsageError(problem="--jobs and --ray together", remedy="give one of the two")
-    executor, labels = _make_executor(Path(model), jobs, ray, device)
-    note = f"{', '.join(labels)}, found by {model}"
     source = InputFiles(names, from_, report)
     skipped = 0
-    with executor:
+    with ExitStack() as opened:
+        tagger, folder = _load(model, device)
+        if folder is None and (into_folder or jobs > 1 or ray is not None):
+            folder = Path(opened.enter_context(TemporaryDirectory(prefix="adaptner-"))) / "model"
+            tagger.save(folder)
+        labels = tagger.labels.labels
+        finder = model if isinstance(model, (str, Path)) else f"the method {tagger.method}"
+        note = f"{', '.join(labels)}, found by {finder}"
+        executor = opened.enter_context(_make_executor(tagger, folder, jobs, ray))
         if into_folder:
+            assert folder is not None
             from adaptner.models.storage import MANIFEST  # which holds the checksums of all files
 
-            results = OutputFolder(Path(output), format, digest(Path(model) / MANIFEST))
+            results = OutputFolder(Path(output), format, digest(folder / MANIFEST))
             listed = list(source.files(excluded=Path(output)))
             pending = results.pending(listed)
             skipped = len(listed) - len(pending)
@@ -93,22 +107,27 @@ def tag_files(
     return TaggingSummary(source.documents, skipped, source.problems)
 
 
-def _make_executor(
-    model: Path, jobs: int, ray: str | None, device: str
-) -> tuple[TaggingExecutor, tuple[str, ...]]:
+def _load(model: str | Path | Tagger, device: str) -> tuple[Tagger, Path | None]:
+    """The tagger and the folder that it is saved in, if there is one."""
     # Imported here so that wrong calls are refused before torch is loaded
     from adaptner.compute import find_device, prepare_process
     from adaptner.models.tagger import Tagger
 
     prepare_process()
-    tagger = Tagger.load(model, find_device(device))
-    labels = tagger.labels.labels
-    if ray is not None:
+    if isinstance(model, Tagger):
+        return model, None
+    return Tagger.load(model, find_device(device)), Path(model)
+
+
+def _make_executor(
+    tagger: Tagger, folder: Path | None, jobs: int, ray: str | None
+) -> TaggingExecutor:
+    if folder is not None and ray is not None:
         from adaptner.tagging.on_ray import RayExecutor
 
-        return RayExecutor(model, ray), labels
-    if jobs > 1:
+        return RayExecutor(folder, ray)
+    if folder is not None and jobs > 1:
         from adaptner.tagging.processes import ProcessExecutor
 
-        return ProcessExecutor(tagger, model, jobs), labels
-    return SerialExecutor(tagger), labels
+        return ProcessExecutor(tagger, folder, jobs)
+    return SerialExecutor(tagger)

@@ -13,13 +13,25 @@ from adaptner.terms.doubts import Doubt
 from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.matching import NameFinder, Text
 
-# Kinds with rules of their own, and the doubts that their matches may have and still count.
+# Kinds with rules of their own; kinds that share rules.
 RULES = {
     "Disease": "disease",
     "Cancer": "cancer",
     "Chemical": "chemical",
     "Gene": "gene",
     "Species": "species",
+    "Bacterium": "bacterium",
+    "Virus": "virus",
+    "Plant": "plant",
+    "Cell": "cell",
+    "CellLine": "cell_line",
+}
+SHARED_RULES = {
+    **dict.fromkeys(
+        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"), "anatomy"
+    ),
+    **dict.fromkeys(("Variant", "DNAVariant", "ProteinVariant", "SNP"), "variant"),
+    **dict.fromkeys(("DNA", "RNA", "Complex"), "of_genes"),
 }
 
 
@@ -28,9 +40,8 @@ def rule_of(kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
     if kind in RULES:
         module = import_module(f"adaptner.terms.rules.{RULES[kind]}")
         return module.propose, module.ACCEPTED
-    from adaptner.terms.rules import general
-
-    return lambda m: general.propose(m, kind), general.ACCEPTED
+    module = import_module(f"adaptner.terms.rules.{SHARED_RULES.get(kind, 'general')}")
+    return lambda m: module.propose(m, kind), module.ACCEPTED
 
 
 class Dictionary:

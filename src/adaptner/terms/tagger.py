@@ -39,7 +39,9 @@ class TermTagger:
             number, sentence = placed[owner]
             start, end = sentence.token_spans[first][0], sentence.token_spans[last][1]
             terms = self._features.dictionary.terms
-            ids = tuple(terms.ids_of(entry)[:MOST_IDS]) if entry >= 0 else ()
-            entity = Entity(start, end, self._labels[label], ids=ids)
+            name = self._labels[label]
+            kinds = self._features.kinds[name]
+            ids = tuple(terms.ids_of(entry, kinds)[:MOST_IDS]) if entry >= 0 else ()
+            entity = Entity(start, end, name, ids=ids)
             found[number].append(entity.shifted(sentence.start))
         return found

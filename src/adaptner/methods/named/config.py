@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from adaptner.adaptation.dictionary_tagger import DICTIONARY_SCORE
 from adaptner.adaptation.fine_tune import FineTuneConfig
 from adaptner.methods.families.source_pretrained import SourceConfig
 from adaptner.nn.encoders.config import EncoderConfig
@@ -48,12 +49,12 @@ class LinearFitConfig(FineTuneConfig):
         "entities it mentions.",
     )
     term_score: float = Field(
-        3.0,
+        DICTIONARY_SCORE,
         gt=0,
         description="Log-odds with which the dictionary's own mentions begin the fit.",
     )
     term_penalty: float = Field(
-        2.0, ge=0, description="`penalty` for weights of matches, where a dictionary is the start."
+        0.5, ge=0, description="`penalty` for weights of matches, where a dictionary is the start."
     )
     firm_penalty: float = Field(
         4.0, ge=0, description="`penalty` for all other weights, where a dictionary is the start."

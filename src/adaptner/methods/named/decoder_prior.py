@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
+from adaptner.adaptation.dictionary_tagger import empty_decoder, start_as_dictionary
 from adaptner.methods.named.config import LinearFitConfig
 from adaptner.methods.named.label_matching import LabelMatch
 from adaptner.models.base import Base
@@ -15,8 +16,8 @@ from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.lexical_features import WORD_LENGTH, word_part
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 from adaptner.nn.heads.label_probes import BORDER_BEGIN, BORDER_INSIDE, BORDER_OUTSIDE
-from adaptner.terms.features import ALONE, BEGINS, ENDS, INSIDE, TermFeatures
-from adaptner.types import OUTSIDE, LabelSet
+from adaptner.terms.features import TermFeatures
+from adaptner.types import LabelSet
 
 _STATE_SCALE = 0.5  # of a name's log-odds by state, to balance it with the score of its word
 
@@ -35,7 +36,7 @@ def decoder_prior(
     assert isinstance(batcher, WordBatcher)
     assert isinstance(encoder, RecurrentEncoder)
     term_width = 0 if features is None else features.width
-    decoder = CRF(encoder.width + term_width, labels, torch.Generator())
+    decoder = empty_decoder(encoder.width + term_width, labels)
     directions, probes = batcher.vectors.directions, base.label_probes
     if not encoder.config.lexical_features:
         directions = probes = None
@@ -43,14 +44,10 @@ def decoder_prior(
     of_word = word_part(encoder.recurrent.width, batcher.vectors.width)
     state_share = config.state_share if probes is not None else 0.0
     with torch.no_grad():
-        for p in decoder.parameters():
-            p.zero_()
         weight, bias = decoder.weight[0], decoder.bias[0]
-        bias.fill_(-1)
-        bias[labels.index[OUTSIDE]] = 1
         for label in labels.labels:
             if features is not None and label in features.kinds:
-                _start_as_dictionary(decoder, label, encoder.width, features, config.term_score)
+                start_as_dictionary(decoder, label, encoder.width, features, config.term_score)
                 continue
             if label in matches:
                 continue
@@ -79,18 +76,3 @@ def decoder_prior(
         if features is None or label not in features.kinds:
             match.copy_to(decoder, label)
     return decoder
-
-
-def _start_as_dictionary(
-    decoder: CRF, label: str, states: int, features: TermFeatures, score: float
-) -> None:
-    """The best path is that of the dictionary, and each of its tags has the odds exp(``score``)."""
-    first = states + features.columns(label).start
-    index = decoder.labels.index
-    for tag, column in (("B", BEGINS), ("I", INSIDE), ("E", ENDS), ("S", ALONE)):
-        if (place := index.get(f"{tag}-{label}")) is not None:
-            decoder.weight[0, place, first + column] = 2 * score
-            decoder.bias[0, place] = decoder.bias[0, index[OUTSIDE]] - score
-    if decoder.labels.scheme == "bioes":  # a mention of one token begins too, and the last one goes on
-        decoder.weight[0, index[f"B-{label}"], first + ALONE] = -2 * score
-        decoder.weight[0, index[f"I-{label}"], first + ENDS] = -2 * score

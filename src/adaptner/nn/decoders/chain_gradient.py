@@ -56,74 +56,61 @@ def chain_gradient(
     end: np.ndarray,
     packed: PackedTags,
 ) -> ChainGradient:
-    """The weighted sum of the sentences' negative log-likelihoods for each decoder."""
+    """The weighted sum of the sentences' negative log-likelihoods for each decoder.
+
+    ``emissions`` are (decoders, N, tags), the other scores (decoders, tags, tags) and (decoders, tags), in
+    double precision. No sentence is empty."""
     decoders, tokens, tags = emissions.shape
     counts = packed.counts.tolist()
-    offsets = np.concatenate([[0], np.cumsum(packed.counts)]).tolist()
+    offsets = np.concatenate([[0], np.cumsum(packed.counts)])
+    firsts = offsets.tolist()
+    parts = [slice(a, a + count) for a, count in zip(firsts, counts, strict=False)]
+    last = offsets[packed.lengths - 1] + np.arange(counts[0])  # token of each sentence
     top = emissions.max(-1, keepdims=True)
     emitted = np.exp(emissions - top)
     moved, started, ended = np.exp(moves), np.exp(start), np.exp(end)
-    ahead = np.empty_like(emitted)  # alpha, normalised at each token
+    # Forward: the share of each tag given the tokens so far, and by how much each token was scaled for it
+    ahead = np.empty_like(emitted)
     scale = np.empty((decoders, tokens))
-    previous = None
-    for at, count in enumerate(counts):
-        part = slice(offsets[at], offsets[at] + count)
-        if previous is None:
-            alpha = started[:, None] * emitted[:, part]
-        else:
-            alpha = np.matmul(previous[:, :count], moved) * emitted[:, part]
-        total = alpha.sum(-1)
-        alpha /= total[..., None]
-        ahead[:, part], scale[:, part] = alpha, total
-        previous = alpha
-    lengths = packed.lengths
-    last = np.array(offsets)[lengths - 1] + np.arange(len(lengths))
-    closing = (ahead[:, last] * ended[:, None]).sum(-1)
-    log_scale = np.log(scale) + top[..., 0]
-    log_partition = np.log(closing)  # (decoders, sentences)
-    sentence_of = np.concatenate([np.arange(count) for count in counts])
-    sums = np.zeros_like(log_partition)
-    np.add.at(sums, (slice(None), sentence_of), log_scale)
-    log_partition = log_partition + sums
-    # Backward: the share of each tag at each token
+    alpha = started[:, None]  # in front of the first token
+    for part, count in zip(parts, counts, strict=True):
+        alpha = (alpha[:, :count] @ moved if part.start else alpha) * emitted[:, part]
+        scale[:, part] = alpha.sum(-1)
+        alpha = ahead[:, part] = alpha / scale[:, part, None]
+    closing = (ahead[:, last] * ended[:, None]).sum(-1)  # (decoders, sentences)
+    # Backward: the share of each tag at a token is the product of both directions
     behind = np.empty_like(emitted)
     behind[:, last] = ended[:, None] / closing[..., None]
     weights = packed.weights
-    pairs = np.zeros_like(moved)
+    expected_moves = np.zeros_like(moved)
     for at in range(len(counts) - 1, 0, -1):
-        count = counts[at]
-        part = slice(offsets[at], offsets[at] + count)
-        before = slice(offsets[at - 1], offsets[at - 1] + count)
+        part, count = parts[at], counts[at]
+        before = slice(firsts[at - 1], firsts[at - 1] + count)
         incoming = emitted[:, part] * behind[:, part] / scale[:, part, None]
-        behind[:, before] = np.matmul(incoming, moved.transpose(0, 2, 1))
+        behind[:, before] = incoming @ moved.swapaxes(1, 2)
         weighted = ahead[:, before] * weights[:, :count, None]
-        pairs += np.matmul(weighted.transpose(0, 2, 1), incoming)
+        expected_moves += weighted.swapaxes(1, 2) @ incoming
     shares = ahead * behind
-    by_token = weights[:, sentence_of]
-    gold = packed.tags
-    gradient = shares * by_token[..., None]
-    gradient[:, np.arange(tokens), gold] -= by_token
-    pairs *= moved
-    path = emissions[:, np.arange(tokens), gold]
-    path_sums = np.zeros_like(log_partition)
-    np.add.at(path_sums, (slice(None), sentence_of), path)
-    first, final = gold[: counts[0]], gold[last]
-    path_sums += start[:, first] + end[:, final]
-    moves_seen = np.zeros((decoders, tags, tags))
-    for at in range(1, len(counts)):
-        count = counts[at]
-        a = gold[offsets[at - 1] : offsets[at - 1] + count]
-        b = gold[offsets[at] : offsets[at] + count]
-        path_sums[:, :count] += moves[:, a, b]
-        np.add.at(moves_seen, (slice(None), a, b), weights[:, :count])
-    start_gradient = (shares[:, : counts[0]] * weights[..., None]).sum(1)
-    np.add.at(start_gradient, (slice(None), first), -weights)
-    end_gradient = (shares[:, last] * weights[..., None]).sum(1)
-    np.add.at(end_gradient, (slice(None), final), -weights)
+    # The path of the given tags
+    gold, every = packed.tags, np.arange(tokens)
+    of_token = weights[:, np.concatenate([np.arange(count) for count in counts])]
+    following = every[counts[0] :]
+    preceding = following - np.repeat(packed.counts[:-1], packed.counts[1:])
+    pairs = gold[preceding] * tags + gold[following]
+    seen_moves = np.stack([np.bincount(pairs, w, tags**2) for w in of_token[:, following]])
+    by_tag = np.eye(tags)
+    seen_start, seen_end = weights @ by_tag[gold[: counts[0]]], weights @ by_tag[gold[last]]
+    gradient = shares * of_token[..., None]
+    gradient[:, every, gold] -= of_token
+    log_partition = (of_token * (np.log(scale) + top[..., 0])).sum(1)
+    log_partition += (weights * np.log(closing)).sum(1)
+    path = (of_token * emissions[:, every, gold]).sum(1)
+    path += (seen_moves * moves.reshape(decoders, -1)).sum(1)
+    path += (seen_start * start + seen_end * end).sum(1)
     return ChainGradient(
-        (weights * (log_partition - path_sums)).sum(1),
+        log_partition - path,
         gradient,
-        pairs - moves_seen,
-        start_gradient,
-        end_gradient,
+        expected_moves * moved - seen_moves.reshape(moves.shape),
+        (shares[:, : counts[0]] * weights[..., None]).sum(1) - seen_start,
+        (shares[:, last] * weights[..., None]).sum(1) - seen_end,
     )

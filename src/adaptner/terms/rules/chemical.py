@@ -12,7 +12,7 @@ import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import DIGITS, HAS_KEY, LOWER
+from adaptner.terms.matching import DIGITS, FUNCTION, HAS_KEY, LOWER
 from adaptner.terms.rules.chemical_names import (
     charged_atoms,
     codes_of_compounds,
@@ -42,6 +42,9 @@ _PRESSURE = frozenset(["mm", "cm"])  # "mm Hg"
 _NITRIC_OXIDE = frozenset(["NO"])  # the only chemical symbol in common use that is a word too
 # Units of sequences: in text about genes they count positions.
 _UNITS_OF_SEQUENCES = frozenset(["nucleotide", "nucleotides", "nucleoside", "nucleosides", "base", "bases"])
+_DEFINED = 3  # definitions of an abbreviation in raw text
+_COMMON = 30
+_MOSTLY, _SELDOM = 0.5, 0.2  # share of chemicals
 _HYPHENS = frozenset("-–‐")
 _HEADS = frozenset(
     "derivative derivatives analog analogs analogue analogues compound compounds agent agents drug drugs inhibitor "
@@ -57,7 +60,7 @@ def propose(m: Matches) -> Spans:
     charged = _spans(charged_atoms(parts, m.text.words))
     bare = np.isin(listed.start, charged.start) & ~np.isin(_places(listed), _places(charged))
     raise_doubt(listed.doubts, Doubt.PART, bare)
-    return listed + charged + _unlisted(m, parts, names) + _with_heads(m, names) + _residues(m)
+    return listed + charged + _unlisted(m, parts, names) + _with_heads(m, names) + _residues(m) + _abbreviations(m, parts)
 
 
 def _doubts(m: Matches) -> np.ndarray:
@@ -107,6 +110,12 @@ def _doubts(m: Matches) -> np.ndarray:
     clear = element & _is_exactly(m, _CLEAR_ELEMENTS) & ~m.preceded_by(_PRESSURE)
     doubts[clear] &= ~np.uint32(Doubt.SHORT | Doubt.SEVERAL_KINDS | Doubt.ORDINARY)
     doubts[_is_exactly(m, _NITRIC_OXIDE)] = 0
+    # What raw text defines an abbreviation as.
+    defined, share = _meanings(m)
+    defined, share = np.where(symbol & m.single, defined[m.start], 0), share[m.start]
+    raise_doubt(doubts, Doubt.OTHER_MEANING, (defined >= _COMMON) & (share < _SELDOM))
+    sure = m.exact & (defined >= _DEFINED) & (share > _MOSTLY)
+    doubts[sure] &= ~np.uint32(Doubt.SHORT | Doubt.SEVERAL_KINDS | Doubt.GENERAL)
     # "25 mg" and "n = 6" are names too, without their spaces and marks.
     number = (classes[m.start] & DIGITS) > 0
     unit = ((m.word(-1) & (LOWER | DIGITS)) > 0) | (lengths[m.end - 1] == 1)
@@ -160,6 +169,22 @@ def _residues(m: Matches) -> Spans:
         longer = m.spans(at, Doubt.WITH_MODIFIER)
         found.append(Spans(longer.start, longer.end + 1 + skipped, longer.entry, longer.doubts))
     return found[0] + found[1]
+
+
+def _abbreviations(m: Matches, parts: np.ndarray) -> Spans:
+    """Abbreviations in no list that raw text mostly defines as chemicals."""
+    defined, share = _meanings(m)
+    fits = (defined >= _DEFINED) & (share > _MOSTLY)
+    fits &= ((m.text.classes & FUNCTION) == 0) & (parts != b"L")  # "As", "III"
+    fits[m.start[m.single & m.has("Chemical")]] = False
+    at = np.flatnonzero(fits)
+    return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+
+
+def _meanings(m: Matches) -> tuple[np.ndarray, np.ndarray]:
+    """For each position how often raw text defines its word as an abbreviation, and the share of chemicals."""
+    defined = m.definitions()
+    return defined, m.definitions("Chemical") / np.maximum(defined, 1)
 
 
 def _is_exactly(m: Matches, words: frozenset[str]) -> np.ndarray:

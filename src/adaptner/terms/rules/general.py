@@ -48,6 +48,11 @@ _EVERYDAY = frozenset(
     "Anatomy Tissue Organ MultiTissueStructure BodyRegion BodySystem BodySpace BodySubstance Food Person "
     "ProfessionalGroup PopulationGroup Organization BiomedicalDiscipline Environment Plant Injury".split()
 )
+# Of living things and their parts the classes ("cell", "plant", "tissue") are no mentions; those of diseases,
+# procedures and chemicals are.
+_CLASSES_SAY_NOTHING = frozenset(
+    "Anatomy Organ BodyRegion Cell CellLine Food Bacterium Virus Plant".split()
+)
 # Of a kind whose widest name has 1,000 others below it, names with more than 500 say nothing.
 _GENERAL_STEPS = 1
 
@@ -61,9 +66,10 @@ def doubts_of_kind(m: Matches, kind: str) -> np.ndarray:
     """The doubts of all matches as names of a kind without rules of its own."""
     doubts = general_doubts(m)
     if kind in _EVERYDAY:
-        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & ~m.marked(2)
+        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & m.marked(1)
         doubts[ordinary] &= ~np.uint32(Doubt.ORDINARY | Doubt.CASE)
-    raise_doubt(doubts, Doubt.GENERAL, m.breadth > _widest(m.terms, kind) - _GENERAL_STEPS)
+    if kind in _CLASSES_SAY_NOTHING:
+        raise_doubt(doubts, Doubt.GENERAL, m.breadth > _widest(m.terms, kind) - _GENERAL_STEPS)
     return doubts
 
 

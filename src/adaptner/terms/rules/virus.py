@@ -1,0 +1,12 @@
+"""Rules for the kind Virus, which are those for species."""
+
+from __future__ import annotations
+
+from adaptner.terms.matches import Matches, Spans
+from adaptner.terms.rules import species
+
+ACCEPTED = species.ACCEPTED
+
+
+def propose(m: Matches) -> Spans:
+    return species.propose(m, "Virus")
