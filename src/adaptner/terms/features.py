@@ -22,6 +22,7 @@ from adaptner.types import OUTSIDE, Sentence
 BEGINS, INSIDE, ENDS, ALONE = 0, 1, 2, 3
 # Then: any proposed span begins, goes on; a mention ended just before, begins just after.
 _PROPOSED, _NEIGHBOURS, _OF_DOUBTS = 4, 6, 8
+_DOUBTS = tuple(doubt.name or "" for doubt in Doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class TermFeatures:
         self,
         dictionary: Dictionary,
         kinds: Mapping[str, Sequence[str]],
-        doubts: Sequence[str] = tuple(d.name or "" for d in Doubt),
+        doubts: Sequence[str] = _DOUBTS,
     ) -> None:
         self.dictionary = dictionary
         self.kinds = {label: tuple(names) for label, names in kinds.items()}
@@ -109,6 +110,8 @@ class TermFeatures:
     ) -> list[np.ndarray]:
         """For each sentence (tokens, width), 0 or 1. ``documents`` has the number of each sentence's
         document; without it each sentence stands alone."""
+        if not sentences:
+            return []
         lengths = [len(s) for s in sentences]
         table = self.of_spans(*self.spans(sentences, documents), lengths)
         return np.split(table, np.cumsum(lengths)[:-1])
@@ -116,7 +119,8 @@ class TermFeatures:
     def of_spans(
         self, spans: LabelledSpans, starts: np.ndarray, lengths: Sequence[int]
     ) -> np.ndarray:
-        size = int(starts[-1] + lengths[-1]) + 2 if len(lengths) else 0
+        """`of` for all tokens of one sentence or more, in a table."""
+        size = int(starts[-1]) + lengths[-1] + 1  # with the barriers around sentences
         table = np.zeros((size, self.width), dtype=np.float32)
         for number in range(len(self.kinds)):
             first = number * self.width_of_label
@@ -139,10 +143,10 @@ class TermFeatures:
                 if having.any():
                     column = first + _OF_DOUBTS + 2 * (len(self.doubts) + place)
                     _fill(table, listed.select(having), column)
-        rows = np.concatenate(
-            [np.arange(a, a + n) for a, n in zip(starts.tolist(), lengths, strict=True)]
-        )
-        return table[rows]
+        is_token = np.ones(size, dtype=bool)
+        is_token[[0, *(starts + lengths).tolist()]] = False
+        tokens: np.ndarray = table[is_token]
+        return tokens
 
 
 def _longest(of_labels: Sequence[Spans]) -> tuple[Spans, np.ndarray]:

@@ -25,9 +25,20 @@ LONG_SPAN = 24  # tokens
 MAX_CACHED_WORDS = 300_000
 
 # What a word is, as bits
-HAS_KEY, FUNCTION, BARRIER, OPENS, CLOSES, DIGITS, LOWER, CAPITALISED, UPPER, MIXED, LETTER, LATIN = (
-    1 << i for i in range(12)
-)
+(
+    HAS_KEY,
+    FUNCTION,
+    BARRIER,
+    OPENS,
+    CLOSES,
+    DIGITS,
+    LOWER,
+    CAPITALISED,
+    UPPER,
+    MIXED,
+    LETTER,
+    LATIN,
+) = (1 << i for i in range(12))
 # The endings of four fifths of the epithets of species: "coli", "aureus", "elegans".
 _LATIN = re.compile(
     r"[a-z]{2,}(?:us|um|is|ae|ea|ia|[cdlmnrst]a|[eilnorsty]i|ans|ens|oides|ense|ax|ix|ex)"
@@ -50,7 +61,13 @@ def word_class(word: str) -> int:
             return CLOSES
         return BARRIER if word in _BARRIERS else 0
     bits = HAS_KEY
-    if word in _FUNCTION_WORDS or word[:1].isupper() and word.lower() in _FUNCTION_WORDS and len(word) > 1 and not word.isupper():
+    if (
+        word in _FUNCTION_WORDS
+        or word[:1].isupper()
+        and word.lower() in _FUNCTION_WORDS
+        and len(word) > 1
+        and not word.isupper()
+    ):
         bits |= FUNCTION
     if word.isdigit():
         return bits | DIGITS
@@ -198,7 +215,9 @@ class NameFinder:
             words.append("")
         numbers = cache.numbers_of(words)
         letters = cache.letters[:, numbers]
-        return Text(words, cache.classes[numbers], np.array(starts), numbers, letters, cache)
+        return Text(
+            words, cache.classes[numbers], np.array(starts, dtype=np.int64), numbers, letters, cache
+        )
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
