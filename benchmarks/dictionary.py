@@ -15,7 +15,7 @@ import numpy as np
 from adaptner.corpora.corpus import load_corpus
 from adaptner.metrics.spans import tag_spans
 from adaptner.terms.compiled import CompiledTerms
-from adaptner.terms.dictionary import Dictionary, rule_of, without_overlaps
+from adaptner.terms.dictionary import Dictionary, without_overlaps
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.label_kinds import kinds_of_label
 

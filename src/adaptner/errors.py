@@ -99,6 +99,12 @@ class InvalidToml(BadConfiguration):
     )
 
 
+class NotAName(UsageError):
+    problem = "{name!r} is no name in these terminologies, and no rule takes it for one"
+    remedy = "look for another spelling, or add it by a list of your own (`adaptner terms build`)"
+    exit_code = 1
+
+
 class BudgetTooSmall(UsageError):
     problem = "a budget of {budget} does not allow a single training step"
     remedy = "give more iterations or seconds"
@@ -487,6 +493,11 @@ class TermsMissing(ModelError):
         "install the base that it was made with (`adaptner bases` lists those that are there), or "
         "make the model again with `adaptner adapt`"
     )
+
+
+class BaseWithoutTerms(ModelError):
+    problem = "this base has no terminologies"
+    remedy = "give a file made by `adaptner terms build` with --terms"
 
 
 class TermsUnreadable(ModelError):

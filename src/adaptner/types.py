@@ -7,7 +7,7 @@ All are immutable. Offsets count Unicode code points of the text, so
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -21,18 +21,20 @@ _PREFIXES: dict[TagScheme, str] = {"bio": "BI", "bioes": "BIES"}
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """A labelled mention. Its words are not stored; ``text_in`` derives them from the text."""
+    """A labelled mention. Its words are not stored; ``text_in`` derives them from the text. ``ids`` are those
+    of the concepts that terminologies know it as, the likeliest first."""
 
     start: int
     end: int
     label: str
     score: float | None = None
+    ids: tuple[str, ...] = ()
 
     def text_in(self, text: str) -> str:
         return text[self.start : self.end]
 
     def shifted(self, offset: int) -> Entity:
-        return Entity(self.start + offset, self.end + offset, self.label, self.score)
+        return replace(self, start=self.start + offset, end=self.end + offset)
 
 
 @dataclass(frozen=True)

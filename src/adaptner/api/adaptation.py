@@ -11,7 +11,7 @@ from typing import Any
 
 from adaptner import compute
 from adaptner.adaptation.confidence.calibration import CalibrationConstants
-from adaptner.adaptation.confidence.estimate import with_estimate
+from adaptner.adaptation.confidence.estimate import start_of_labels, with_estimate
 from adaptner.adaptation.early_stopping import EARLY_STOPPING_FROM, train_with_early_stopping
 from adaptner.api.inputs import (
     SourceSpec,
@@ -127,8 +127,7 @@ class Adaptation:
                 progress=progress,
                 encoded=None if self.copies else self._encoded,
             )
-        known = tagger.facts.get("known", {}).keys() >= set(tagger.labels.labels)
-        constants = CalibrationConstants.of(self.base.folder, known=known)
+        constants = CalibrationConstants.of(self.base.folder, start_of_labels(tagger))
         return with_estimate(tagger, self.sentences, held_out, constants)
 
 

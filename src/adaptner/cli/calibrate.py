@@ -10,6 +10,9 @@ from adaptner.cli import options
 from adaptner.cli.common import info, out
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adaptner.adaptation.confidence.calibration import StartOfLabels
     from adaptner.corpora.corpus import Corpus
     from adaptner.evaluation.calibration.fit import Observation
     from adaptner.models.base import Base
@@ -93,8 +96,17 @@ def calibrate(
     out.print(report(check_calibration(rows)))
     if store:
         assert start.folder is not None
-        fit_calibration(rows).save(start.folder, known=known)
+        fit_calibration(rows).save(start.folder, _start_of(start, targets, known))
         info(f"constants fitted on {len(rows)} draws are in {start.folder}", quiet)
+
+
+def _start_of(base: Base, targets: Sequence[Corpus], known: bool) -> StartOfLabels:
+    """What the labels of all corpora start from, as `start_of_labels` tells of a tagger."""
+    labels = {label for target in targets for label in target.labels.labels}
+    features = base.term_features(labels)
+    if features is not None and set(features.kinds) == labels:
+        return "terms"
+    return "sources" if known else "names"
 
 
 def _observe(

@@ -113,13 +113,17 @@ def _document_object(document: Document) -> dict[str, Any]:
 
 
 def _entity_object(entity: Entity, chunk: DocumentChunk) -> dict[str, Any]:
-    result = {
+    result: dict[str, Any] = {
         "start": chunk.start + entity.start,
         "end": chunk.start + entity.end,
         "text": entity.text_in(chunk.document.text),  # for human readers, ignored by ``read``
         "label": entity.label,
     }
-    return result if entity.score is None else {**result, "score": entity.score}
+    if entity.score is not None:
+        result["score"] = entity.score
+    if entity.ids:
+        result["ids"] = entity.ids
+    return result
 
 
 def _to_json(value: object) -> str:

@@ -102,7 +102,8 @@ class Tagger(nn.Module):
             part for document in documents for part in split_document(document)
         ):
             sentences = [to_sentences(part.document) for part in chunk]
-            tagged = iter(self.predict_sentences([s for own in sentences for s in own]))
+            numbers = [number for number, own in enumerate(sentences) for _ in own]
+            tagged = iter(self.predict_sentences([s for own in sentences for s in own], numbers))
             for part, own in zip(chunk, sentences, strict=True):
                 # `tagged` goes on with the next part
                 for sentence, entities in zip(own, tagged, strict=False):
@@ -111,12 +112,18 @@ class Tagger(nn.Module):
                     yield found
                     found = []
 
-    def predict_sentences(self, sentences: Sequence[Sentence]) -> list[list[Entity]]:
-        """The entities of tokenised sentences, with offsets into each sentence's text."""
-        found = zip(sentences, self.mentions(sentences), strict=True)
+    def predict_sentences(
+        self, sentences: Sequence[Sentence], documents: Sequence[int] | None = None
+    ) -> list[list[Entity]]:
+        """The entities of tokenised sentences, with offsets into each sentence's text. ``documents`` has
+        the number of each sentence's document, whose abbreviations hold in the sentences that follow;
+        without it each sentence stands alone."""
+        found = zip(sentences, self.mentions(sentences, documents), strict=True)
         return [[self._entity(sentence, m) for m in own] for sentence, own in found]
 
-    def mentions(self, sentences: Sequence[Sentence]) -> list[list[PredictedMention]]:
+    def mentions(
+        self, sentences: Sequence[Sentence], documents: Sequence[int] | None = None
+    ) -> list[list[PredictedMention]]:
         """The mentions of each sentence as token spans, with log-odds before calibration."""
         windows = [
             (number, first, window)
@@ -125,8 +132,12 @@ class Tagger(nn.Module):
         ]
         windows.sort(key=lambda entry: len(entry[2]))
         of_terms: list[np.ndarray] = []
-        if self.features is not None and sentences:
-            of_terms = self.features.of([s.tokens for s in sentences])
+        if self.features is not None:
+            words = [s.tokens for s in sentences]
+            found = self.features.present(
+                *self.features.spans(words, documents), [len(s) for s in sentences]
+            )
+            of_terms = found.times(self._weight_of_features())
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
         confidences: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
         start = 0
@@ -165,14 +176,23 @@ class Tagger(nn.Module):
             states = torch.cat([states, of_terms], -1)
         return batch, states
 
+    def _weight_of_features(self) -> np.ndarray:
+        """(features of terminologies, tags)"""
+        assert self.decoder.kind != "prototypes"
+        weight: np.ndarray = (
+            self.decoder.weight[0, :, self.encoder.width :].T.detach().cpu().numpy()
+        )
+        return weight
+
     @torch.no_grad()
     def _tag(
         self, sentences: Sequence[Sentence], of_terms: Sequence[np.ndarray] = ()
     ) -> list[tuple[list[int], np.ndarray]]:
-        """The tags of each sentence and, if it has a mention, their confidence."""
+        """The tags of each sentence and, if it has a mention, their confidence. ``of_terms`` are the tag
+        scores that terminologies give each token."""
         batch = self.batcher([sentences]).to(self.encoder.device)
-        features = batch.arrange(of_terms) if of_terms else None
-        scores = tag_scores(self.encoder, self.decoder, batch, self._memory, features)
+        of_features = batch.arrange(of_terms) if of_terms else None
+        scores = tag_scores(self.encoder, self.decoder, batch, self._memory, of_features)
         paths = self.decoder.decode_scores(scores, batch.mask)
         found = ((paths > 0) & batch.mask).any(2)[0]  # most sentences have none
         confidences = iter(())

@@ -230,17 +230,17 @@ def tag_scores(
     decoder: Decoder,
     batch: Batch,
     memory: WordCache | None = None,
-    features: Tensor | None = None,
+    of_features: Tensor | None = None,
 ) -> Tensor:
-    """The decoder's tag scores of the encoder's states and, beside them, of token ``features``; by the
-    faster way of the encoder if the decoder is linear."""
+    """The decoder's tag scores of the encoder's states, by the faster way of the encoder if the decoder is
+    linear, and of token features beside them, whose share ``of_features`` (1, B, L, tags) is given."""
     if decoder.kind == "prototypes":
         return decoder.tag_scores(encoder(batch))
     of_states = decoder.weight[..., : encoder.width]
-    if features is None or of_states.any():
+    if of_features is None:
         scores = encoder.linear_scores(batch, of_states, memory)
+    elif of_states.any():
+        scores = encoder.linear_scores(batch, of_states, memory) + of_features
     else:  # a dictionary that no labelled sentence has changed
-        scores = features.new_zeros(*batch.mask.shape, decoder.weight.shape[1])
-    if features is not None:
-        scores = scores + features @ decoder.weight[:, None, :, encoder.width :].mT
+        scores = of_features
     return scores + decoder.bias[:, None, None]

@@ -25,11 +25,13 @@ RULES = {
     "Plant": "plant",
     "Cell": "cell",
     "CellLine": "cell_line",
-    "Variant": "variant",
 }
 SHARED_RULES = {
-    kind: "anatomy"
-    for kind in ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem")
+    **dict.fromkeys(
+        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"), "anatomy"
+    ),
+    **dict.fromkeys(("Variant", "DNAVariant", "ProteinVariant", "SNP"), "variant"),
+    **dict.fromkeys(("DNA", "RNA", "Complex"), "of_genes"),
 }
 
 

@@ -22,7 +22,6 @@ from adaptner.types import OUTSIDE, Sentence
 BEGINS, INSIDE, ENDS, ALONE = 0, 1, 2, 3
 # Then: any proposed span begins, goes on; a mention ended just before, begins just after.
 _PROPOSED, _NEIGHBOURS, _OF_DOUBTS = 4, 6, 8
-_DOUBTS = tuple(doubt.name or "" for doubt in Doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class TermFeatures:
         self,
         dictionary: Dictionary,
         kinds: Mapping[str, Sequence[str]],
-        doubts: Sequence[str] = _DOUBTS,
+        doubts: Sequence[str] = tuple(d.name or "" for d in Doubt),
     ) -> None:
         self.dictionary = dictionary
         self.kinds = {label: tuple(names) for label, names in kinds.items()}
@@ -75,15 +74,11 @@ class TermFeatures:
                 sum(map(self.dictionary.acceptable, every, kinds), start=Spans.of([], []))
             )
         mentions, labels = _longest(own)
-        of_base, labels_of_base = _longest(
-            [
-                spans.select(~overlapping(spans, mentions, len(matches.text.words)))
-                for spans in accepted
-            ]
-        )
-        together = mentions + of_base
+        of_base, labels_of_base = _longest(accepted)
+        free = ~overlapping(of_base, mentions, len(matches.text.words))
+        together = mentions + of_base.select(free)
+        labels = np.concatenate([labels, labels_of_base[free]])
         order = np.argsort(together.start)
-        labels = np.concatenate([labels, labels_of_base])
         return LabelledSpans(together.select(order), labels[order], proposed), matches.text.starts
 
     def tag(
@@ -110,43 +105,42 @@ class TermFeatures:
     ) -> list[np.ndarray]:
         """For each sentence (tokens, width), 0 or 1. ``documents`` has the number of each sentence's
         document; without it each sentence stands alone."""
-        if not sentences:
-            return []
-        lengths = [len(s) for s in sentences]
-        table = self.of_spans(*self.spans(sentences, documents), lengths)
-        return np.split(table, np.cumsum(lengths)[:-1])
+        return self.present(*self.spans(sentences, documents), [len(s) for s in sentences]).dense()
 
-    def of_spans(
+    def present(
         self, spans: LabelledSpans, starts: np.ndarray, lengths: Sequence[int]
-    ) -> np.ndarray:
-        """`of` for all tokens of one sentence or more, in a table."""
-        size = int(starts[-1]) + lengths[-1] + 1  # with the barriers around sentences
-        table = np.zeros((size, self.width), dtype=np.float32)
+    ) -> PresentFeatures:
+        """The features of sentences of these lengths, whose first tokens are at ``starts``."""
+        size = int(starts[-1] + lengths[-1]) + 2 if len(lengths) else 0
+        cells = _Cells()
         for number in range(len(self.kinds)):
             first = number * self.width_of_label
             mine = spans.mentions.select(spans.labels == number)
-            _fill(table, mine, first + BEGINS)
-            table[mine.end - 1, first + ENDS] = mine.end - mine.start > 1
-            table[mine.start, first + ALONE] = mine.end - mine.start == 1
-            table[mine.end, first + _NEIGHBOURS] = 1
-            table[mine.start - 1, first + _NEIGHBOURS + 1] = 1
+            cells.fill(mine, first + BEGINS)
+            alone = mine.end - mine.start == 1
+            cells.add(mine.end - 1, np.where(alone, first + ALONE, first + ENDS))
+            cells.add(mine.end, first + _NEIGHBOURS)
+            cells.add(mine.start - 1, first + _NEIGHBOURS + 1)
             proposed = spans.proposed[number]
-            _fill(table, proposed, first + _PROPOSED)
-            for place, doubt in enumerate(self.doubts):
-                having = (proposed.doubts & np.uint32(doubt)) > 0
-                if having.any():
-                    _fill(table, proposed.select(having), first + _OF_DOUBTS + 2 * place)
+            cells.fill(proposed, first + _PROPOSED)
+            bits = np.array([int(d) for d in self.doubts], dtype=np.uint32)
+            rows, places = np.nonzero(proposed.doubts[:, None] & bits)
+            cells.fill(proposed.select(rows), first + _OF_DOUBTS + 2 * places)
             listed = proposed.select(proposed.entry >= 0)
-            sets = self.dictionary.terms.kinds_of(listed.entry)
-            for place in range(len(self._known)):
-                having = (sets[:, place // 64] >> np.uint64(place % 64)) & np.uint64(1) > 0
-                if having.any():
-                    column = first + _OF_DOUBTS + 2 * (len(self.doubts) + place)
-                    _fill(table, listed.select(having), column)
-        is_token = np.ones(size, dtype=bool)
-        is_token[[0, *(starts + lengths).tolist()]] = False
-        tokens: np.ndarray = table[is_token]
-        return tokens
+            rows, places = np.nonzero(self._has_kinds(listed.entry))
+            column = first + _OF_DOUBTS + 2 * (len(self.doubts) + places)
+            cells.fill(listed.select(rows), column)
+        token_at = np.full(size, -1, dtype=np.int64)  # -1: between sentences
+        places_of = [np.arange(a, a + n) for a, n in zip(starts.tolist(), lengths, strict=True)]
+        in_order = np.concatenate(places_of) if places_of else np.zeros(0, dtype=np.int64)
+        token_at[in_order] = np.arange(len(in_order))
+        return cells.of_tokens(token_at, tuple(lengths), self.width)
+
+    def _has_kinds(self, entries: np.ndarray) -> np.ndarray:
+        """(entries, kinds and attributes), 0 or 1."""
+        sets = np.ascontiguousarray(self.dictionary.terms.kinds_of(entries), dtype="<u8")
+        bits = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : len(self._known)]
 
 
 def _longest(of_labels: Sequence[Spans]) -> tuple[Spans, np.ndarray]:
@@ -157,11 +151,64 @@ def _longest(of_labels: Sequence[Spans]) -> tuple[Spans, np.ndarray]:
     return together.select(rows), labels[rows]
 
 
-def _fill(table: np.ndarray, spans: Spans, column: int) -> None:
-    """Set ``column`` at the first tokens of the spans, and the next column at the others."""
-    table[spans.start, column] = 1
-    lengths = spans.end - spans.start - 1
-    if lengths.any():
-        ends = np.cumsum(lengths)
-        inner = np.repeat(spans.start + 1 - (ends - lengths), lengths) + np.arange(ends[-1])
-        table[inner, column + 1] = 1
+@dataclass(frozen=True, eq=False)
+class PresentFeatures:
+    """The features of sentences that are 1: most are 0. Tokens are numbered through all sentences, in
+    ascending order."""
+
+    tokens: np.ndarray
+    columns: np.ndarray
+    lengths: tuple[int, ...]
+    width: int
+
+    def dense(self) -> list[np.ndarray]:
+        """For each sentence (tokens, width)."""
+        table = np.zeros((sum(self.lengths), self.width), dtype=np.float32)
+        table[self.tokens, self.columns] = 1
+        return self._of_sentences(table)
+
+    def times(self, weight: np.ndarray) -> list[np.ndarray]:
+        """For each sentence (tokens, n), its features multiplied by ``weight`` (width, n). The memory it
+        takes does not depend on the width."""
+        table = np.zeros((sum(self.lengths), weight.shape[1]), dtype=weight.dtype)
+        if len(self.tokens):
+            first = np.flatnonzero(np.diff(self.tokens, prepend=-1))
+            table[self.tokens[first]] = np.add.reduceat(weight[self.columns], first, axis=0)
+        return self._of_sentences(table)
+
+    def _of_sentences(self, table: np.ndarray) -> list[np.ndarray]:
+        return np.split(table, np.cumsum(self.lengths)[:-1])
+
+
+class _Cells:
+    """Collects the places of a table, by position in a text and column, that are 1."""
+
+    def __init__(self) -> None:
+        self._places: list[np.ndarray] = []
+        self._columns: list[np.ndarray] = []
+
+    def add(self, places: np.ndarray, columns: np.ndarray | int) -> None:
+        self._places.append(places)
+        self._columns.append(np.broadcast_to(columns, places.shape))
+
+    def fill(self, spans: Spans, columns: np.ndarray | int) -> None:
+        """``columns`` (one, or one for each span) at the first tokens of the spans, and the next ones at
+        the others."""
+        self.add(spans.start, columns)
+        lengths = spans.end - spans.start - 1
+        if lengths.any():
+            ends = np.cumsum(lengths)
+            inner = np.repeat(spans.start + 1 - (ends - lengths), lengths) + np.arange(ends[-1])
+            self.add(inner, np.repeat(np.broadcast_to(columns, lengths.shape), lengths) + 1)
+
+    def of_tokens(
+        self, token_at: np.ndarray, lengths: tuple[int, ...], width: int
+    ) -> PresentFeatures:
+        """The cells at tokens, each once; ``token_at`` has the token at each position, or -1."""
+        if not len(token_at):
+            none = np.zeros(0, dtype=np.int64)
+            return PresentFeatures(none, none, lengths, width)
+        tokens = token_at[np.concatenate(self._places)]
+        cells = tokens * width + np.concatenate(self._columns)
+        cells = np.unique(cells[tokens >= 0])
+        return PresentFeatures(cells // width, cells % width, lengths, width)

@@ -41,7 +41,7 @@ MAX_CACHED_WORDS = 300_000
 ) = (1 << i for i in range(12))
 # The endings of four fifths of the epithets of species: "coli", "aureus", "elegans".
 _LATIN = re.compile(
-    r"[a-z]{2,}(?:us|um|is|ae|ea|ia|[cdlmnrst]a|[eilnorsty]i|ans|ens|oides|ense|ax|ix|ex)"
+    r"[a-z]{2,}(?:(?<!o)us|um|is|ae|ea|ia|[cdlmnrst]a|[eilnorsty]i|ans|ens|oides|ense|ax|ix|ex)"
 )
 _FUNCTION_WORDS = frozenset(
     "a an the of in on at by for to from with without and or nor but as is are was were be been being has have had "

@@ -135,10 +135,10 @@ def test_constants_are_read_from_the_folder_of_the_base(tmp_path):
     )
     own = CalibrationConstants(reach=3.5)
     own.save(tmp_path)
-    assert CalibrationConstants.of(tmp_path) == CalibrationConstants.of(tmp_path, known=True) == own
+    assert CalibrationConstants.of(tmp_path) == CalibrationConstants.of(tmp_path, "sources") == own
     of_known = CalibrationConstants(reach=4.5)
-    of_known.save(tmp_path, known=True)
-    assert (CalibrationConstants.of(tmp_path), CalibrationConstants.of(tmp_path, known=True)) == (
+    of_known.save(tmp_path, "sources")
+    assert (CalibrationConstants.of(tmp_path), CalibrationConstants.of(tmp_path, "sources")) == (
         own,
         of_known,
     )

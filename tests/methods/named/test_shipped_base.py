@@ -81,7 +81,7 @@ def test_estimate_is_higher_for_known_labels(base):
     support = draw_sentences(target.split("train"), 5, 0)
     known = adaptner.adapt(support, base, labels=target.labels.labels)
     without = adaptner.adapt(support, base.of_domains(()), labels=target.labels.labels)
-    constants = CalibrationConstants.of(base_folder(DEFAULT), known=True)
+    constants = CalibrationConstants.of(base_folder(DEFAULT), "sources")
     assert constants != CalibrationConstants.of(base_folder(DEFAULT))
     assert known.calibration.slope == pytest.approx(constants.scores[1])
     assert without.calibration.slope != known.calibration.slope

@@ -3,8 +3,8 @@
 A model trained on few sentences is overconfident, and cross-validation of the decoder underestimates F1,
 because it trains on fewer sentences and does not fine-tune the encoder. ``evaluation/calibration/fit.py``
 measures both. A base may have its own constants in ``trust.json``, for labels of its sources in
-``trust-known.json`` (there, five sentences show less than the base knows), and for terminologies without
-labelled sentences in ``trust-terms.json``.
+``trust-known.json`` (there, five sentences show less than the base knows), for labels of its terminologies
+in ``trust-terms.json``, and for these without a labelled sentence in ``trust-dictionary.json``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -22,8 +23,14 @@ from adaptner.metrics.spans import Score
 from adaptner.models.mentions import HeldOutPredictions
 from adaptner.nn.decoders.calibration import Calibration
 
-CONSTANTS_FILE, KNOWN_LABELS_FILE = "trust.json", "trust-known.json"
-TERMS_FILE = "trust-terms.json"
+CONSTANTS_FILE, DICTIONARY_FILE = "trust.json", "trust-dictionary.json"
+# What the decoder of all labels starts from: their names, decoders of sources, or terminologies.
+StartOfLabels = Literal["names", "sources", "terms"]
+FILES: dict[StartOfLabels, str] = {
+    "names": CONSTANTS_FILE,
+    "sources": "trust-known.json",
+    "terms": "trust-terms.json",
+}
 _HALF_WAY = 10  # mentions at which cross-validation and the prior have the same weight
 _OF_TERMS = math.log(3)  # log-odds that a mention which terminologies find is right: 0.75
 _SHIFT_SD = 1.0  # standard deviation of the prior of a draw's shift
@@ -60,21 +67,20 @@ class CalibrationConstants(BaseModel):
             low, high = min(low, score.f1), max(high, score.f1)
         return expected, low, high
 
-    def save(self, base: Path, *, known: bool = False) -> None:
-        with atomic_file(base / (KNOWN_LABELS_FILE if known else CONSTANTS_FILE)) as file:
+    def save(self, base: Path, start: StartOfLabels = "names") -> None:
+        with atomic_file(base / FILES[start]) as file:
             json.dump(self.model_dump(mode="json"), file, indent=1)
 
     @classmethod
-    def of(cls, base: Path | None, *, known: bool = False) -> CalibrationConstants:
-        """The constants of a base's folder or the defaults; ``known``: those for labels of its sources."""
-        names = (KNOWN_LABELS_FILE, CONSTANTS_FILE) if known else (CONSTANTS_FILE,)
-        return cls._read(base, names) or cls()
+    def of(cls, base: Path | None, start: StartOfLabels = "names") -> CalibrationConstants:
+        """The constants of a base's folder, or the defaults."""
+        return cls._read(base, (FILES[start], CONSTANTS_FILE)) or cls()
 
     @classmethod
     def of_terms(cls, base: Path | None) -> CalibrationConstants:
         """The constants of a base's folder for mentions that its terminologies find by themselves.
         The default gives all of them the same score."""
-        return cls._read(base, (TERMS_FILE,)) or cls(scores=(_OF_TERMS, 0.0, 0.0, 0.0))
+        return cls._read(base, (DICTIONARY_FILE,)) or cls(scores=(_OF_TERMS, 0.0, 0.0, 0.0))
 
     @classmethod
     def _read(cls, base: Path | None, names: Sequence[str]) -> CalibrationConstants | None:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adaptner.adaptation.confidence.calibration import CalibrationConstants
+from adaptner.adaptation.confidence.calibration import CalibrationConstants, StartOfLabels
 from adaptner.metrics.spans import Score
 from adaptner.models.assessment import Assessment, Estimate
 from adaptner.models.mentions import HeldOutPredictions
 from adaptner.models.tagger import ESTIMATE_FACT, Tagger
 from adaptner.types import LabelSet, Sentence
+
+
+def start_of_labels(tagger: Tagger) -> StartOfLabels:
+    """What the decoder of a tagger's labels has started from, if it is the same for all of them."""
+    labels = set(tagger.labels.labels)
+    if tagger.facts.get("terms", {}).keys() >= labels:
+        return "terms"
+    return "sources" if tagger.facts.get("known", {}).keys() >= labels else "names"
 
 
 def with_estimate(

@@ -9,11 +9,13 @@ import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
+from adaptner.terms.matching import FUNCTION, LOWER
 from adaptner.terms.rules.general import doubts_of_kind
 
 # Doubts that a mention may have by default.
 ACCEPTED = Doubt.RELATED | Doubt.PATTERN
 
+_ONE = frozenset(["cell"])
 _HEADS = frozenset(["cell", "cells"])
 _SIGNS = frozenset(["+", "-", "−", "positive", "negative", "high", "low"])
 # Things whose cells are spoken of: "HeLa cells", "neuroblastoma cells", "bone marrow cells"
@@ -37,7 +39,12 @@ def propose(m: Matches) -> Spans:
         == 0
     )
     longer = sure & (begins[start] < start)
-    return listed + Spans.of(begins[start[longer]], end[longer], doubts=Doubt.PATTERN)
+    found = listed + Spans.of(begins[start[longer]], end[longer], doubts=Doubt.PATTERN)
+    # "T cell activation": one cell before another noun says what sort of thing that is.
+    after = m.text.classes[found.end]
+    modifies = m.text.is_one_of(_ONE)[found.end - 1] & ((after & LOWER) > 0) & ((after & FUNCTION) == 0)
+    raise_doubt(found.doubts, Doubt.PART, modifies)
+    return found
 
 
 def _modifier_starts(m: Matches) -> np.ndarray:

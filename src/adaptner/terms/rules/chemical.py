@@ -176,7 +176,7 @@ def _abbreviations(m: Matches, parts: np.ndarray) -> Spans:
     defined, share = _meanings(m)
     fits = (defined >= _DEFINED) & (share > _MOSTLY)
     fits &= ((m.text.classes & FUNCTION) == 0) & (parts != b"L")  # "As", "III"
-    fits[m.start[m.single & m.has("Chemical", "Gene")]] = False
+    fits[m.start[m.single & m.has("Chemical")]] = False
     at = np.flatnonzero(fits)
     return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
 

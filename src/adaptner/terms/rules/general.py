@@ -66,7 +66,7 @@ def doubts_of_kind(m: Matches, kind: str) -> np.ndarray:
     """The doubts of all matches as names of a kind without rules of its own."""
     doubts = general_doubts(m)
     if kind in _EVERYDAY:
-        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & ~m.marked(2)
+        ordinary = m.single & ((m.word(-1) & UPPER) == 0) & m.marked(1)
         doubts[ordinary] &= ~np.uint32(Doubt.ORDINARY | Doubt.CASE)
     if kind in _CLASSES_SAY_NOTHING:
         raise_doubt(doubts, Doubt.GENERAL, m.breadth > _widest(m.terms, kind) - _GENERAL_STEPS)

@@ -8,39 +8,39 @@ import numpy as np
 
 from adaptner.terms.doubts import Doubt, raise_doubt
 from adaptner.terms.matches import Matches, Spans
-from adaptner.terms.matching import CAPITALISED, CLOSES, LATIN, LETTER, LOWER, MIXED, OPENS, UPPER
+from adaptner.terms.matching import CAPITALISED, CLOSES, LATIN, LETTER, LOWER, MIXED, UPPER
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 # Doubts that a mention may have by default.
 ACCEPTED = Doubt.RELATED | Doubt.SHORT | Doubt.PATTERN
 
 # Words for people in reports on them; MeSH's tree of persons has many more, mostly professions.
-_PEOPLE = frozenset(
+_PEOPLE = _words(
     "patient patients inpatient inpatients outpatient outpatients woman women man men child "
     "children boy boys girl girls infant infants adult adults person persons people "
-    "participant participants volunteer volunteers individual individuals".split()
+    "participant participants volunteer volunteers individual individuals"
 )
 # Adjectives of animals that reports use like the noun ("murine cells"), young animals, monkeys.
-_ANIMALS = frozenset(
+_ANIMALS = _words(
     "murine bovine porcine ovine equine canine feline simian avian caprine leporine lapine "
-    "monkey monkeys chick chicks calf calves piglet piglets foal foals heifer heifers".split()
+    "monkey monkeys chick chicks calf calves piglet piglets foal foals heifer heifers"
 )
 # Adjectives of groups: as doubtful as the groups.
-_GROUPS = frozenset(
-    "viral retroviral lentiviral adenoviral bacterial fungal mammalian vertebrate".split()
-)
+_GROUPS = _words("viral retroviral lentiviral adenoviral bacterial fungal mammalian vertebrate")
 # Names of some species that mean any of them.
-_GENERAL = frozenset(
+_GENERAL = _words(
     "bacterium bacteria virus viruses phage phages bacteriophage bacteriophages organism "
-    "organisms strain".split()
+    "organisms strain"
 )
-# Names of some fish, birds and tubers that are words of general language about as often in the field.
-_ORDINARY = frozenset(
-    "name names monitor µm μm".split()
-)
+_UNITS = _words("µm μm")  # the key of "mum", a flower
 # Words of biology that look like Latin and follow the name of a genus.
-_NOT_EPITHETS = frozenset(
-    "virus species bacteria larva larvae pupa pupae data mutans genus taxa flora analysis "
-    "humans".split()
+_NOT_EPITHETS = _words(
+    "virus species bacteria larva larvae pupa pupae data genus taxa flora "
+    "analysis humans medium serum means"
 )
 _OTHER_KINDS = (
     "Disease",
@@ -59,12 +59,10 @@ _GENUS_RATE, _GENUS_SHARE, _GENUS_FACTOR = 5.0, 0.7, 100
 _BROAD = 8  # common names of groups of 256 and more taxa are too general: "insects"
 
 _VIRUS = re.compile(r"[A-Za-z]*V(?:[0-9IVX]{0,3}[A-Za-z]?|[a-z]{2,3}[0-9]{0,3})")
-_VIRUS_UNLISTED = re.compile(r"[A-Z]{3,5}V")
+_LEAST_DEFINITIONS, _SHARE = 3, 0.6  # of an abbreviation in raw text
 _DOT, _HYPHEN = frozenset("."), frozenset("-")
 _SP, _NOV = frozenset({"sp", "spp", "gen", "comb"}), frozenset({"nov", "n"})
-_BELOW_SPECIES = frozenset(
-    "subsp ssp var pv bv f".split()
-)
+_BELOW_SPECIES = _words("subsp ssp var pv bv f")
 _TYPES = frozenset({"type", "serotype", "genotype"})
 _VIRUSES = frozenset({"virus", "viruses"})
 
@@ -77,11 +75,10 @@ def propose(m: Matches, kind: str = "Species") -> Spans:
         m, m.has("genus") & of_kind, kind == "Species"
     )
     if kind == "Species":
-        spans += _words(m, _ANIMALS, Doubt.RELATED)
-        spans += _words(m, _GROUPS, Doubt.HIGHER)
-        spans += _words(m, _PEOPLE, Doubt.PERSON)
-    if kind in ("Species", "Virus"):
-        spans += _unlisted_viruses(m)
+        spans += _spans_of(m, _ANIMALS, Doubt.RELATED)
+        spans += _spans_of(m, _GROUPS, Doubt.HIGHER)
+        spans += _spans_of(m, _PEOPLE, Doubt.PERSON)
+        spans += _unlisted_abbreviations(m)
     return spans + _extended(m, spans)
 
 
@@ -144,7 +141,12 @@ def _doubt_writing(
     short = [i for i in np.flatnonzero(odd & species).tolist() if len(_joined(m, i)) <= 4]
     doubts[short] |= np.uint32(Doubt.CASE)
     acronym = m.exact & species & (length <= 4) & ((first & CAPITALISED) == 0)
-    other = [i for i in np.flatnonzero(acronym).tolist() if not _VIRUS.fullmatch(_joined(m, i))]
+    share = m.abbreviation_share("Species")
+    other = [
+        i
+        for i in np.flatnonzero(acronym & ~(share > _SHARE)).tolist()
+        if share[i] < 1 - _SHARE or not _VIRUS.fullmatch(_joined(m, i))
+    ]
     doubts[other] |= np.uint32(Doubt.OTHER_MEANING)
 
 
@@ -159,7 +161,7 @@ def _doubt_ranks(
     virus = m.has("Virus")
     alone = m.count("field_alone")
     in_use = (
-        (alone > _GENUS_RATE * 1e-6 * m.terms.facts.get("field_tokens", 1e6))
+        (m.rate("field_alone") > _GENUS_RATE)
         & (alone > _GENUS_SHARE * (alone + m.count("field_inside")))
         & (alone > _GENUS_FACTOR * m.count("general_alone"))
     )
@@ -174,9 +176,7 @@ def _doubt_ranks(
 def _doubt_words(
     m: Matches, doubts: np.ndarray, scientific: np.ndarray, common: np.ndarray, known: np.ndarray
 ) -> None:
-    facts = m.terms.facts
-    general = m.count("general_alone") * (1e6 / facts.get("general_tokens", 1e6))
-    field = m.count("field_alone") * (1e6 / facts.get("field_tokens", 1e6))
+    general, field = m.rate("general_alone"), m.rate("field_alone")
     in_mesh = m.has("organism in MeSH")
     chemical = m.has("chebi") & ~in_mesh
     # Plants and animals that are eaten or cause allergies are meant where they are named.
@@ -188,19 +188,18 @@ def _doubt_words(
     name = capitalised & (capitals > 2 * (m.count("field_lower") + m.count("general_lower")))
     single = m.single & ~known
     raise_doubt(
-        doubts, Doubt.ORDINARY, single & (ordinary | name & ~scientific | m.starts_with(_ORDINARY))
+        doubts, Doubt.ORDINARY, single & (ordinary | name & ~scientific | m.starts_with(_UNITS))
     )
     part = m.count("field_inside") > 5 * m.count("field_alone")  # "marrow", "ray"
     raise_doubt(doubts, Doubt.WITHIN_OTHER, single & part & ~scientific)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & m.has(*_OTHER_KINDS) & scientific)
     raise_doubt(doubts, Doubt.SEVERAL_KINDS, single & chemical)
-    raise_doubt(doubts, Doubt.WITHIN_OTHER, single & m.within("Disease", "Gene") & scientific)
     raise_doubt(
         doubts, Doubt.WITHIN_OTHER, single & m.within("CellLine") & (scientific | capitalised)
     )
 
 
-def _words(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
+def _spans_of(m: Matches, words: frozenset[str], doubt: Doubt) -> Spans:
     at = np.flatnonzero(m.text.is_one_of(words))
     return Spans.of(at, at + 1, doubts=doubt)
 
@@ -233,24 +232,18 @@ def _is_virus(word: str) -> bool:
     return _VIRUS.fullmatch(word) is not None
 
 
-def _is_unlisted_virus(word: str) -> bool:
-    return _VIRUS_UNLISTED.fullmatch(word) is not None
-
-
-def _unlisted_viruses(m: Matches) -> Spans:
-    """ "PRRSV"; "VSV" only in "vesicular stomatitis virus (VSV)"."""
-    found = m.text.passes(_is_unlisted_virus)
-    found[m.start[m.exact | ~m.single]] = False
-    classes = m.text.classes
-    defined = (
-        m.text.is_one_of(_VIRUSES)[:-3]
-        & ((classes[1:-2] & OPENS) > 0)
-        & m.text.passes(_is_virus)[2:-1]
-        & ((classes[3:] & CLOSES) > 0)
-    )
-    found[np.flatnonzero(defined) + 2] = True
+def _unlisted_abbreviations(m: Matches) -> Spans:
+    """Abbreviations that raw text defines as names of species: "HPV", "PRRSV"."""
+    found = _defined_as_species(m)
+    found[m.start[m.exact & m.has("Species")]] = False
     at = np.flatnonzero(found)
     return Spans.of(at, at + 1, doubts=Doubt.PATTERN)
+
+
+def _defined_as_species(m: Matches) -> np.ndarray:
+    """For each position, whether its word abbreviates names of species in most definitions of raw text."""
+    of_species = m.definitions("Species")
+    return (of_species >= _LEAST_DEFINITIONS) & (of_species > _SHARE * m.definitions())
 
 
 def _is_strain(word: str) -> bool:
@@ -264,7 +257,7 @@ def _is_short_number(word: str) -> bool:
 
 
 def _extended(m: Matches, spans: Spans) -> Spans:
-    """"EBV-2"; "dengue virus type 2"; "E. coli K12"; "Bacillus novus sp. nov."; "B. rapa subsp. rapa"."""
+    """ "EBV-2"; "dengue virus type 2"; "E. coli K12"; "Bacillus novus sp. nov."; "B. rapa subsp. rapa"."""
     text = m.text
     last = len(text.words) - 1
     spans = spans.select((spans.doubts & ~np.uint32(ACCEPTED)) == 0)

@@ -11,28 +11,40 @@ from adaptner.terms.matches import Matches, Spans
 from adaptner.terms.rules.general import doubts_of_kind
 
 # Doubts that a mention may have by default. Words such as "deletion" are named, but not by default.
-ACCEPTED = Doubt.PATTERN
+ACCEPTED = Doubt.PATTERN | Doubt.DEFINED_OTHERWISE
 
 _ACID = (
     "(?:Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val|Ter|Stop)"
 )
 _LETTER = "[ACDEFGHIKLMNPQRSTVWY]"
-_BASES = "[ACGTU]+"
+_BASE = "[ACGTU]"
+_BASES = f"{_BASE}+"
 _SHIFT = r"fs(?:\\*?\(?[X*]?\d*\)?|Ter\d+)?"
 _TO = "(?:>|->|-->|→|/|to)"
 _PLACE = r"[-+*]?\d+(?:[-+]\d+)?"
 _CHANGE = rf"(?:{_BASES}{_TO}{_BASES}|(?:del|ins|dup)(?:{_BASES}|\d+)?(?:ins{_BASES})?|inv)"
-_PATTERN = re.compile(
+_PROTEIN = (
     rf"(?:p\.)?\(?{_ACID}-?\d+-?(?:{_ACID}|X|\*|=|{_SHIFT}|del|dup)(?:{_SHIFT})?\)?"  # p.Val600Glu
-    rf"|(?:p\.)?{_LETTER}\d{{2,5}}(?:{_LETTER}|X|\*)(?:{_SHIFT})?"  # V600E; also G1691A of DNA
+    rf"|(?:p\.)?(?!{_BASE}\d+{_BASE}$){_LETTER}\d{{2,5}}(?:{_LETTER}|X|\*)(?:{_SHIFT})?"  # V600E
     rf"|p\.{_LETTER}\d+(?:{_LETTER}|X|\*|{_SHIFT}|del|dup)(?:{_SHIFT})?"
-    rf"|[cgmnr]\.\(?{_PLACE}(?:_{_PLACE})?{_CHANGE}\)?"  # c.35G>A
+)
+_DNA = (
+    rf"[cgmnr]\.\(?{_PLACE}(?:_{_PLACE})?{_CHANGE}\)?"  # c.35G>A
     rf"|[cgmnr]\.{_BASES}?{_PLACE}(?:{_BASES}|{_TO}{_BASES})"  # c.G35A
     rf"|IVS\d+[-+]\d+{_CHANGE}"
     rf"|[-+]?\d+(?:[-+]\d+)?(?:_\d+)?(?:{_BASES}{_TO}{_BASES}|(?:del|ins|dup){_BASES})"  # 35delG
-    rf"|[ACGT][-+]?\d{{2,}}{_TO}?[ACGT]"  # C-344T
-    r"|rs\d{3,}"
+    rf"|{_BASE}[-+]?\d{{2,}}{_TO}?{_BASE}"  # C-344T
 )
+_RS_NUMBER = r"rs\d{3,}"
+_PATTERNS = {
+    kind: re.compile("|".join(patterns))
+    for kind, patterns in {
+        "Variant": (_PROTEIN, _DNA, _RS_NUMBER),
+        "ProteinVariant": (_PROTEIN,),
+        "DNAVariant": (_DNA,),
+        "SNP": (_RS_NUMBER,),
+    }.items()
+}
 _PREFIX = re.compile("[cgmnpr]")
 _SEED = re.compile(
     rf"{_ACID}\d+.*|{_ACID}|{_LETTER}\d+(?:{_LETTER}|X|fs.*)?|[ACGTU]|\d+[ACGTU]+|\d+_?(?:del|ins|dup)[ACGTU]*|"
@@ -43,21 +55,21 @@ _MOST_TOKENS = 14
 _OTHER_KINDS = ("CellLine", "human or rodent gene", "Species")
 
 
-def propose(m: Matches) -> Spans:
-    doubts = doubts_of_kind(m, "Variant")
+def propose(m: Matches, kind: str) -> Spans:
+    doubts = doubts_of_kind(m, kind)
     raise_doubt(doubts, Doubt.GENERAL, np.ones(len(m), dtype=bool))
-    listed = m.spans(np.flatnonzero(m.has("Variant")), doubts)
-    return listed + _patterns(m)
+    listed = m.spans(np.flatnonzero(m.has(kind)), doubts)
+    return listed + _patterns(m, _PATTERNS[kind])
 
 
-def _patterns(m: Matches) -> Spans:
+def _patterns(m: Matches, pattern: re.Pattern[str]) -> Spans:
     words = m.text.words
     prefix, seed, dot = m.text.passes(_is_prefix), m.text.passes(_is_seed), m.text.passes(_is_dot)
     prefixed = np.flatnonzero(prefix[:-1] & dot[1:])
     found: dict[tuple[int, int], int] = {}
     taken = 0
     for start in np.union1d(prefixed, np.flatnonzero(seed)).tolist():
-        if start >= taken and (end := _end_of_variant(words, start)):
+        if start >= taken and (end := _end_of_variant(words, start, pattern)):
             found[start, end] = int(Doubt.PATTERN)
             taken = end
     other = m.has(*_OTHER_KINDS) & m.exact
@@ -67,14 +79,15 @@ def _patterns(m: Matches) -> Spans:
     return Spans.of([a for a, _ in found], [b for _, b in found], doubts=list(found.values()))
 
 
-def _end_of_variant(words: list[str], start: int) -> int:
+def _end_of_variant(words: list[str], start: int, pattern: re.Pattern[str]) -> int:
     """The position after the longest variant that begins at ``start`` and ends with a token, or 0."""
     end = start + 1
     while end < len(words) and words[end] and end - start < _MOST_TOKENS:
         end += 1
     for stop in range(end, start, -1):
         text = "".join(words[start:stop])
-        if _PATTERN.fullmatch(text) and any(c.isdigit() for c in text):
+        balanced = text.count("(") == text.count(")")
+        if balanced and pattern.fullmatch(text) and any(c.isdigit() for c in text):
             return stop
     return 0
 
