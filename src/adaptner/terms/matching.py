@@ -219,7 +219,9 @@ class NameFinder:
             words.append("")
         numbers = cache.numbers_of(words)
         letters = cache.letters[:, numbers]
-        return Text(words, cache.classes[numbers], np.array(starts), numbers, letters, cache)
+        return Text(
+            words, cache.classes[numbers], np.array(starts, dtype=np.int64), numbers, letters, cache
+        )
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
