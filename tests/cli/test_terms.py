@@ -35,9 +35,7 @@ def folder(tmp_path_factory):
         concept("MONDO:3", "diabetes mellitus", parents=["MONDO:0000001"]),
     ]
     write_tsv(folder / "mondo.tsv", diseases)
-    write_tsv(
-        folder / "hgnc.tsv", [concept("HGNC:1", "TNF", "tnf alpha"), concept("HGNC:2", "AB")]
-    )
+    write_tsv(folder / "hgnc.tsv", [concept("HGNC:1", "TNF", "tnf alpha"), concept("HGNC:2", "AB")])
     (folder / "text.txt.xz").write_bytes(lzma.compress(TEXT.encode()))
     (folder / "general.txt").write_text(GENERAL)
     return folder

@@ -45,7 +45,9 @@ class EncodedTarget:
     @property
     def starts_as_dictionary(self) -> bool:
         """Whether terminologies know all labels, so that the start is a tagger by itself."""
-        return self.features is not None and set(self.features.kinds) == set(self.target.labels.labels)
+        return self.features is not None and set(self.features.kinds) == set(
+            self.target.labels.labels
+        )
 
     @classmethod
     def of(

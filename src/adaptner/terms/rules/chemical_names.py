@@ -135,7 +135,11 @@ def _names_in(run: str, words: list[str]) -> Iterator[tuple[int, int]]:
         if i == len(run) or not _held_together(run, i, words):
             for piece in _balanced(run, begin, i):
                 first, last = _trimmed(run, *piece)
-                if last - first > 1 and _CORE.search(run, first, last) and not is_fragment(words[last - 1]):
+                if (
+                    last - first > 1
+                    and _CORE.search(run, first, last)
+                    and not is_fragment(words[last - 1])
+                ):
                     yield first, last
             begin = i
 
@@ -152,7 +156,9 @@ def _held_together(run: str, i: int, words: list[str]) -> bool:
         return True
     if after == "o":
         close = run.find("x", i)  # "indeno [1,2-b]", but not "fluorouracil (5-FU)"
-        return before in "WXL" and close > 0 and _ONLY_LOCANTS.fullmatch(run, i + 1, close) is not None
+        return (
+            before in "WXL" and close > 0 and _ONLY_LOCANTS.fullmatch(run, i + 1, close) is not None
+        )
     if after in "xqp":
         return True
     if before == "x":
@@ -186,7 +192,8 @@ def _balanced(run: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 def _trimmed(run: str, begin: int, end: int) -> tuple[int, int]:
     """A stretch without what no name begins or ends with."""
     while begin < end and (
-        run[begin] in "hcqpE" or (run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q"))
+        run[begin] in "hcqpE"
+        or (run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q"))
     ):
         begin += 1
     while begin < end and run[end - 1] in "hcopqLS":
@@ -209,7 +216,9 @@ def charged_atoms(parts: np.ndarray, words: list[str]) -> Iterator[tuple[int, in
                 continue
             begin, end = begin - 1, end + 1
         symbol = words[begin]
-        if words[plus] == "+" and (symbol in _CATIONS or (symbol[-1:] in _CHARGES and symbol[:-1] in _CATIONS)):
+        if words[plus] == "+" and (
+            symbol in _CATIONS or (symbol[-1:] in _CHARGES and symbol[:-1] in _CATIONS)
+        ):
             yield begin, end
 
 
