@@ -35,9 +35,7 @@ def apply_definitions(
     return {kind: _of_kind(spans, accepted[kind], shorts) for kind, spans in proposed.items()}
 
 
-def _occurrences(
-    text: Text, documents: Sequence[int] | None
-) -> list[tuple[int, int, int, int]]:
+def _occurrences(text: Text, documents: Sequence[int] | None) -> list[tuple[int, int, int, int]]:
     """Start and end of each occurrence of a defined short form, and of the long form that it stands for.
     Of two definitions of one short form, the later one counts from where it stands."""
     starts = text.starts.tolist()
@@ -64,9 +62,7 @@ def _occurrences(
     return list(found.values())
 
 
-def _of_kind(
-    spans: Spans, accepted: Doubt, shorts: Sequence[tuple[int, int, int, int]]
-) -> Spans:
+def _of_kind(spans: Spans, accepted: Doubt, shorts: Sequence[tuple[int, int, int, int]]) -> Spans:
     """The spans with the short forms of this kind, and with doubts at those of no kind or another."""
     fine = (spans.doubts & ~(np.uint32(accepted) | _CONVENTIONS)) == 0
     ends: dict[int, list[int]] = {}
@@ -95,6 +91,6 @@ def _of_kind(
             added.append((start, end, entry))
     result = Spans(spans.start, spans.end, spans.entry, doubts)
     if added:
-        start, end, entry = zip(*added, strict=True)
-        result = result + Spans.of(start, end, entry, int(Doubt.DEFINED))
+        starts, stops, entries = zip(*added, strict=True)
+        result = result + Spans.of(starts, stops, entries, int(Doubt.DEFINED))
     return result

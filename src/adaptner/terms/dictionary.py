@@ -28,7 +28,8 @@ RULES = {
 }
 SHARED_RULES = {
     **dict.fromkeys(
-        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"), "anatomy"
+        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"),
+        "anatomy",
     ),
     **dict.fromkeys(("Variant", "DNAVariant", "ProteinVariant", "SNP"), "variant"),
     **dict.fromkeys(("DNA", "RNA", "Complex"), "of_genes"),
