@@ -56,8 +56,9 @@ def test_interrupted_run_into_a_folder_continues(call, by_labels, tmp_path):
     refused(call(*other, tmp_path / "a.txt", "-o", f"{tmp_path}/out/"), 1, "another model")
 
 
-def test_page_says_what_found_the_entities(call, by_labels):
+def test_page_says_what_found_the_entities_and_their_ids(call, by_labels):
     page = call.ok(*by_labels, "--to", "html", stdin=TEXT).out
+    assert 'title="CellLine, score 0.75, C:1"' in page
     assert "CellLine, MedicalDevice, found by the method dictionary" in page
 
 
@@ -81,3 +82,27 @@ def test_wrong_calls_are_refused(call, terms_base, workshop, arguments, code, sa
     }
     answer = call("tag", *(places.get(a, a) for a in arguments), stdin=TEXT)
     refused(answer, code, says)
+
+
+def test_ids_are_written_unless_they_are_not_wanted(call, by_labels):
+    (record,) = call.ok(*by_labels, stdin=TEXT).records()
+    assert [e["ids"] for e in record["entities"]] == [["C:1"], ["D:4"]]
+    (record,) = call.ok(*by_labels, "--no-ids", stdin=TEXT).records()
+    assert entities(record) == FOUND
+    assert not any("ids" in e for e in record["entities"])
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_explanations_name_terminologies(call, by_labels, jobs):
+    (record,) = call.ok(*by_labels, "--explain", "--jobs", jobs, stdin=TEXT).records()
+    assert [e["from"] for e in record["entities"]] == [
+        {"name": "HeLa", "kinds": ["CellLine"], "sources": ["cellosaurus"]},
+        {"name": "heart valve", "kinds": ["Device"], "sources": ["fda-devices"]},
+    ]
+
+
+def test_ids_are_kept_when_the_output_is_read_again(call, by_labels, tmp_path):
+    call.ok(*by_labels, "-o", tmp_path / "a.jsonl", stdin=TEXT)
+    call.ok("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()

@@ -52,6 +52,12 @@ def tag(
         ),
     ] = None,
     from_: options.FormatFrom = None,
+    ids: Annotated[
+        bool, options.file("--ids/--no-ids", "Add the ids of concepts to entities that have any.")
+    ] = True,
+    explain: Annotated[
+        bool, options.file("--explain", "Say by which name of which terminology each was found.")
+    ] = False,
     quiet: options.QuietFlag = False,
     jobs: options.Jobs = 1,
     device: options.DeviceName = "auto",
@@ -95,6 +101,8 @@ def tag(
         jobs=jobs,
         ray=ray,
         device=device,
+        ids=ids,
+        explain=explain,
         report=print_error,
         show=_show if to_terminal else None,
     )

@@ -71,7 +71,7 @@ def _of_kind(spans: Spans, accepted: Doubt, shorts: Sequence[tuple[int, int, int
     at: dict[tuple[int, int], list[int]] = {}
     for row, place in enumerate(zip(spans.start.tolist(), spans.end.tolist(), strict=True)):
         at.setdefault(place, []).append(row)
-    doubts = spans.doubts.copy()
+    doubts, entries = spans.doubts.copy(), spans.entry.copy()
     added = []
     for start, end, long_start, long_end in shorts:
         rows = [r for r in ends.get(long_end, ()) if spans.start[r] < long_end]
@@ -84,13 +84,16 @@ def _of_kind(spans: Spans, accepted: Doubt, shorts: Sequence[tuple[int, int, int
         same = at.get((start, end), [])
         if not rows:
             doubts[same] |= np.uint32(Doubt.DEFINED_OTHERWISE)
-        elif same:
-            doubts[same] = Doubt.DEFINED
+            continue
+        # It means what its long form does, not what a terminology has under the same letters.
+        listed = [r for r in rows if spans.entry[r] >= 0]
+        entry = int(spans.entry[min(listed, key=lambda r: int(spans.start[r]))]) if listed else -1
+        if same:
+            doubts[same], entries[same] = Doubt.DEFINED, entry
         else:
-            entry = max((int(spans.entry[r]) for r in rows), default=-1)
             added.append((start, end, entry))
-    result = Spans(spans.start, spans.end, spans.entry, doubts)
+    result = Spans(spans.start, spans.end, entries, doubts)
     if added:
-        starts, stops, entries = zip(*added, strict=True)
-        result = result + Spans.of(starts, stops, entries, int(Doubt.DEFINED))
+        starts, ends_, of_long = zip(*added, strict=True)
+        result = result + Spans.of(starts, ends_, of_long, int(Doubt.DEFINED))
     return result

@@ -25,7 +25,9 @@ class Kind:
     is_attribute: bool = False
     only_preferred: bool = False  # counts for preferred names alone, not for synonyms
     below: bool = True  # the concepts below the roots as well
-    names: str = ""  # only names that are "lower" (as "mouse"), or "abbreviated" ("E. coli", made for it)
+    names: str = (
+        ""  # only names that are "lower" (as "mouse"), or "abbreviated" ("E. coli", made for it)
+    )
 
 
 @cache

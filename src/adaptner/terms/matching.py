@@ -170,7 +170,10 @@ class Text:
 
     def is_one_of(self, words: frozenset[str]) -> np.ndarray:
         """For each position, whether its word is one of ``words``, which are in lower case."""
-        return self._cache.column(words, lambda word: word.lower() in words, "?")[self.numbers]
+        found: np.ndarray = self._cache.column(words, lambda word: word.lower() in words, "?")[
+            self.numbers
+        ]
+        return found
 
     def passes(self, test: Callable[[str], bool]) -> np.ndarray:
         """For each position, whether its word passes ``test``: a function of a module, not a lambda,
@@ -179,7 +182,8 @@ class Text:
 
     def values(self, value: Callable[[str], object], dtype: str) -> np.ndarray:
         """For each position, ``value`` of its word, which is kept as the answers of `passes` are."""
-        return self._cache.column(value, value, dtype)[self.numbers]
+        found: np.ndarray = self._cache.column(value, value, dtype)[self.numbers]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,9 @@ _CLEAR_ELEMENTS = frozenset(
 _PRESSURE = frozenset(["mm", "cm"])  # "mm Hg"
 _NITRIC_OXIDE = frozenset(["NO"])  # the only chemical symbol in common use that is a word too
 # Units of sequences: in text about genes they count positions.
-_UNITS_OF_SEQUENCES = frozenset(["nucleotide", "nucleotides", "nucleoside", "nucleosides", "base", "bases"])
+_UNITS_OF_SEQUENCES = frozenset(
+    ["nucleotide", "nucleotides", "nucleoside", "nucleosides", "base", "bases"]
+)
 _DEFINED = 3  # definitions of an abbreviation in raw text
 _COMMON = 30
 _MOSTLY, _SELDOM = 0.5, 0.2  # share of chemicals
@@ -60,7 +62,14 @@ def propose(m: Matches) -> Spans:
     charged = _spans(charged_atoms(parts, m.text.words))
     bare = np.isin(listed.start, charged.start) & ~np.isin(_places(listed), _places(charged))
     raise_doubt(listed.doubts, Doubt.PART, bare)
-    return listed + charged + _unlisted(m, parts, names) + _with_heads(m, names) + _residues(m) + _abbreviations(m, parts)
+    return (
+        listed
+        + charged
+        + _unlisted(m, parts, names)
+        + _with_heads(m, names)
+        + _residues(m)
+        + _abbreviations(m, parts)
+    )
 
 
 def _doubts(m: Matches) -> np.ndarray:
@@ -70,7 +79,9 @@ def _doubts(m: Matches) -> np.ndarray:
     gene, chebi, substance = m.has("Gene"), m.has("chebi"), m.has("substance")
     drugbank, atom, peptide = m.has("drugbank"), m.has("atom or ion"), m.has("peptide")
     listed_drug = drugbank | m.has("list of drugs")
-    confirmed = chebi & substance & (listed_drug | atom | m.has("mesh")) | drugbank & m.has("list of drugs")
+    confirmed = chebi & substance & (listed_drug | atom | m.has("mesh")) | drugbank & m.has(
+        "list of drugs"
+    )
     macromolecule = (m.has("macromolecule") | peptide) & ~atom
 
     raise_doubt(doubts, Doubt.RELATED, m.marked(2))

@@ -22,7 +22,7 @@ _PART = re.compile(
     "meth|eth(?:yl|oxy|an|en|yn)|prop(?:yl|ion|ano|oxy|en|yn)|but(?:yl|oxy|an|en|yr)|pent(?:yl|an|en|oxy)|"
     "hex(?:yl|an|en)|hept(?:yl|an|en)|oct(?:yl|an|en)|dec(?:yl|an|en)|phen(?:yl|ox|ol)|benz|hydrox|hydro|chlor|fluor|"
     "brom|iod|nitr|cyan|amin|amid|imid|oxo|carbox|carbon|sulf|sulph|phosph|acet|form(?:yl|am)|pyr(?:i|r|a|o)|azol|azin|"
-    "quinol|indol|fur(?:an|yl)|thio|piper|morphol|azid|azo|glyc|gluc|galact|mann|ribo|xyl|tolu|naphth|anthra|silox|"
+    "quinol|indol|fur(?:an|yl)|thio|thien|piper|morphol|azid|azo|glyc|gluc|galact|mann|ribo|xyl|tolu|naphth|anthra|silox|"
     "silan|bor(?:o|an)|selen|tellur|ol(?:e|o)yl|palmit|stear|lin[ao]l|laur|myrist|chol|ster|purin|cycl|oxid|peroxi|"
     "ferr|cupr|stann"
 )
@@ -55,7 +55,6 @@ _RUN = re.compile("[WXFELShcoxqp]{2,60}")
 _CORE = re.compile("[WF]|XE|xX")
 _ONLY_LOCANTS = re.compile("[LShcq]+")
 _NUMBER_IN_BRACKETS = re.compile("o[LSpc]+x$")
-_IN_BRACKETS = re.compile("o[^ox]*x")
 _CODE = re.compile("K|AhN")
 _CATIONS = frozenset(
     "H K Na Li Ag Cs Rb Ca Mg Zn Fe Cu Mn Co Ni Cd Hg Pb Al Ba Sr Cr Au La Gd NAD NADP".split()
@@ -109,7 +108,7 @@ def is_systematic(word: str) -> bool:
         return False
     word = word.lower()
     ending = _ENDING.search(word)
-    return ending is not None and _PART.search(word, 0, max(ending.start(), 4)) is not None
+    return ending is not None and _PART.search(word, 0, max(ending.start(), 5)) is not None
 
 
 def is_fragment(word: str) -> bool:
@@ -185,17 +184,28 @@ def _balanced(run: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _trimmed(run: str, begin: int, end: int) -> tuple[int, int]:
     """A stretch without what no name begins or ends with."""
-    while begin < end and (
-        run[begin] in "hcqpE" or (run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q"))
-    ):
-        begin += 1
-    while begin < end and run[end - 1] in "hcopqLS":
-        end -= 1
-    if _IN_BRACKETS.fullmatch(run, begin, end):
-        begin, end = begin + 1, end - 1
-    if number := _NUMBER_IN_BRACKETS.search(run, begin, end):  # of a compound or of a reference
-        end = number.start()
+    while begin < end:
+        if run[begin] in "hcqpE" or (run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q")):
+            begin += 1
+        elif run[end - 1] in "hcpqLS":
+            end -= 1
+        elif run[begin] == "o" and _partner(run, begin) == end - 1:
+            begin, end = begin + 1, end - 1
+        elif number := _NUMBER_IN_BRACKETS.search(run, begin, end):  # of a compound or of a reference
+            end = number.start()
+        else:
+            break
     return begin, end
+
+
+def _partner(run: str, opening: int) -> int:
+    """Where the bracket at ``opening`` is closed."""
+    depth = 0
+    for i in range(opening, len(run)):
+        depth += (run[i] == "o") - (run[i] == "x")
+        if depth == 0:
+            return i
+    return -1
 
 
 def charged_atoms(parts: np.ndarray, words: list[str]) -> Iterator[tuple[int, int]]:
