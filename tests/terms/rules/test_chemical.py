@@ -7,7 +7,17 @@ from terms_kit import compiled, concept, found, proposed
 
 from adaptner.terms.doubts import Doubt
 
-DRUGS = ("iron", "alcohol", "glycine", "fluorouracil", "bupropion", "doxorubicin", "ASA", "insulin", "NAD")
+DRUGS = (
+    "iron",
+    "alcohol",
+    "glycine",
+    "fluorouracil",
+    "bupropion",
+    "doxorubicin",
+    "ASA",
+    "insulin",
+    "NAD",
+)
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +26,9 @@ def terms():
         concept("CHEBI:24431", "chemical entity"),
         *(
             concept(f"CHEBI:{i}", name, parents=["CHEBI:24431"])
-            for i, name in enumerate((*DRUGS, "reset", "adenosine", "pyridine", "leucine", "thalidol", "CAT"), 1)
+            for i, name in enumerate(
+                (*DRUGS, "reset", "adenosine", "pyridine", "leucine", "thalidol", "CAT"), 1
+            )
         ),
         concept("CHEBI:50906", "role"),
         concept("CHEBI:101", "analgesic", "painkiller", parents=["CHEBI:50906"]),
@@ -120,7 +132,10 @@ def test_name_that_does_not_count_is_proposed_with_its_doubt(terms, sentence, do
         ("MK - 801 or AMN082", ["MK - 801", "AMN082"]),
         ("bupropion HCl tablets", ["bupropion HCl"]),
         ("[ 3H ] leucine uptake", ["[ 3H ] leucine"]),
-        ("6 - amino - thieno [ 2 , 3 - b ] pyridine was made", ["6 - amino - thieno [ 2 , 3 - b ] pyridine"]),
+        (
+            "6 - amino - thieno [ 2 , 3 - b ] pyridine was made",
+            ["6 - amino - thieno [ 2 , 3 - b ] pyridine"],
+        ),
         ("N - ( bromomethyl ) benzisothiazolone .", ["N - ( bromomethyl ) benzisothiazolone"]),
         ("fluorouracil ( 5 - FU ) was", ["fluorouracil"]),
         ("( bupropion )", ["bupropion"]),
@@ -149,6 +164,8 @@ def test_conventions_of_few_corpora_are_proposed_and_do_not_count(terms, sentenc
     assert longer not in found(terms, "Chemical", sentence)
 
 
-@pytest.mark.parametrize("sentence", ["", "( [ (", ") - pyridine ( [", "- - -", "+", "( + )", "1 , 2 , 3"])
+@pytest.mark.parametrize(
+    "sentence", ["", "( [ (", ") - pyridine ( [", "- - -", "+", "( + )", "1 , 2 , 3"]
+)
 def test_stray_marks_are_no_names(terms, sentence):
     assert set(found(terms, "Chemical", sentence)) <= {"pyridine"}

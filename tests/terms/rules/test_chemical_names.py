@@ -23,7 +23,9 @@ def test_formulas_of_element_symbols_are_recognised(word):
     assert is_formula(word)
 
 
-@pytest.mark.parametrize("word", ["CD4", "H3K4", "NaCl", "Xq13", "IL2", "PIK3", "water", "O2", "P53"])
+@pytest.mark.parametrize(
+    "word", ["CD4", "H3K4", "NaCl", "Xq13", "IL2", "PIK3", "water", "O2", "P53"]
+)
 def test_words_with_other_letters_or_without_numbers_are_no_formulas(word):
     assert not is_formula(word)
 
@@ -44,17 +46,23 @@ def test_every_formula_is_a_sequence_of_element_symbols_and_numbers():
     assert all(is_sequence(word) for word in words if is_formula(word))
 
 
-@pytest.mark.parametrize("word", ["dimethyl", "pyrrolidinium", "nitroguaiacol", "Chlorobenzene", "hexanoate"])
+@pytest.mark.parametrize(
+    "word", ["dimethyl", "pyrrolidinium", "nitroguaiacol", "Chlorobenzene", "hexanoate"]
+)
 def test_words_of_systematic_names_are_recognised(word):
     assert is_systematic(word)
 
 
-@pytest.mark.parametrize("word", ["methylation", "hydroxylase", "baseline", "examine", "patients", "DIMETHYL"])
+@pytest.mark.parametrize(
+    "word", ["methylation", "hydroxylase", "baseline", "examine", "patients", "DIMETHYL"]
+)
 def test_processes_enzymes_and_ordinary_words_are_not_systematic(word):
     assert not is_systematic(word)
 
 
-@pytest.mark.parametrize(("word", "expected"), [("methoxy", True), ("carboxylic", True), ("benzene", False)])
+@pytest.mark.parametrize(
+    ("word", "expected"), [("methoxy", True), ("carboxylic", True), ("benzene", False)]
+)
 def test_fragments_are_beginnings_of_names(word, expected):
     assert is_fragment(word) == expected
 

@@ -208,7 +208,8 @@ def _is_exactly(m: Matches, words: frozenset[str]) -> np.ndarray:
 
 def _places(spans: Spans | Matches) -> np.ndarray:
     """A number for each span: the same for the same place."""
-    return spans.start * 1_000 + (spans.end - spans.start)
+    places: np.ndarray = spans.start * 1_000 + (spans.end - spans.start)
+    return places
 
 
 def _spans(found: Iterable[tuple[int, int]], doubts: int = 0) -> Spans:

@@ -134,7 +134,11 @@ def _names_in(run: str, words: list[str]) -> Iterator[tuple[int, int]]:
         if i == len(run) or not _held_together(run, i, words):
             for piece in _balanced(run, begin, i):
                 first, last = _trimmed(run, *piece)
-                if last - first > 1 and _CORE.search(run, first, last) and not is_fragment(words[last - 1]):
+                if (
+                    last - first > 1
+                    and _CORE.search(run, first, last)
+                    and not is_fragment(words[last - 1])
+                ):
                     yield first, last
             begin = i
 
@@ -151,7 +155,9 @@ def _held_together(run: str, i: int, words: list[str]) -> bool:
         return True
     if after == "o":
         close = run.find("x", i)  # "indeno [1,2-b]", but not "fluorouracil (5-FU)"
-        return before in "WXL" and close > 0 and _ONLY_LOCANTS.fullmatch(run, i + 1, close) is not None
+        return (
+            before in "WXL" and close > 0 and _ONLY_LOCANTS.fullmatch(run, i + 1, close) is not None
+        )
     if after in "xqp":
         return True
     if before == "x":
@@ -185,13 +191,17 @@ def _balanced(run: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 def _trimmed(run: str, begin: int, end: int) -> tuple[int, int]:
     """A stretch without what no name begins or ends with."""
     while begin < end:
-        if run[begin] in "hcqpE" or (run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q")):
+        if run[begin] in "hcqpE" or (
+            run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q")
+        ):
             begin += 1
         elif run[end - 1] in "hcpqLS":
             end -= 1
         elif run[begin] == "o" and _partner(run, begin) == end - 1:
             begin, end = begin + 1, end - 1
-        elif number := _NUMBER_IN_BRACKETS.search(run, begin, end):  # of a compound or of a reference
+        elif number := _NUMBER_IN_BRACKETS.search(
+            run, begin, end
+        ):  # of a compound or of a reference
             end = number.start()
         else:
             break
@@ -219,7 +229,9 @@ def charged_atoms(parts: np.ndarray, words: list[str]) -> Iterator[tuple[int, in
                 continue
             begin, end = begin - 1, end + 1
         symbol = words[begin]
-        if words[plus] == "+" and (symbol in _CATIONS or (symbol[-1:] in _CHARGES and symbol[:-1] in _CATIONS)):
+        if words[plus] == "+" and (
+            symbol in _CATIONS or (symbol[-1:] in _CHARGES and symbol[:-1] in _CATIONS)
+        ):
             yield begin, end
 
 
