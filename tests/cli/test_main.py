@@ -21,11 +21,12 @@ from adaptner.cli.main import app
 
 VERBS = {
     "Everyday": ("demo", "adapt", "tag", "suggest", "check", "score", "methods", "bases"),
-    "Data": ("convert", "corpora", "vectors"),
+    "Data": ("convert", "corpora", "terms", "vectors"),
     "Research": ("pretrain", "tune", "evaluate", "reproduce", "results", "calibrate", "hardness"),
 }
 GROUPS = {
     "corpora": ("list", "fetch", "convert", "stats"),
+    "terms": ("build", "find", "kinds", "show"),
     "vectors": ("train", "count", "context", "directions", "near"),
 }
 CALLS = [

@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
-
-if TYPE_CHECKING:
-    from adaptner.models.tagger import Tagger
-    from adaptner.terms.tagger import TermTagger
 
 DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
@@ -31,10 +27,15 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
         """Release processes or connections, if there are any."""
 
 
+class DocumentTagger(Protocol):
+    @property
+    def predict_documents(self) -> Callable[..., BatchEntities]: ...
+
+
 class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
-    def __init__(self, tagger: Tagger | TermTagger, details: Details = {}) -> None:
+    def __init__(self, tagger: DocumentTagger, details: Details = {}) -> None:
         self._predict = partial(tagger.predict_documents, **details)
 
     def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:

@@ -97,8 +97,8 @@ def compile_concepts(
     rows.concepts = new_numbers[rows.concepts]
     breadth = finder.breadth()
     breadths = np.array([breadth[ids[number]] for number in order.tolist()], dtype=np.float64)
-    arrays = _entries(rows, of_rows, breadths)
-    arrays |= packed_ids([ids[number] for number in order.tolist()])
+    arrays, sets_of_concepts = _entries(rows, of_rows, breadths, kinds_of[order])
+    arrays |= packed_ids([ids[number] for number in order.tolist()], sets_of_concepts)
     arrays["beginnings"] = names.beginnings()
     facts = {
         "kinds": [k.name for k in kinds if not k.is_attribute],
@@ -233,17 +233,21 @@ def _allowed(kinds: Sequence[Kind], mark: int, words: int) -> np.ndarray:
     return _mask_of(bits, words)
 
 
-def _entries(rows: _Rows, kinds_of: np.ndarray, breadths: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of names: one entry for each distinct key. ``kinds_of`` are those of rows, ``breadths``
-    those of concepts."""
+def _entries(
+    rows: _Rows, of_rows: np.ndarray, breadths: np.ndarray, of_concepts: np.ndarray
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """The arrays of names, with one entry for each distinct key, and the row of "kind_sets" of each
+    concept. ``of_rows`` and ``of_concepts`` are kinds, ``breadths`` those of concepts."""
     order = np.lexsort((rows.concepts, (rows.marks & PREFERRED) == 0, rows.keys))
-    rows, kinds_of = rows.select(order), kinds_of[order]
+    rows, of_rows = rows.select(order), of_rows[order]
     first = np.ones(len(rows.keys), dtype=bool)
     first[1:] = rows.keys[1:] != rows.keys[:-1]
     starts = np.flatnonzero(first)
+    of_names = np.bitwise_or.reduceat(of_rows, starts, axis=0)
     distinct, kind_set = np.unique(
-        np.bitwise_or.reduceat(kinds_of, starts, axis=0), axis=0, return_inverse=True
+        np.concatenate([of_names, of_concepts]), axis=0, return_inverse=True
     )
+    kind_set = kind_set.ravel().astype(np.uint16 if len(distinct) <= 1 << 16 else np.uint32)
     rows.marks = rows.marks & ~np.uint8(_LOWER | _ABBREVIATED)
     marks = np.bitwise_or.reduceat(rows.marks, starts)
     always_related = np.bitwise_and.reduceat(rows.marks, starts) & RELATED
@@ -252,15 +256,16 @@ def _entries(rows: _Rows, kinds_of: np.ndarray, breadths: np.ndarray) -> dict[st
     marks |= np.ceil(np.log2(1 + widest)).astype(np.uint8) << BREADTH_SHIFT
     buckets, fingerprints = sorted_into_buckets(rows.keys[starts])
     concepts, lists = _concepts(rows.concepts, starts, len(breadths))
-    return {
+    arrays = {
         "buckets": buckets,
         "fingerprints": fingerprints,
-        "kind_set": kind_set.ravel().astype(np.uint16 if len(distinct) <= 1 << 16 else np.uint32),
+        "kind_set": kind_set[: len(starts)],
         "kind_sets": distinct,
         "marks": marks,
         "concepts": concepts,
         "concept_lists": lists,
     }
+    return arrays, kind_set[len(starts) :].tolist()
 
 
 def _names_of_kinds(arrays: dict[str, np.ndarray], kinds: Sequence[str]) -> dict[str, int]:

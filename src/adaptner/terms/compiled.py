@@ -40,7 +40,7 @@ class CompiledTerms:
 
     ``arrays`` (n entries): "buckets", "fingerprints" (n), "kind_set" (n; a row of "kind_sets", which have a
     bit for each kind), "marks" (n), "concepts" (n; a concept, or a place in "concept_lists"), "beginnings"
-    (bits for the beginnings of long names), "id_blocks" and "id_starts" (the ids of concepts), and where text
+    (bits for the beginnings of long names), "id_blocks" and "id_starts" (the ids and kinds of concepts), and where text
     was counted "seen" (the entries that text has), "field_alone" … (their counts, after a zero),
     "abbreviations" with "abbreviation_counts", and "ordinary_words" (the keys of words of general language).
     """
@@ -135,8 +135,9 @@ class CompiledTerms:
 
     # --- concepts
 
-    def concepts_of(self, entry: int) -> list[int]:
-        """The numbers of the concepts that a name has, those that prefer the name first."""
+    def concepts_of(self, entry: int, kinds: Iterable[str] = ()) -> list[int]:
+        """The numbers of the concepts that a name has, those that prefer the name first; with ``kinds`` only
+        those that have one of them."""
         packed, lists = self.arrays["concepts"], self.arrays["concept_lists"]
         flag = 1 << (8 * packed.shape[1] - 1)
         value = int(unpacked(packed[entry]))
@@ -146,20 +147,27 @@ class CompiledTerms:
             concepts = concepts[:size]
         if not concepts or max(concepts) >= self.facts["concepts"]:
             raise TermsUnreadable(file=self.path, reason="its concepts do not fit together")
+        if kinds := tuple(kinds):
+            fits = ((self.arrays["kind_sets"] & self.mask_of(kinds)) != 0).any(1)
+            return [concept for concept in concepts if fits[self._concept(concept)[1]]]
         return concepts
 
-    def ids_of(self, entry: int) -> list[str]:
-        """The ids of a name's concepts ("MESH:D003920"), each once, those that prefer the name first."""
-        return list(dict.fromkeys(map(self.id_of, self.concepts_of(entry))))
+    def ids_of(self, entry: int, kinds: Iterable[str] = ()) -> list[str]:
+        """The ids of those concepts ("MESH:D003920"), each once."""
+        return list(dict.fromkeys(map(self.id_of, self.concepts_of(entry, kinds))))
 
     def id_of(self, concept: int) -> str:
-        return self._ids_in_block(concept // _IDS_IN_BLOCK)[concept % _IDS_IN_BLOCK]
+        return self._concept(concept)[0]
+
+    def _concept(self, concept: int) -> tuple[str, int]:
+        """The id and the row of "kind_sets" of a concept."""
+        return self._block(concept // _IDS_IN_BLOCK)[concept % _IDS_IN_BLOCK]
 
     @cached_property
-    def _ids_in_block(self) -> Callable[[int], list[str]]:
+    def _block(self) -> Callable[[int], list[tuple[str, int]]]:
         starts, blocks = self.arrays["id_starts"], self.arrays["id_blocks"]
         return lru_cache(maxsize=4096)(
-            lambda block: _decompressed(blocks[starts[block] : starts[block + 1]])
+            lambda block: _unpacked_ids(blocks[starts[block] : starts[block + 1]])
         )
 
     def source_of(self, concept: int) -> str:
@@ -328,15 +336,17 @@ def unpacked(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.uint64) @ places
 
 
-def packed_ids(ids: Sequence[str]) -> dict[str, np.ndarray]:
-    """The arrays of ids, which neighbours share most of their characters with."""
+def packed_ids(ids: Sequence[str], kind_sets: Sequence[int]) -> dict[str, np.ndarray]:
+    """The arrays of concepts' ids and rows of "kind_sets": neighbours share most of their characters."""
+    lines = [f"{id}\t{kind_set}" for id, kind_set in zip(ids, kind_sets, strict=True)]
     blocks = [
-        zlib.compress("\n".join(ids[i : i + _IDS_IN_BLOCK]).encode(), 9)
-        for i in range(0, len(ids), _IDS_IN_BLOCK)
+        zlib.compress("\n".join(lines[i : i + _IDS_IN_BLOCK]).encode(), 9)
+        for i in range(0, len(lines), _IDS_IN_BLOCK)
     ]
     starts = np.cumsum([0, *map(len, blocks)], dtype=np.uint32)
     return {"id_blocks": np.frombuffer(b"".join(blocks), dtype=np.uint8), "id_starts": starts}
 
 
-def _decompressed(ids: np.ndarray) -> list[str]:
-    return zlib.decompress(ids.data).decode().split("\n")
+def _unpacked_ids(block: np.ndarray) -> list[tuple[str, int]]:
+    lines = zlib.decompress(block.data).decode().split("\n")
+    return [(id, int(kind_set)) for id, _, kind_set in (line.partition("\t") for line in lines)]

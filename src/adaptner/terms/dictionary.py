@@ -115,7 +115,8 @@ def overlapping(spans: Spans, others: Spans, positions: int) -> np.ndarray:
     np.add.at(change, others.start, 1)
     np.add.at(change, others.end, -1)
     covered = np.concatenate([[0], np.cumsum(np.cumsum(change) > 0)])
-    return covered[spans.end] > covered[spans.start]
+    found: np.ndarray = covered[spans.end] > covered[spans.start]
+    return found
 
 
 def without_overlaps(spans: Spans) -> np.ndarray:

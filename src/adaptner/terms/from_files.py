@@ -113,7 +113,7 @@ def _add_statistics(
 ) -> None:
     definitions: Counter[tuple[str, str]] = Counter()
     words: dict[str, Counter[str]] = {}
-    sample: list[list[str]] = []
+    sample: list[Sequence[str]] = []
     counts: dict[str, np.ndarray] = {}
     for name, texts in (("field", text), ("general", general)):
         of_text = NameCounts(terms)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.matching import Candidates, NameFinder, Text
@@ -23,7 +24,9 @@ class Spans:
     doubts: np.ndarray
 
     @classmethod
-    def of(cls, start, end, entry=None, doubts=0) -> Spans:
+    def of(
+        cls, start: ArrayLike, end: ArrayLike, entry: ArrayLike | None = None, doubts: ArrayLike = 0
+    ) -> Spans:
         start, end = np.asarray(start, dtype=np.int64), np.asarray(end, dtype=np.int64)
         entry = np.full(len(start), -1) if entry is None else np.asarray(entry, dtype=np.int64)
         return cls(
@@ -81,7 +84,8 @@ class Matches:
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
-        return ((self.kinds & self.terms.mask_of(names)) != 0).any(1)
+        found: np.ndarray = ((self.kinds & self.terms.mask_of(names)) != 0).any(1)
+        return found
 
     @cached_property
     def _containers(self) -> np.ndarray:
@@ -100,7 +104,8 @@ class Matches:
 
     def within(self, *names: str) -> np.ndarray:
         """Whether the match lies within a longer name that has any of these kinds."""
-        return ((self._containers & self.terms.mask_of(names)) != 0).any(1)
+        found: np.ndarray = ((self._containers & self.terms.mask_of(names)) != 0).any(1)
+        return found
 
     def marked(self, mark: int) -> np.ndarray:
         """``mark``: 1 preferred name of a concept, 2 only a related synonym, 4 a symbol somewhere."""
@@ -119,7 +124,8 @@ class Matches:
     def rate(self, name: str) -> np.ndarray:
         """`count` in a million words of the same text."""
         words = self.terms.facts.get(f"{name.partition('_')[0]}_tokens", 1e6)
-        return self.count(name) * (1e6 / words)
+        found: np.ndarray = self.count(name) * (1e6 / words)
+        return found
 
     @cached_property
     def letters(self) -> np.ndarray:
@@ -157,27 +163,38 @@ class Matches:
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the
         last token of the match)."""
-        return self.text.classes[np.minimum(self.end + offset, len(self.text.classes) - 1)]
+        found: np.ndarray = self.text.classes[
+            np.minimum(self.end + offset, len(self.text.classes) - 1)
+        ]
+        return found
 
     def word_before(self) -> np.ndarray:
-        return self.text.classes[self.start - 1]
+        found: np.ndarray = self.text.classes[self.start - 1]
+        return found
 
     @cached_property
     def single(self) -> np.ndarray:
-        return self.end - self.start == 1
+        found: np.ndarray = self.end - self.start == 1
+        return found
 
     def is_word(self, words: frozenset[str], offset: int = 0) -> np.ndarray:
         """Whether the token ``offset`` after the match is one of ``words`` (lower case)."""
-        return self.text.is_one_of(words)[np.minimum(self.end + offset, len(self.text.words) - 1)]
+        found: np.ndarray = self.text.is_one_of(words)[
+            np.minimum(self.end + offset, len(self.text.words) - 1)
+        ]
+        return found
 
     def starts_with(self, words: frozenset[str]) -> np.ndarray:
-        return self.text.is_one_of(words)[self.start]
+        found: np.ndarray = self.text.is_one_of(words)[self.start]
+        return found
 
     def ends_with(self, words: frozenset[str]) -> np.ndarray:
-        return self.text.is_one_of(words)[self.end - 1]
+        found: np.ndarray = self.text.is_one_of(words)[self.end - 1]
+        return found
 
     def preceded_by(self, words: frozenset[str]) -> np.ndarray:
-        return self.text.is_one_of(words)[self.start - 1]
+        found: np.ndarray = self.text.is_one_of(words)[self.start - 1]
+        return found
 
     def spans(self, rows: np.ndarray, doubts: np.ndarray | int = 0) -> Spans:
         chosen = np.broadcast_to(np.asarray(doubts, dtype=np.uint32), (len(self),))[rows]
