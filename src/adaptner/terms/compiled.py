@@ -135,8 +135,9 @@ class CompiledTerms:
 
     # --- concepts
 
-    def concepts_of(self, entry: int) -> list[int]:
-        """The numbers of the concepts that a name has, those that prefer the name first."""
+    def concepts_of(self, entry: int, kinds: Iterable[str] = ()) -> list[int]:
+        """The numbers of the concepts that a name has, those that prefer the name first; with ``kinds`` only
+        those that have one of them."""
         packed, lists = self.arrays["concepts"], self.arrays["concept_lists"]
         flag = 1 << (8 * packed.shape[1] - 1)
         value = int(unpacked(packed[entry]))
@@ -146,16 +147,14 @@ class CompiledTerms:
             concepts = concepts[:size]
         if not concepts or max(concepts) >= self.facts["concepts"]:
             raise TermsUnreadable(file=self.path, reason="its concepts do not fit together")
+        if kinds := tuple(kinds):
+            fits = ((self.arrays["kind_sets"] & self.mask_of(kinds)) != 0).any(1)
+            return [concept for concept in concepts if fits[self._concept(concept)[1]]]
         return concepts
 
     def ids_of(self, entry: int, kinds: Iterable[str] = ()) -> list[str]:
-        """The ids of a name's concepts ("MESH:D003920"), each once, those that prefer the name first; with
-        ``kinds`` only of those that have one of them."""
-        found = map(self._concept, self.concepts_of(entry))
-        if kinds := tuple(kinds):
-            fits = ((self.arrays["kind_sets"] & self.mask_of(kinds)) != 0).any(1)
-            return list(dict.fromkeys(id for id, kind_set in found if fits[kind_set]))
-        return list(dict.fromkeys(id for id, _ in found))
+        """The ids of those concepts ("MESH:D003920"), each once."""
+        return list(dict.fromkeys(map(self.id_of, self.concepts_of(entry, kinds))))
 
     def id_of(self, concept: int) -> str:
         return self._concept(concept)[0]
