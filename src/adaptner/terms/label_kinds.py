@@ -95,11 +95,12 @@ def describe(terms: CompiledTerms, kinds: Iterable[str]) -> str:
     """What a tagger starts from, for users: "Tissues and Cells (Uberon, MeSH, Cell Ontology)"."""
     kind_of = {kind.name: kind for kind in built_in_kinds()}
     chosen = [kind_of[kind] for kind in kinds]
+    compiled = dict(terms.facts["sources"])  # names and first concepts
     sources = dict.fromkeys(
         source
         for kind in chosen
         for root in kind.roots
-        if (source := source_of_root(root)) in terms.facts["sources"]
+        if (source := source_of_root(root)) in compiled
     )
     known = terminology_sources()
     titles = dict.fromkeys(short_title(known[s]) if s in known else s for s in sources)
