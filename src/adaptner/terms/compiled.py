@@ -266,7 +266,9 @@ class Facts(BaseModel):
     examples: dict[str, list[str]] = {}  # frequent names of each kind
     field_tokens: Annotated[int, Field(gt=0)] = 1_000_000
     general_tokens: Annotated[int, Field(gt=0)] = 1_000_000
-    node_kinds: list[dict[str, Any]] = []  # kinds that were chosen by counts (`node_kinds.NodeKind`)
+    node_kinds: list[
+        dict[str, Any]
+    ] = []  # kinds that were chosen by counts (`node_kinds.NodeKind`)
     abbreviation_kinds: list[str] = []  # columns of "abbreviation_counts" after the first
 
 
@@ -315,7 +317,8 @@ def _inconsistency(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any])
         "buckets": len(arrays["buckets"]) == (1 << BUCKET_BITS) + 1
         and _ends(arrays["buckets"], size),
         "names": all(len(arrays[name]) == size for name in ("kind_set", "marks", "concepts")),
-        "kinds": len(facts.kinds) + len(facts.attributes) + len(facts.node_kinds) <= 64 * sets.shape[1]
+        "kinds": len(facts.kinds) + len(facts.attributes) + len(facts.node_kinds)
+        <= 64 * sets.shape[1]
         and (not size or arrays["kind_set"].max() < len(sets)),
         "beginnings": len(arrays["beginnings"]) == 1 << (BEGINNING_BITS - 3),
         "concepts": arrays["concepts"].shape[1] == arrays["concept_lists"].shape[1] in (3, 4),

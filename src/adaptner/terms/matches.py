@@ -84,9 +84,7 @@ class Matches:
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
-        found: np.ndarray = self.terms.sets_with(names)[
-            self.terms.arrays["kind_set"][self.entry]
-        ]
+        found: np.ndarray = self.terms.sets_with(names)[self.terms.arrays["kind_set"][self.entry]]
         return found
 
     @cached_property

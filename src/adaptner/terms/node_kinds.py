@@ -147,7 +147,8 @@ def _occurring(terms: CompiledTerms) -> np.ndarray:
     """The entries of names that text has often enough."""
     entries = np.asarray(terms.arrays.get("seen", np.zeros(0, dtype=np.uint32)), dtype=np.int64)
     times = terms.counts("field_alone")[entries] + terms.counts("field_inside")[entries]
-    return entries[(times >= _OFTEN) & ~terms.marked(entries, RELATED)]
+    often: np.ndarray = entries[(times >= _OFTEN) & ~terms.marked(entries, RELATED)]
+    return often
 
 
 def _is_called_so(terms: CompiledTerms, name: str) -> bool:
@@ -232,4 +233,6 @@ def with_kinds(
 
 def _as_json(kind: NodeKind) -> dict[str, Any]:
     fields = asdict(kind)
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
+    }
