@@ -232,4 +232,6 @@ def with_kinds(
 
 def _as_json(kind: NodeKind) -> dict[str, Any]:
     fields = asdict(kind)
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
+    }
