@@ -42,7 +42,7 @@ _ISOMERS = frozenset(
     "α β γ δ ε ω RS SR poly mono di tri".split()
 )
 _LOCANT = re.compile(
-    r"\d{1,2}(?:[a-z]{1,2}|[A-Z]{1,2}|[a-z][RSEZ])?|[1-9]?[NOSREZDLCHPdlnompt]|[IV]{1,3}|i{1,3}"
+    r"\d{1,2}(?:[a-z]{1,2}|[A-Z]{1,2}|[a-z][RSEZ])?|[1-9]?[NOSREZDLCHPa-hlnompt]|[IV]{1,3}|i{1,3}"
 )
 _ISOTOPE = re.compile(r"(?:.*-)?\d{1,3}[HCNOPSIF]")
 _CODE_WORD = re.compile(r"[A-Z]{2,4}\d{3,6}")
@@ -54,6 +54,7 @@ _PUNCTUATION |= dict.fromkeys("([{", "o") | dict.fromkeys(")]}", "x") | dict.fro
 _RUN = re.compile("[WXFELShcoxqp]{2,60}")
 _CORE = re.compile("[WF]|XE|xX")
 _ONLY_LOCANTS = re.compile("[LShcq]+")
+# The number of a compound or of a reference
 _NUMBER_IN_BRACKETS = re.compile("o[LSpc]+x$")
 _CODE = re.compile("K|AhN")
 _CATIONS = frozenset(
@@ -164,8 +165,10 @@ def _held_together(run: str, i: int, words: list[str]) -> bool:
         opened = run.rfind("o", 0, i - 1)
         inside = run[opened + 1 : i - 1]
         label = _ISOTOPE.fullmatch("".join(words[opened + 1 : i - 1]))  # "[3H] leucine"
-        part = "W" in inside or ("X" in inside and run[opened - 1 : opened] == "h")
-        return after in "WFX" and (label is not None or part)
+        joint = run[opened - 1 : opened]
+        fused = joint == "W" and _ONLY_LOCANTS.fullmatch(inside)  # "indeno [1,2-b] quinoline"
+        part = "W" in inside or (joint == "h" and "X" in inside)
+        return after in "WFX" and bool(label or fused or part)
     if after in "LS":  # "adenosine 5'-phosphate"
         return before in "WXE" and following != "" and following in "hqc"
     return before in "WX" and after in "WE"
@@ -199,9 +202,7 @@ def _trimmed(run: str, begin: int, end: int) -> tuple[int, int]:
             end -= 1
         elif run[begin] == "o" and _partner(run, begin) == end - 1:
             begin, end = begin + 1, end - 1
-        elif number := _NUMBER_IN_BRACKETS.search(
-            run, begin, end
-        ):  # of a compound or of a reference
+        elif number := _NUMBER_IN_BRACKETS.search(run, begin, end):
             end = number.start()
         else:
             break
