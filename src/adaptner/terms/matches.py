@@ -149,7 +149,7 @@ class Matches:
         """For each position of the text, how often raw text defines its word as an abbreviation; with
         ``kind`` as one of that kind."""
         rows = self._abbreviations
-        if "abbreviation_counts" not in self.terms.arrays:
+        if not len(self.terms.arrays.get("abbreviations", ())):
             return np.zeros(len(rows), dtype=np.int64)
         column = 0 if kind is None else 1 + self.terms.facts["abbreviation_kinds"].index(kind)
         counts = self.terms.arrays["abbreviation_counts"][:, column]
