@@ -128,7 +128,8 @@ def tagger(
 
     compute.prepare_process()
     names = [labels] if isinstance(labels, str) else list(labels)
-    found, unused = find_base(base, device), {}
+    found = find_base(base, device)
+    unused: dict[str, dict[str, str]] = {}
     if terms:
         found, unused = with_own_names(found, terms, names, keep_all=keep_all)
     made = dictionary_tagger(found, names)

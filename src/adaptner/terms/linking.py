@@ -117,13 +117,16 @@ class MentionLinker:
         spans, start = self._proposed(label), int(self.starts[sentence])
         rows = self._ending_at(start + end, label)
         rows = rows[spans.start[rows] >= start + first]
-        listed = rows[spans.entry[rows] >= 0]
+        listed: np.ndarray = rows[spans.entry[rows] >= 0]
         rows = listed if len(listed) else rows
-        return rows[spans.start[rows] == spans.start[rows].min()] if len(rows) else rows
+        if len(rows):
+            rows = rows[spans.start[rows] == spans.start[rows].min()]
+        return rows
 
     def _exact_rows(self, sentence: int, first: int, end: int, label: str) -> np.ndarray:
         rows = self._ending_at(int(self.starts[sentence]) + end, label)
-        return rows[self._proposed(label).start[rows] == self.starts[sentence] + first]
+        exact: np.ndarray = rows[self._proposed(label).start[rows] == self.starts[sentence] + first]
+        return exact
 
     def _entries(self, rows: np.ndarray, label: str) -> list[int]:
         if not len(rows):
