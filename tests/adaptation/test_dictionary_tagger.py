@@ -127,7 +127,9 @@ def test_base_without_terminologies_is_refused(base):
 
 
 def test_repeated_label_counts_once(terms_base):
-    assert dictionary_tagger(terms_base, ["MedicalDevice", "MedicalDevice"]).labels.labels == ("MedicalDevice",)
+    assert dictionary_tagger(terms_base, ["MedicalDevice", "MedicalDevice"]).labels.labels == (
+        "MedicalDevice",
+    )
 
 
 def test_tagger_reads_no_state_of_the_encoder(terms_base, monkeypatch):

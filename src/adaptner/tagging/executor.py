@@ -15,7 +15,8 @@ from adaptner.types import Document, Entity
 
 DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
-Details = Mapping[str, bool]  # arguments of `Tagger.predict`: ids, explain
+Details = Mapping[str, Any]  # arguments of `Tagger.predict`: ids, explain
+NO_DETAILS: Details = {}
 
 
 class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
@@ -29,13 +30,14 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
 
 class DocumentTagger(Protocol):
     @property
-    def predict_documents(self) -> Callable[..., BatchEntities]: ...
+    def predict_documents(self) -> Callable[..., BatchEntities]:
+        """The entities of documents."""
 
 
 class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
-    def __init__(self, tagger: DocumentTagger, details: Details = {}) -> None:
+    def __init__(self, tagger: DocumentTagger, details: Details = NO_DETAILS) -> None:
         self._predict = partial(tagger.predict_documents, **details)
 
     def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:

@@ -18,6 +18,7 @@ from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
 from adaptner.tagging.executor import (
+    NO_DETAILS,
     BatchEntities,
     Details,
     DocumentBatch,
@@ -34,7 +35,7 @@ _loaded: tuple[str, Tagger] | None = None  # key and model that this worker proc
 
 
 class RayExecutor(TaggingExecutor):
-    def __init__(self, model: Path, address: str, details: Details = {}) -> None:
+    def __init__(self, model: Path, address: str, details: Details = NO_DETAILS) -> None:
         self._address, self._details = address, dict(details)
         files = {path.name: path.read_bytes() for path in model.iterdir() if path.is_file()}
         self._key = "".join(read_manifest(model, "tagger").files.values())

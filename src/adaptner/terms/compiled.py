@@ -122,7 +122,25 @@ class CompiledTerms:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate([*self.facts["kinds"], *self.facts["attributes"]])}
+        nodes = [kind["name"] for kind in self.facts.get("node_kinds", ())]
+        names = [*self.facts["kinds"], *self.facts["attributes"], *nodes]
+        return {name: i for i, name in enumerate(names)}
+
+    def sets_with(self, names: tuple[str, ...]) -> np.ndarray:
+        """Whether each row of "kind_sets" has any of these kinds or attributes."""
+        if (known := self._sets_with.get(names)) is None:
+            known = ((self.arrays["kind_sets"] & self.mask_of(names)) != 0).any(1)
+            self._sets_with[names] = known
+        return known
+
+    @cached_property
+    def _sets_with(self) -> dict[tuple[str, ...], np.ndarray]:
+        return {}
+
+    @property
+    def words_of_kinds(self) -> int:
+        """How many words of "kind_sets" have the kinds and attributes that are not nodes."""
+        return -(-(len(self.facts["kinds"]) + len(self.facts["attributes"])) // 64)
 
     def mask_of(self, names: Iterable[str]) -> np.ndarray:
         """The bits of kinds and attributes, to compare with `kinds_of`. A file that was compiled by another
@@ -248,6 +266,9 @@ class Facts(BaseModel):
     examples: dict[str, list[str]] = {}  # frequent names of each kind
     field_tokens: Annotated[int, Field(gt=0)] = 1_000_000
     general_tokens: Annotated[int, Field(gt=0)] = 1_000_000
+    node_kinds: list[
+        dict[str, Any]
+    ] = []  # kinds that were chosen by counts (`node_kinds.NodeKind`)
     abbreviation_kinds: list[str] = []  # columns of "abbreviation_counts" after the first
 
 
@@ -296,7 +317,8 @@ def _inconsistency(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any])
         "buckets": len(arrays["buckets"]) == (1 << BUCKET_BITS) + 1
         and _ends(arrays["buckets"], size),
         "names": all(len(arrays[name]) == size for name in ("kind_set", "marks", "concepts")),
-        "kinds": len(facts.kinds) + len(facts.attributes) <= 64 * sets.shape[1]
+        "kinds": len(facts.kinds) + len(facts.attributes) + len(facts.node_kinds)
+        <= 64 * sets.shape[1]
         and (not size or arrays["kind_set"].max() < len(sets)),
         "beginnings": len(arrays["beginnings"]) == 1 << (BEGINNING_BITS - 3),
         "concepts": arrays["concepts"].shape[1] == arrays["concept_lists"].shape[1] in (3, 4),

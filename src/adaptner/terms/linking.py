@@ -115,7 +115,7 @@ class MentionLinker:
         """The rows of the longest proposed span that ends where the mention does and is inside of it; one
         that is in a terminology before one that only a rule knows."""
         spans, start = self._proposed(label), int(self.starts[sentence])
-        rows = self._ending_at(start + end, label)
+        rows: np.ndarray = self._ending_at(start + end, label)
         rows = rows[spans.start[rows] >= start + first]
         listed: np.ndarray = rows[spans.entry[rows] >= 0]
         rows = listed if len(listed) else rows
