@@ -117,7 +117,7 @@ class MentionLinker:
         spans, start = self._proposed(label), int(self.starts[sentence])
         rows: np.ndarray = self._ending_at(start + end, label)
         rows = rows[spans.start[rows] >= start + first]
-        listed = rows[spans.entry[rows] >= 0]
+        listed: np.ndarray = rows[spans.entry[rows] >= 0]
         rows = listed if len(listed) else rows
         if len(rows):
             rows = rows[spans.start[rows] == spans.start[rows].min()]
