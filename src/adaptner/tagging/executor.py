@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
@@ -14,6 +15,8 @@ from adaptner.types import Document, Entity
 
 DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
+Details = Mapping[str, Any]  # arguments of `Tagger.predict`: ids, explain
+NO_DETAILS: Details = {}
 
 
 class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
@@ -26,17 +29,19 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
 
 
 class DocumentTagger(Protocol):
-    def predict_documents(self, documents: Sequence[Document]) -> BatchEntities: ...
+    @property
+    def predict_documents(self) -> Callable[..., BatchEntities]:
+        """The entities of documents."""
 
 
 class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
-    def __init__(self, tagger: DocumentTagger) -> None:
-        self._tagger = tagger
+    def __init__(self, tagger: DocumentTagger, details: Details = NO_DETAILS) -> None:
+        self._predict = partial(tagger.predict_documents, **details)
 
     def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
-        return map(self._tagger.predict_documents, batches)
+        return map(self._predict, batches)
 
 
 def with_entities(

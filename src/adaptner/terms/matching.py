@@ -61,9 +61,8 @@ def word_class(word: str) -> int:
             return CLOSES
         return BARRIER if word in _BARRIERS else 0
     bits = HAS_KEY
-    if (
-        word in _FUNCTION_WORDS
-        or word[:1].isupper()
+    if word in _FUNCTION_WORDS or (
+        word[:1].isupper()
         and word.lower() in _FUNCTION_WORDS
         and len(word) > 1
         and not word.isupper()
@@ -219,7 +218,9 @@ class NameFinder:
             words.append("")
         numbers = cache.numbers_of(words)
         letters = cache.letters[:, numbers]
-        return Text(words, cache.classes[numbers], np.array(starts), numbers, letters, cache)
+        return Text(
+            words, cache.classes[numbers], np.array(starts, dtype=np.int64), numbers, letters, cache
+        )
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""
