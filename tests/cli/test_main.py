@@ -26,7 +26,7 @@ VERBS = {
 }
 GROUPS = {
     "corpora": ("list", "fetch", "convert", "stats"),
-    "terms": ("build", "find", "kinds", "show"),
+    "terms": ("build", "attach", "find", "kinds", "show"),
     "vectors": ("train", "count", "context", "directions", "near"),
 }
 CALLS = [
