@@ -101,21 +101,11 @@ def evaluate(dictionary, name, kind, labels, split, errors=0, limit=None, accept
         missed += len(gold - found)
         if errors:
             words = matches.text.words
-            doubts = dict(
-                zip(
-                    zip(spans.start.tolist(), spans.end.tolist(), strict=True),
-                    spans.doubts.tolist(),
-                    strict=False,
-                )
-            )
+            places = zip(spans.start.tolist(), spans.end.tolist(), strict=True)
+            doubts = dict(zip(places, spans.doubts.tolist(), strict=True))
             proposed = dictionary.propose(matches, [kind])[kind]
-            rejected = dict(
-                zip(
-                    zip(proposed.start.tolist(), proposed.end.tolist(), strict=True),
-                    proposed.doubts.tolist(),
-                    strict=True,
-                )
-            )
+            places = zip(proposed.start.tolist(), proposed.end.tolist(), strict=True)
+            rejected = dict(zip(places, proposed.doubts.tolist(), strict=True))
             for kind_of, which in (("FP", found - gold), ("FN", gold - found)):
                 other = gold if kind_of == "FP" else found
                 for a, b in which:

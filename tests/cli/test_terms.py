@@ -93,6 +93,13 @@ def test_raw_text_is_counted(compiled_file):
     assert terms.arrays["abbreviation_counts"].tolist()[0][:2] == [2, 2]
 
 
+def test_raw_text_without_names_and_abbreviations_is_counted_too(call, folder, tmp_path):
+    text = ("--text", folder / "general.txt")
+    call.ok("terms", "build", folder / "mondo.tsv", "-o", tmp_path / "t.bin", *text)
+    shown = call.ok("terms", "show", "asthma", "--terms", tmp_path / "t.bin").out
+    assert "in field text: 0 alone" in shown
+
+
 def test_exclude_takes_names_out(call, folder, tmp_path):
     (tmp_path / "no.txt").write_text("Asthma\n")
     options = ("-o", tmp_path / "t.bin", "--exclude", tmp_path / "no.txt")
@@ -120,6 +127,13 @@ def test_a_newer_file_replaces_one_of_the_same_name(folder, tmp_path):
         "mesh-supplementary": "c2027.bin",
     }
     assert find_sources([*files, tmp_path / "desc2027.xml"]).files["mesh"].name == "desc2027.xml"
+
+
+def test_known_files_come_in_the_order_of_the_licences(folder, tmp_path):
+    files = [folder / "hgnc.tsv", folder / "mondo.tsv", tmp_path / "b.tsv", tmp_path / "a.tsv"]
+    for file in files[2:]:
+        file.write_text("x")
+    assert list(find_sources(files).files) == ["mondo", "hgnc", "b", "a"]
 
 
 def test_lists_have_the_kinds_of_their_column_or_their_name(call, tmp_path):

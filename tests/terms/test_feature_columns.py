@@ -56,7 +56,7 @@ def chosen(features: TermFeatures, sentences: Sequence[Sequence[str]]) -> dict[S
     return taken
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(SENTENCES)
 def test_columns_are_those_of_every_span(sentences):
     expected = [np.zeros((len(s), FEATURES.width)) for s in sentences]
@@ -91,7 +91,7 @@ def test_columns_are_those_of_every_span(sentences):
         np.testing.assert_array_equal(mine, theirs)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(SENTENCES)
 def test_tagged_sentences_have_the_chosen_mentions(sentences):
     tagged = FEATURES.tag([Sentence.from_tokens(tokens) for tokens in sentences])

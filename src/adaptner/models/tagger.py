@@ -25,7 +25,7 @@ from adaptner.models.storage import (
     read_model,
     write_model,
 )
-from adaptner.models.terms import features_of, reference_to
+from adaptner.models.terms import features_of, own_files, reference_to
 from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
@@ -257,6 +257,10 @@ class Tagger(nn.Module):
         return Entity(start, end, mention.label, round(self.calibration(mention.log_odds), 4))
 
     def save(self, folder: str | Path) -> None:
+        terms, own = None, {}
+        if self.features is not None:
+            terms = reference_to(self.features)
+            own = own_files(self.features, terms)
         manifest = Manifest(
             kind="tagger",
             version=__version__,
@@ -267,10 +271,10 @@ class Tagger(nn.Module):
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
             calibration=self.calibration,
-            terms=None if self.features is None else reference_to(self.features),
+            terms=terms,
         )
         with atomic_folder(folder, marker=MANIFEST, kind="an adaptner tagger") as temporary:
-            write_model(temporary, manifest, self, self.batcher, self._vectors_from)
+            write_model(temporary, manifest, self, self.batcher, self._vectors_from, own)
 
     @classmethod
     def load(cls, folder: str | Path, device: torch.device | None = None) -> Tagger:

@@ -29,9 +29,9 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
 
 
 class DocumentTagger(Protocol):
-    def predict_documents(
-        self, documents: Sequence[Document], **details: Any
-    ) -> BatchEntities: ...
+    @property
+    def predict_documents(self) -> Callable[..., BatchEntities]:
+        """The entities of documents."""
 
 
 class SerialExecutor(TaggingExecutor):

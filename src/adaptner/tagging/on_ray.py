@@ -18,6 +18,7 @@ from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
 from adaptner.tagging.executor import (
+    NO_DETAILS,
     BatchEntities,
     Details,
     DocumentBatch,

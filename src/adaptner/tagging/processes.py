@@ -16,6 +16,7 @@ from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
 from adaptner.tagging.executor import (
+    NO_DETAILS,
     BatchEntities,
     Details,
     DocumentBatch,
@@ -32,7 +33,9 @@ class ProcessExecutor(TaggingExecutor):
     """Tags in worker processes: on Linux forks that share a model on the CPU, otherwise each process
     loads the model."""
 
-    def __init__(self, tagger: Tagger, folder: Path, processes: int, details: Details = NO_DETAILS) -> None:
+    def __init__(
+        self, tagger: Tagger, folder: Path, processes: int, details: Details = NO_DETAILS
+    ) -> None:
         self._processes, self._details = processes, dict(details)
         device = tagger.encoder.device
         shared = sys.platform == "linux" and device.type == "cpu"  # CUDA does not survive a fork

@@ -66,32 +66,21 @@ def compile_concepts(
             names.add(concept, len(ids), f"file:{source}" in abbreviated)
             ids.append(concept.id)
         of_source[source] = (first, len(ids))
-    rows = names.rows()
     words = -(-len(kinds) // 64)
     kinds_of = np.array([_mask_of(finder.kinds_of(id), words) for id in ids], dtype=np.uint64)
     kinds_of = kinds_of.reshape(-1, words)
+    rows = names.rows()
     allowed = np.array([_allowed(kinds, mark, words) for mark in range(128)])
     of_rows = kinds_of[rows.concepts] & allowed[rows.marks]
     keep: np.ndarray = of_rows.any(1) & ~np.isin(rows.keys, _keys_of_names(exclude))
     for source, others in (confirmed_by or {}).items():
-        if source in of_source:
-            confirming = np.zeros(len(keep), dtype=bool)
-            for other in others:
-                confirming |= rows.of(*of_source.get(other, (0, 0)))
-            keep &= ~rows.of(*of_source[source]) | np.isin(rows.keys, rows.keys[confirming])
+        keep &= _confirmed(rows, source, others, of_source)
     rows, of_rows = rows.select(keep), of_rows[keep]
     # Concepts get new numbers: only those with names, by id within their source.
     used = np.unique(rows.concepts)
-    order = np.array(
-        [
-            number
-            for first, end in of_source.values()
-            for number in sorted(
-                used[slice(*np.searchsorted(used, (first, end)))].tolist(), key=ids.__getitem__
-            )
-        ],
-        dtype=np.int64,
-    )
+    starts = [int(np.searchsorted(used, first)) for first, _ in of_source.values()]
+    parts = np.split(used, starts)
+    order = np.array([n for part in parts for n in sorted(part.tolist(), key=ids.__getitem__)], int)
     new_numbers = np.zeros(len(ids), dtype=np.uint32)
     new_numbers[order] = np.arange(len(order), dtype=np.uint32)
     rows.concepts = new_numbers[rows.concepts]
@@ -103,9 +92,7 @@ def compile_concepts(
     facts = {
         "kinds": [k.name for k in kinds if not k.is_attribute],
         "attributes": [k.name for k in kinds if k.is_attribute],
-        "sources": [
-            [name, int(np.searchsorted(used, first))] for name, (first, _) in of_source.items()
-        ],
+        "sources": [[name, start] for name, start in zip(of_source, starts, strict=True)],
         "concepts": len(order),
         "names": _names_of_kinds(arrays, [k.name for k in kinds if not k.is_attribute]),
     }
@@ -205,6 +192,17 @@ def has_key_without_case(name: str) -> bool:
         return True
     letters_and_digits = any(c.isdigit() for c in name) and any(c.isalpha() for c in name)
     return letters_and_digits or (len(name) <= 3 and name[1:].islower())
+
+
+def _confirmed(
+    rows: _Rows, source: str, others: Sequence[str], of_source: Mapping[str, tuple[int, int]]
+) -> np.ndarray:
+    """Whether each row is not of ``source``, or has a name that one of the ``others`` has too."""
+    confirming = np.zeros(len(rows.keys), dtype=bool)
+    for other in others:
+        confirming |= rows.of(*of_source.get(other, (0, 0)))
+    doubtful = rows.of(*of_source.get(source, (0, 0)))
+    return ~doubtful | np.isin(rows.keys, rows.keys[confirming])
 
 
 def _keys_of_names(names: Iterable[str]) -> np.ndarray:

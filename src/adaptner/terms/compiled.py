@@ -122,7 +122,25 @@ class CompiledTerms:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate([*self.facts["kinds"], *self.facts["attributes"]])}
+        nodes = [kind["name"] for kind in self.facts.get("node_kinds", ())]
+        names = [*self.facts["kinds"], *self.facts["attributes"], *nodes]
+        return {name: i for i, name in enumerate(names)}
+
+    def sets_with(self, names: tuple[str, ...]) -> np.ndarray:
+        """Whether each row of "kind_sets" has any of these kinds or attributes."""
+        if (known := self._sets_with.get(names)) is None:
+            known = ((self.arrays["kind_sets"] & self.mask_of(names)) != 0).any(1)
+            self._sets_with[names] = known
+        return known
+
+    @cached_property
+    def _sets_with(self) -> dict[tuple[str, ...], np.ndarray]:
+        return {}
+
+    @property
+    def words_of_kinds(self) -> int:
+        """How many words of "kind_sets" have the kinds and attributes that are not nodes."""
+        return -(-(len(self.facts["kinds"]) + len(self.facts["attributes"])) // 64)
 
     def mask_of(self, names: Iterable[str]) -> np.ndarray:
         """The bits of kinds and attributes, to compare with `kinds_of`. A file that was compiled by another
@@ -135,8 +153,9 @@ class CompiledTerms:
 
     # --- concepts
 
-    def concepts_of(self, entry: int) -> list[int]:
-        """The numbers of the concepts that a name has, those that prefer the name first."""
+    def concepts_of(self, entry: int, kinds: Iterable[str] = ()) -> list[int]:
+        """The numbers of the concepts that a name has, those that prefer the name first; with ``kinds`` only
+        those that have one of them."""
         packed, lists = self.arrays["concepts"], self.arrays["concept_lists"]
         flag = 1 << (8 * packed.shape[1] - 1)
         value = int(unpacked(packed[entry]))
@@ -146,16 +165,14 @@ class CompiledTerms:
             concepts = concepts[:size]
         if not concepts or max(concepts) >= self.facts["concepts"]:
             raise TermsUnreadable(file=self.path, reason="its concepts do not fit together")
+        if kinds := tuple(kinds):
+            fits = ((self.arrays["kind_sets"] & self.mask_of(kinds)) != 0).any(1)
+            return [concept for concept in concepts if fits[self._concept(concept)[1]]]
         return concepts
 
     def ids_of(self, entry: int, kinds: Iterable[str] = ()) -> list[str]:
-        """The ids of a name's concepts ("MESH:D003920"), each once, those that prefer the name first; with
-        ``kinds`` only of those that have one of them."""
-        found = map(self._concept, self.concepts_of(entry))
-        if kinds := tuple(kinds):
-            fits = ((self.arrays["kind_sets"] & self.mask_of(kinds)) != 0).any(1)
-            return list(dict.fromkeys(id for id, kind_set in found if fits[kind_set]))
-        return list(dict.fromkeys(id for id, _ in found))
+        """The ids of those concepts ("MESH:D003920"), each once."""
+        return list(dict.fromkeys(map(self.id_of, self.concepts_of(entry, kinds))))
 
     def id_of(self, concept: int) -> str:
         return self._concept(concept)[0]
@@ -249,6 +266,9 @@ class Facts(BaseModel):
     examples: dict[str, list[str]] = {}  # frequent names of each kind
     field_tokens: Annotated[int, Field(gt=0)] = 1_000_000
     general_tokens: Annotated[int, Field(gt=0)] = 1_000_000
+    node_kinds: list[
+        dict[str, Any]
+    ] = []  # kinds that were chosen by counts (`node_kinds.NodeKind`)
     abbreviation_kinds: list[str] = []  # columns of "abbreviation_counts" after the first
 
 
@@ -297,7 +317,8 @@ def _inconsistency(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any])
         "buckets": len(arrays["buckets"]) == (1 << BUCKET_BITS) + 1
         and _ends(arrays["buckets"], size),
         "names": all(len(arrays[name]) == size for name in ("kind_set", "marks", "concepts")),
-        "kinds": len(facts.kinds) + len(facts.attributes) <= 64 * sets.shape[1]
+        "kinds": len(facts.kinds) + len(facts.attributes) + len(facts.node_kinds)
+        <= 64 * sets.shape[1]
         and (not size or arrays["kind_set"].max() < len(sets)),
         "beginnings": len(arrays["beginnings"]) == 1 << (BEGINNING_BITS - 3),
         "concepts": arrays["concepts"].shape[1] == arrays["concept_lists"].shape[1] in (3, 4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -60,6 +61,23 @@ class Dictionary:
         self.exclude = exclude
         self._finder = NameFinder(terms)
 
+    def rule_of(self, kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
+        """As `rule_of`; a node of a hierarchy has the rules of the kind that most of its names belong to."""
+        if not (like := self._like.get(kind)):
+            return rule_of(kind)
+        propose, accepted = rule_of(like)
+        of_kind, sets = self.terms.sets_with((kind,)), self.terms.arrays["kind_set"]
+
+        def propose_some(m: Matches) -> Spans:
+            spans = propose(m)
+            return spans.select((spans.entry >= 0) & of_kind[sets[spans.entry]])
+
+        return propose_some, accepted
+
+    @cached_property
+    def _like(self) -> dict[str, str]:
+        return {node["name"]: node["like"] for node in self.terms.facts.get("node_kinds", ())}
+
     def matches(self, sentences: Sequence[Sequence[str]]) -> Matches:
         return Matches(self._finder, self._finder.text(sentences))
 
@@ -68,7 +86,7 @@ class Dictionary:
     ) -> dict[str, Spans]:
         """All possible mentions of each kind, with doubts. ``documents`` has the number of each sentence's
         document, so that abbreviations keep what an earlier sentence has defined them as."""
-        rules = {kind: rule_of(kind) for kind in kinds}
+        rules = {kind: self.rule_of(kind) for kind in kinds}
         proposed = {kind: propose(matches) for kind, (propose, _) in rules.items()}
         accepted = {kind: by_default for kind, (_, by_default) in rules.items()}
         proposed = apply_definitions(matches.text, proposed, accepted, documents)
@@ -106,7 +124,7 @@ class Dictionary:
 
     def acceptable(self, proposed: Spans, kind: str, accepted: Doubt | None = None) -> Spans:
         """The proposed spans without a doubt that counts; they may overlap."""
-        accepted = Doubt.DEFINED | (rule_of(kind)[1] if accepted is None else accepted)
+        accepted = Doubt.DEFINED | (self.rule_of(kind)[1] if accepted is None else accepted)
         return proposed.select((proposed.doubts & ~np.uint32(accepted)) == 0)
 
 

@@ -180,7 +180,7 @@ class PresentFeatures:
         return self._of_sentences(table)
 
     def _of_sentences(self, table: np.ndarray) -> list[np.ndarray]:
-        return np.split(table, np.cumsum(self.lengths)[:-1])
+        return np.split(table, np.cumsum(self.lengths))[:-1]
 
 
 class _Cells:

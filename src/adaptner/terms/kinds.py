@@ -62,6 +62,11 @@ def _normal(name: str) -> str:
     return normalise_name(words) if words else ""
 
 
+def names_of_kind(kind: Kind) -> tuple[str, ...]:
+    """What people call the kind."""
+    return (kind.name, *kind.labels) if kind.name_is_label else kind.labels
+
+
 class KindFinder:
     """The kinds of a concept, as bits: those of which it is a root or, if these count, below one.
 

@@ -10,8 +10,6 @@ from adaptner.terms.definitions import WINDOW
 from adaptner.terms.doubts import Doubt
 from adaptner.terms.features import PresentFeatures, TermFeatures
 from adaptner.terms.hashing import mixed_symbol_keys, mixed_word_keys, name_key
-from adaptner.terms.kinds import built_in_kinds
-from adaptner.terms.label_kinds import source_of_root
 from adaptner.terms.matches import Spans
 from adaptner.text.abbreviations import find_definitions
 from adaptner.types import Origin
@@ -49,7 +47,6 @@ class MentionLinker:
         self._labels = list(features.kinds)
         self._by_end: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._words: dict[int, frozenset[str]] = {}  # of documents
-        self._sources: dict[str, frozenset[str]] = {}  # of labels
 
     def present_features(self) -> PresentFeatures:
         return self._features.present(self.spans, self.starts, [len(s) for s in self._sentences])
@@ -61,7 +58,7 @@ class MentionLinker:
             return ()
         found = list(self._own_ids(sentence, first, end, label))
         entries = self._entries(self._rows(sentence, first, end, label), label)
-        concepts = self._of_label(self._concepts(entries), label)
+        concepts = self._concepts(entries, label)
         if len({self._terms.source_of(c) for c in concepts} & _SPECIES_OF_GENES.keys()) > 1:
             words = self._words_of_document(sentence)
             concepts.sort(key=lambda c: _rank_of_species(self._terms.source_of(c), words))
@@ -90,7 +87,7 @@ class MentionLinker:
         if spans.doubts[row] & np.uint32(Doubt.DEFINED):
             name = self._long_form(sentence, words[start:end]) or name
         entries = self._entries(rows, label)
-        concepts = self._of_label(self._concepts(entries), label)
+        concepts = self._concepts(entries, label)
         known = self._terms.kinds_of(np.array(entries, dtype=np.int64))
         kinds = [k for k in self._terms.facts["kinds"] if (known & self._terms.mask_of([k])).any()]
         return Origin(
@@ -118,36 +115,28 @@ class MentionLinker:
         """The rows of the longest proposed span that ends where the mention does and is inside of it; one
         that is in a terminology before one that only a rule knows."""
         spans, start = self._proposed(label), int(self.starts[sentence])
-        rows = self._ending_at(start + end, label)
+        rows: np.ndarray = self._ending_at(start + end, label)
         rows = rows[spans.start[rows] >= start + first]
-        listed = rows[spans.entry[rows] >= 0]
+        listed: np.ndarray = rows[spans.entry[rows] >= 0]
         rows = listed if len(listed) else rows
-        return rows[spans.start[rows] == spans.start[rows].min()] if len(rows) else rows
+        if len(rows):
+            rows = rows[spans.start[rows] == spans.start[rows].min()]
+        return rows
 
     def _exact_rows(self, sentence: int, first: int, end: int, label: str) -> np.ndarray:
         rows = self._ending_at(int(self.starts[sentence]) + end, label)
-        return rows[self._proposed(label).start[rows] == self.starts[sentence] + first]
+        exact: np.ndarray = rows[self._proposed(label).start[rows] == self.starts[sentence] + first]
+        return exact
 
     def _entries(self, rows: np.ndarray, label: str) -> list[int]:
         if not len(rows):
             return []
         return [e for e in dict.fromkeys(self._proposed(label).entry[rows].tolist()) if e >= 0]
 
-    def _concepts(self, entries: Iterable[int]) -> list[int]:
-        return list(dict.fromkeys(c for e in entries for c in self._terms.concepts_of(e)))
-
-    def _of_label(self, concepts: list[int], label: str) -> list[int]:
-        """Those from terminologies of the label's kinds: a name may be one of other kinds as well."""
-        if label not in self._sources:
-            kinds = set(self._features.kinds[label])
-            self._sources[label] = frozenset(
-                source_of_root(root)
-                for kind in built_in_kinds()
-                if kind.name in kinds
-                for root in kind.roots
-            )
-        sources = self._sources[label]
-        return [c for c in concepts if self._terms.source_of(c) in sources] or concepts
+    def _concepts(self, entries: Iterable[int], label: str) -> list[int]:
+        """The concepts that have a kind of the label: a name may be one of other kinds as well."""
+        kinds = self._features.kinds[label]
+        return list(dict.fromkeys(c for e in entries for c in self._terms.concepts_of(e, kinds)))
 
     def _own_entries(self, words: Sequence[str], label: str) -> list[int]:
         """The entries of the user's own names of the label that the words are."""

@@ -84,27 +84,29 @@ class Matches:
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
-        found: np.ndarray = ((self.kinds & self.terms.mask_of(names)) != 0).any(1)
+        found: np.ndarray = self.terms.sets_with(names)[self.terms.arrays["kind_set"][self.entry]]
         return found
 
     @cached_property
     def _containers(self) -> np.ndarray:
-        """The kinds of longer names that contain the match."""
+        """The kinds of longer names that contain the match: only those of `kinds.toml`."""
+        kinds = self.kinds[:, : self.terms.words_of_kinds]
         size = len(self.text.words)
         longest = np.full(size + 1, -1, dtype=np.int64)
         longest[self.start[::-1]] = np.arange(len(self))[::-1]  # sorted by start, longest first
-        found = np.zeros_like(self.kinds)
+        found = np.zeros_like(kinds)
         length = self.end - self.start
         for shift in range(_MAX_SHIFT + 1):
             at = self.start - shift
             other = np.where(at >= 0, longest[np.maximum(at, 0)], -1)
             contains = (other >= 0) & (self.end[other] >= self.end) & (length[other] > length)
-            found[contains] |= self.kinds[other[contains]]
+            found[contains] |= kinds[other[contains]]
         return found
 
     def within(self, *names: str) -> np.ndarray:
         """Whether the match lies within a longer name that has any of these kinds."""
-        found: np.ndarray = ((self._containers & self.terms.mask_of(names)) != 0).any(1)
+        mask = self.terms.mask_of(names)[: self.terms.words_of_kinds]
+        found: np.ndarray = ((self._containers & mask) != 0).any(1)
         return found
 
     def marked(self, mark: int) -> np.ndarray:
@@ -147,7 +149,7 @@ class Matches:
         """For each position of the text, how often raw text defines its word as an abbreviation; with
         ``kind`` as one of that kind."""
         rows = self._abbreviations
-        if "abbreviation_counts" not in self.terms.arrays:
+        if not len(self.terms.arrays.get("abbreviations", ())):
             return np.zeros(len(rows), dtype=np.int64)
         column = 0 if kind is None else 1 + self.terms.facts["abbreviation_kinds"].index(kind)
         counts = self.terms.arrays["abbreviation_counts"][:, column]

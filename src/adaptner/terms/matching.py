@@ -61,9 +61,8 @@ def word_class(word: str) -> int:
             return CLOSES
         return BARRIER if word in _BARRIERS else 0
     bits = HAS_KEY
-    if (
-        word in _FUNCTION_WORDS
-        or word[:1].isupper()
+    if word in _FUNCTION_WORDS or (
+        word[:1].isupper()
         and word.lower() in _FUNCTION_WORDS
         and len(word) > 1
         and not word.isupper()

@@ -115,13 +115,14 @@ def _is_abbreviated_binomial(m: Matches) -> np.ndarray:
     first, last = classes[m.start], m.word(-1)
     dotted = m.text.is_one_of(_DOT)[m.start + 1]
     latin = ((last & LATIN) > 0) & ~m.starts_with(frozenset("ai"))
-    return (
+    found: np.ndarray = (
         ((first & LETTER) > 0)
         & ((first & LOWER) == 0)
         & np.where(dotted, (last & LOWER) > 0, latin)
         & (m.end - m.start == 2 + dotted)
         & ~m.ends_with(_NOT_EPITHETS)
     )
+    return found
 
 
 def _doubt_writing(
@@ -220,11 +221,10 @@ def _unlisted_binomials(m: Matches, genus: np.ndarray, any_kind: bool) -> Spans:
     full = genus & latin[m.end]
     unnamed = genus & m.is_word(_SP)
     end = m.end[unnamed] + 1
-    at = (
-        np.flatnonzero(dot[1:-1] & latin[2:] & ((classes[:-2] & (LETTER | CAPITALISED)) > 0))
-        if any_kind
-        else []
-    )
+    at: list[int] = []
+    if any_kind:
+        begins = (classes[:-2] & (LETTER | CAPITALISED)) > 0
+        at = np.flatnonzero(dot[1:-1] & latin[2:] & begins).tolist()
     short = [
         i for i in at if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4
     ]
