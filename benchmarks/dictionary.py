@@ -1,6 +1,6 @@
 """Strict F1 of the dictionary alone, without any labelled sentence.
 
-    .venv/bin/python benchmarks/dictionary.py TERMS --split dev --corpora ncbi-disease:Disease --errors 30
+.venv/bin/python benchmarks/dictionary.py TERMS --split dev --corpora ncbi-disease:Disease --errors 30
 """
 
 from __future__ import annotations
@@ -73,9 +73,7 @@ def corpus_folder(name: str) -> Path:
     return DATA / path if path.startswith("kinds") else DATA / "data" / path
 
 
-def evaluate(
-    dictionary, name, kind, labels, split, errors=0, limit=None, accepted=None, window=0
-):
+def evaluate(dictionary, name, kind, labels, split, errors=0, limit=None, accepted=None, window=0):
     sentences = load_corpus(corpus_folder(name)).split(split)[:limit]
     right = missed = wrong = tokens = 0
     examples: Counter = Counter()
@@ -103,20 +101,15 @@ def evaluate(
         missed += len(gold - found)
         if errors:
             words = matches.text.words
-            doubts = dict(zip(zip(spans.start.tolist(), spans.end.tolist()), spans.doubts.tolist()))
+            places = zip(spans.start.tolist(), spans.end.tolist(), strict=True)
+            doubts = dict(zip(places, spans.doubts.tolist(), strict=True))
             proposed = dictionary.propose(matches, [kind])[kind]
-            rejected = dict(
-                zip(
-                    zip(proposed.start.tolist(), proposed.end.tolist()),
-                    proposed.doubts.tolist(),
-                )
-            )
+            places = zip(proposed.start.tolist(), proposed.end.tolist(), strict=True)
+            rejected = dict(zip(places, proposed.doubts.tolist(), strict=True))
             for kind_of, which in (("FP", found - gold), ("FN", gold - found)):
                 other = gold if kind_of == "FP" else found
                 for a, b in which:
-                    near = [
-                        " ".join(words[c:d]) for c, d in other if c < b and a < d
-                    ]
+                    near = [" ".join(words[c:d]) for c, d in other if c < b and a < d]
                     note = f"  [gold: {near[0]}]" if near and kind_of == "FP" else ""
                     note = f"  [found: {near[0]}]" if near and kind_of == "FN" else note
                     why = doubts.get((a, b)) if kind_of == "FP" else rejected.get((a, b))
@@ -195,7 +188,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="parts of corpus names")
     parser.add_argument("--errors", type=int, default=0)
     parser.add_argument("--limit", type=int)
-    parser.add_argument("--document", type=int, default=0, help="sentences of a document; 0: each alone")
+    parser.add_argument(
+        "--document", type=int, default=0, help="sentences of a document; 0: each alone"
+    )
     options = parser.parse_args()
     dictionary = Dictionary(CompiledTerms.load(options.terms))
     if options.set == "kinds":
@@ -208,7 +203,15 @@ def main() -> None:
         if options.only and not any(part in name for part in options.only):
             continue
         scores[name] = evaluate(
-            dictionary, name, kind, labels, options.split, options.errors, options.limit, None, options.document
+            dictionary,
+            name,
+            kind,
+            labels,
+            options.split,
+            options.errors,
+            options.limit,
+            None,
+            options.document,
         )
     print(f"mean of {len(scores)}: {sum(scores.values()) / len(scores):.1f}")
 

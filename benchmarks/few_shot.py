@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
@@ -41,6 +42,7 @@ from adaptner.models.tagger import Tagger
 from adaptner.nn.batching.word_batch import WordBatcher
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
+from adaptner.terms.features import TermFeatures
 from adaptner.types import Sentence
 
 BATCH = 128  # test sentences
@@ -50,7 +52,10 @@ EncodedBatch = tuple[list[int], Tensor, Tensor]  # positions of the sentences, f
 
 @torch.no_grad()
 def encode(
-    encoder: RecurrentEncoder, batcher: WordBatcher, sentences: list[Sentence]
+    encoder: RecurrentEncoder,
+    batcher: WordBatcher,
+    sentences: list[Sentence],
+    features: TermFeatures | None,
 ) -> list[EncodedBatch]:
     """Encodes the sentences in batches of similar length."""
     by_length = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
@@ -58,7 +63,11 @@ def encode(
     for start in range(0, len(by_length), BATCH):
         indices = by_length[start : start + BATCH]
         batch = batcher([[sentences[i] for i in indices]])
-        encoded.append(([indices[i] for i in batch.order[0]], encoder(batch), batch.mask))
+        states = encoder(batch)
+        if features is not None:
+            of_terms = batch.arrange(features.of([sentences[i].tokens for i in indices]))
+            states = torch.cat([states, of_terms], -1)
+        encoded.append(([indices[i] for i in batch.order[0]], states, batch.mask))
     return encoded
 
 
@@ -79,13 +88,14 @@ class TestSet:
         tags = corpus.labels.tags
         self.base, self.sentences = base, sentences
         self.gold = [[tags[n] for n in corpus.labels.tag_ids(s)] for s in sentences]
-        self.encoded = encode(base.model.encoder, base.batcher, sentences)
+        self.features = base.term_features(corpus.labels.labels)
+        self.encoded = encode(base.model.encoder, base.batcher, sentences, self.features)
 
     def scores(self, tagger: Tagger) -> dict[str, float]:
         assert isinstance(tagger.decoder, CRF)
         encoded = self.encoded
         if tagger.encoder is not self.base.model.encoder:  # fine-tuned
-            encoded = encode(tagger.encoder, self.base.batcher, self.sentences)
+            encoded = encode(tagger.encoder, self.base.batcher, self.sentences, self.features)
         tags = predict(tagger.decoder, encoded, self.sentences)
         score = score_tags(self.gold, tags).overall
         return {name: round(getattr(score, name), 4) for name in ("precision", "recall", "f1")}
@@ -105,6 +115,7 @@ def parse_options() -> argparse.Namespace:
         default=LinearFitConfig().name_weight,
         help="weight of the label's name; 0 ignores it",
     )
+    parser.add_argument("--no-terms", action="store_true", help="without terminologies")
     parser.add_argument("--linear", action="store_true", help="never fine-tune the encoder")
     parser.add_argument("--sources", choices=("others", "all", "none"), default="others")
     parser.add_argument("--data", default="bio8", help="folder of corpora in shared/data")
@@ -119,6 +130,8 @@ def main() -> None:
     prepare_process()
     kind = check_draws(options.draws_from, options.sizes)
     shipped = load_base(options.base)
+    if options.no_terms:
+        shipped = replace(shipped, dictionary=None, raw_sentences=[])
     config = LinearFitConfig(name_weight=options.name)
     if options.linear:
         config = config.model_copy(update={"fine_tune_from": NEVER})

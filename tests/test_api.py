@@ -399,6 +399,8 @@ def test_tagger_of_label_names_tags_files(terms_base, tmp_path):
     from adaptner.tagging import tag_files
 
     (tmp_path / "a.txt").write_text("A stent.")
-    summary = tag_files(an.tagger("MedicalDevice", terms_base), tmp_path / "a.txt", tmp_path / "out.jsonl")
+    summary = tag_files(
+        an.tagger("MedicalDevice", terms_base), tmp_path / "a.txt", tmp_path / "out.jsonl"
+    )
     assert summary.documents == 1
     assert '"label": "MedicalDevice"' in (tmp_path / "out.jsonl").read_text()

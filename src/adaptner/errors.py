@@ -102,7 +102,6 @@ class InvalidToml(BadConfiguration):
 class NotAName(UsageError):
     problem = "{name!r} is no name in these terminologies, and no rule takes it for one"
     remedy = "look for another spelling, or add it by a list of your own (`adaptner terms build`)"
-    exit_code = 1
 
 
 class BudgetTooSmall(UsageError):

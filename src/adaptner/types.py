@@ -7,7 +7,7 @@ All are immutable. Offsets count Unicode code points of the text, so
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -19,16 +19,30 @@ OUTSIDE = "O"
 _PREFIXES: dict[TagScheme, str] = {"bio": "BI", "bioes": "BIES"}
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The name of a terminology that an entity was found by: as it is written, or the long form of an
+    abbreviation. ``labels`` are others that know the same stretch of text."""
+
+    name: str
+    kinds: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
     """A labelled mention. Its words are not stored; ``text_in`` derives them from the text. ``ids`` are those
-    of the concepts that terminologies know it as, the likeliest first."""
+    of the concepts that terminologies know it as, the likeliest first. ``origin`` is
+    the name that it was found by, if that was asked for."""
 
     start: int
     end: int
     label: str
     score: float | None = None
     ids: tuple[str, ...] = ()
+    origin: Origin | None = field(default=None, compare=False)
 
     def text_in(self, text: str) -> str:
         return text[self.start : self.end]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terms_base_kit import NAMES, base_with_terms
 
-from adaptner.adaptation.confidence.calibration import TERMS_FILE, CalibrationConstants
+from adaptner.adaptation.confidence.calibration import DICTIONARY_FILE, CalibrationConstants
 from adaptner.adaptation.dictionary_tagger import dictionary_tagger
 from adaptner.errors import ModelUnreadable, TermsNeeded, UnknownKind, UsageError
 from adaptner.models.base import Base
@@ -85,11 +85,11 @@ def test_scores_are_three_quarters_unless_the_base_has_constants(terms_base, tmp
     assert entity.score == 0.75
     own = base_with_terms(terms_base, tmp_path / "base")
     constants = CalibrationConstants(scores=(0.0, 0.0, 0.0, 0.0)).model_dump_json()
-    (own.folder / TERMS_FILE).write_text(constants)
+    (own.folder / DICTIONARY_FILE).write_text(constants)
     (entity,) = dictionary_tagger(own, ["MedicalDevice"]).predict(["A stent"])[0]
     assert entity.score == 0.5
-    (own.folder / TERMS_FILE).write_text("{")
-    with pytest.raises(ModelUnreadable, match=TERMS_FILE):
+    (own.folder / DICTIONARY_FILE).write_text("{")
+    with pytest.raises(ModelUnreadable, match=DICTIONARY_FILE):
         dictionary_tagger(own, ["MedicalDevice"])
 
 
@@ -127,7 +127,9 @@ def test_base_without_terminologies_is_refused(base):
 
 
 def test_repeated_label_counts_once(terms_base):
-    assert dictionary_tagger(terms_base, ["MedicalDevice", "MedicalDevice"]).labels.labels == ("MedicalDevice",)
+    assert dictionary_tagger(terms_base, ["MedicalDevice", "MedicalDevice"]).labels.labels == (
+        "MedicalDevice",
+    )
 
 
 def test_tagger_reads_no_state_of_the_encoder(terms_base, monkeypatch):

@@ -15,16 +15,17 @@ def test_rows_are_kept_and_constants_stored(call, tmp_path):
     folder = default_base().folder
     assert folder is not None
     shutil.copytree(folder, base)
-    (base / "trust.json").unlink(missing_ok=True)
+    stored = base / "trust-terms.json"  # terminologies know all three labels
+    stored.unlink(missing_ok=True)
     run = ("calibrate", CELLS, DISEASE, DRUG, "-o", rows, "--base", base, "--limit", 20)
     options = ("--sizes", "5,8", "--draws", 1)
     first = call.ok(*run, *options)
     lines = rows.read_text().splitlines()
     assert [json.loads(line)["size"] for line in lines] == [5, 8] * 3
     assert "**mean**" in first.out
-    assert not (base / "trust.json").exists()
+    assert not stored.exists()
     again = call.ok(*run, *options, "--store")
     assert rows.read_text().splitlines() == lines
     assert again.out == first.out
-    constants = json.loads((base / "trust.json").read_text())
+    constants = json.loads(stored.read_text())
     assert len(constants["scores"]) == 4

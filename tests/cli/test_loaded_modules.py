@@ -23,7 +23,7 @@ assert not {"ray", "spacy"} & set(sys.modules)
 print(*(m for m in sys.modules if m.startswith("adaptner.")), file=sys.stderr)
 """
 TAGGING = {"cli", "compute", "errors", "files", "formats", "models", "nn", "registry"}
-TAGGING |= {"tagging", "text", "types", "vectors", "version"}
+TAGGING |= {"tagging", "terms", "text", "types", "vectors", "version"}
 ADAPTING = (TAGGING - {"tagging"}) | {"adaptation", "api", "corpora", "methods", "metrics"}
 ADAPTING |= {"progress", "training"}
 METHODS = {"base", "configuration", "families", "named"}
@@ -61,5 +61,7 @@ def test_adapt_and_tag_load_only_the_packages_they_need(tmp_path):
     families = {name for name in adapting if name.startswith("methods.families.")}
     assert families == {"methods.families.source_pretrained"}
     assert {name.split(".")[0] for name in tagging} == TAGGING
+    rules = {name for name in tagging if name.startswith("terms.rules.")}
+    assert rules == {"terms.rules.cell_line", "terms.rules.general"}
     # Packages count as modules. Change these numbers knowingly: each module costs start-up time.
-    assert (len(adapting), len(tagging)) == (119, 73)
+    assert (len(adapting), len(tagging)) == (142, 99)

@@ -21,18 +21,19 @@ from adaptner.cli.main import app
 
 VERBS = {
     "Everyday": ("demo", "adapt", "tag", "suggest", "check", "score", "methods", "bases"),
-    "Data": ("convert", "corpora", "vectors"),
+    "Data": ("convert", "corpora", "terms", "vectors"),
     "Research": ("pretrain", "tune", "evaluate", "reproduce", "results", "calibrate", "hardness"),
 }
 GROUPS = {
     "corpora": ("list", "fetch", "convert", "stats"),
+    "terms": ("build", "attach", "find", "kinds", "show"),
     "vectors": ("train", "count", "context", "directions", "near"),
 }
 CALLS = [
     *((verb,) for verbs in VERBS.values() for verb in verbs if verb not in GROUPS),
     *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),
 ]
-LONGEST_HELP = {"tag": 40, "check": 40, "suggest": 40, "adapt": 60}  # lines at 80 columns
+LONGEST_HELP = {"tag": 45, "check": 40, "suggest": 40, "adapt": 60}  # lines at 80 columns
 PROGRAM = Path(sys.executable).parent / "adaptner"
 
 

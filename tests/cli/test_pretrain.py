@@ -169,16 +169,14 @@ def test_held_out_test_sentences_are_removed_from_the_sources(call, tmp_path, co
 
 @pytest.mark.slow
 def test_own_domain_is_added_to_the_package_base(call, tmp_path):
-    """By its name; what it knew stays, and what it has learnt is where a tagger starts."""
+    """By its name; what it knew stays. A label that terminologies know starts from them all the same."""
     learn = ("pretrain", "--method", "named", "--sources", OWN / "cellline", "--iterations", 40)
     call.ok(*learn, "--start", "biomedical", "-o", tmp_path / "base")
     manifest = manifest_of(tmp_path / "base")
     known = [domain["name"] for domain in manifest["domains"]]
     assert known == ["Disease", "Drug", "Gene", "Species", "CellLine"]
     adapt = ("adapt", OWN / "cellline" / "dev.jsonl", "--base", tmp_path / "base", "--no-estimate")
-    assert (
-        "labels that the base knows already: CellLine" in call.ok(*adapt, "-o", tmp_path / "m").err
-    )
+    assert "CellLine starts from Cell lines" in call.ok(*adapt, "-o", tmp_path / "m").err
     refused = call(*learn, "--start", "biomedicine", "-o", tmp_path / "other")
     assert refused.code == 2
     assert "no base is called 'biomedicine'" in refused.err

@@ -7,6 +7,8 @@ import json
 import pytest
 from cli_kit import checked_entities, refused
 
+from adaptner.errors import ModelUnreadable
+
 TEXT = "HeLa cells and a heart valve after a night."
 FOUND = [("HeLa", "CellLine"), ("heart valve", "MedicalDevice")]
 
@@ -56,8 +58,9 @@ def test_interrupted_run_into_a_folder_continues(call, by_labels, tmp_path):
     refused(call(*other, tmp_path / "a.txt", "-o", f"{tmp_path}/out/"), 1, "another model")
 
 
-def test_page_says_what_found_the_entities(call, by_labels):
+def test_page_says_what_found_the_entities_and_their_ids(call, by_labels):
     page = call.ok(*by_labels, "--to", "html", stdin=TEXT).out
+    assert 'title="CellLine, score 0.75, C:1"' in page
     assert "CellLine, MedicalDevice, found by the method dictionary" in page
 
 
@@ -81,3 +84,86 @@ def test_wrong_calls_are_refused(call, terms_base, workshop, arguments, code, sa
     }
     answer = call("tag", *(places.get(a, a) for a in arguments), stdin=TEXT)
     refused(answer, code, says)
+
+
+def test_ids_are_written_unless_they_are_not_wanted(call, by_labels):
+    (record,) = call.ok(*by_labels, stdin=TEXT).records()
+    assert [e["ids"] for e in record["entities"]] == [["C:1"], ["D:4"]]
+    (record,) = call.ok(*by_labels, "--no-ids", stdin=TEXT).records()
+    assert entities(record) == FOUND
+    assert not any("ids" in e for e in record["entities"])
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_explanations_name_terminologies(call, by_labels, jobs):
+    (record,) = call.ok(*by_labels, "--explain", "--jobs", jobs, stdin=TEXT).records()
+    assert [e["from"] for e in record["entities"]] == [
+        {"name": "HeLa", "kinds": ["CellLine"], "sources": ["cellosaurus"]},
+        {"name": "heart valve", "kinds": ["Device"], "sources": ["fda-devices"]},
+    ]
+
+
+def test_ids_are_kept_when_the_output_is_read_again(call, by_labels, tmp_path):
+    call.ok(*by_labels, "-o", tmp_path / "a.jsonl", stdin=TEXT)
+    call.ok("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
+
+
+# --- the user's own names -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A list with a name that the base does not know, one that it does, and one that is a number."""
+    (tmp_path / "cells.csv").write_text("id,name\nMY:1,blue line\nMY:2,HeLa\nMY:3,17\n")
+    return f"CellLine={tmp_path / 'cells.csv'}"
+
+
+OWN_TEXT = "The blue line, K562, HeLa and 17."
+
+
+def test_own_names_are_found_beside_those_of_the_base(call, by_labels, mine):
+    answer = call.ok(*by_labels, "--terms", mine, stdin=OWN_TEXT)
+    (record,) = answer.records()
+    assert [e["text"] for e in checked_entities(record)] == ["blue line", "K562", "HeLa"]
+    assert [e.get("ids") for e in record["entities"]] == [["MY:1"], ["C:2"], ["MY:2", "C:1"]]
+    assert "CellLine: 1 name(s) of your list are not used: '17' (a number)" in answer.err
+    answer = call.ok(*by_labels, "--terms", mine, "--keep-all", stdin=OWN_TEXT)
+    assert [e["text"] for e in answer.records()[0]["entities"]][-1] == "17"
+    assert "not used" not in answer.err
+
+
+def test_saved_tagger_contains_own_names(terms_base, mine, tmp_path):
+    import adaptner as an
+
+    file = mine.partition("=")[2]
+    tagger = an.tagger(["CellLine", "Widget"], terms_base, terms={"CellLine": file, "Widget": file})
+    tagger.save(tmp_path / "model")
+    (tmp_path / "cells.csv").unlink()
+    loaded = an.load(tmp_path / "model")
+    assert loaded.predict([OWN_TEXT]) == tagger.predict([OWN_TEXT])
+    assert [e.ids[0] for e in loaded.predict([OWN_TEXT])[0]] == ["MY:1", "C:2", "MY:2"]
+    (loaded_file,) = (tmp_path / "model").glob("names-1.bin")
+    loaded_file.write_bytes(loaded_file.read_bytes()[:-1])
+    with pytest.raises(ModelUnreadable, match="changed or cut off"):
+        an.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("terms", "code", "says"),
+    [
+        ("Other=LIST", 2, "'Other'"),
+        ("LIST", 2, "LABEL=FILE"),
+        ("CellLine=nowhere.txt", 1, "nowhere.txt"),
+        ("CellLine=EMPTY", 1, "no names"),
+        ("CellLine=NUMBERS", 1, "--keep-all"),
+    ],
+)
+def test_wrong_lists_are_refused(call, by_labels, mine, tmp_path, terms, code, says):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "numbers.txt").write_text("1\n2\n")
+    names = {"LIST": "cells.csv", "EMPTY": "empty.txt", "NUMBERS": "numbers.txt"}
+    for name, file in names.items():
+        terms = terms.replace(name, str(tmp_path / file))
+    refused(call(*by_labels, "--terms", terms, stdin=OWN_TEXT), code, says)

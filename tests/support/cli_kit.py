@@ -177,7 +177,8 @@ def manifest_of(folder: Path) -> Any:
 def checked_entities(document: dict) -> list[dict]:
     """The entities of a tagged document, whose fields and offsets are correct."""
     for entity in document["entities"]:
-        assert list(entity) == ["start", "end", "text", "label", "score"]
+        assert list(entity)[:5] == ["start", "end", "text", "label", "score"]
+        assert set(entity) <= {"start", "end", "text", "label", "score", "ids", "from"}
         assert document["text"][entity["start"] : entity["end"]] == entity["text"]
         assert 0 <= entity["score"] <= 1
     return document["entities"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from terms_kit import compiled, concept
 
 from adaptner.models.base import Base
+from adaptner.models.installed import default_base
 from adaptner.models.terms import TERMS_FILE
 from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.concepts import Concept
@@ -20,6 +21,7 @@ FILES: dict[str, list[Concept]] = {
         concept("P:2", "surgery"),
         concept("P:3", "laser ablation"),
         concept("P:4", "radical cystectomy"),
+        concept("P:5", "HS"),
     ],
     "fda-devices": [  # Device
         concept("D:1", "laser"),
@@ -43,3 +45,8 @@ def base_with_terms(base: Base, folder: Path) -> Base:
     compiled(FILES).save(file)
     replace(base, dictionary=Dictionary(CompiledTerms.load(file))).save(folder)
     return Base.load(folder)
+
+
+def default_base_without_terms() -> Base:
+    """The shipped base as it adapts to labels that no terminology knows."""
+    return replace(default_base(), dictionary=None, raw_sentences=[])

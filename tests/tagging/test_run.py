@@ -30,7 +30,7 @@ def test_processes_find_the_same_as_one(call, eager_model, abstracts):
 def test_death_of_a_process_is_reported_as_an_error(
     call, eager_model, abstracts, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(Tagger, "predict_documents", lambda *_: os._exit(9))
+    monkeypatch.setattr(Tagger, "predict_documents", lambda *_, **__: os._exit(9))
     output = tmp_path / "out.jsonl"
     refused(call("tag", eager_model, abstracts, "--jobs", 2, "-o", output), 1, "--jobs")
     assert not output.exists()

@@ -86,6 +86,8 @@ def test_an_id_in_two_files_unites_their_kinds_and_is_listed_once():
     entry, _ = entries_of(terms, "ague")
     assert kinds_of(terms, entry) == {"A", "B"}
     assert terms.ids_of(entry) == ["X:1", "X:2"]
+    assert terms.ids_of(entry, ["A"]) == ["X:1"]
+    assert terms.ids_of(entry, ["B", "unknown"]) == ["X:1", "X:2"]
     assert [terms.source_of(c) for c in terms.concepts_of(entry)] == ["A", "B", "B"]
 
 

@@ -60,7 +60,7 @@ def test_packed_numbers_are_unpacked(numbers, width):
 @settings(max_examples=30)
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), max_size=200))
 def test_ids_of_any_shape_are_kept(ids):
-    terms = CompiledTerms(packed_ids(ids))
+    terms = CompiledTerms(packed_ids(ids, range(len(ids))))
     assert [terms.id_of(i) for i in range(len(ids))] == ids
 
 

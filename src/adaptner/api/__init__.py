@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptner import compute
-from adaptner.api.inputs import SourceSpec, Unlabelled, find_base, read, sentences_of
+from adaptner.api.inputs import (
+    SourceSpec,
+    Unlabelled,
+    find_base,
+    read,
+    sentences_of,
+    with_own_names,
+)
 from adaptner.errors import UsageError
 from adaptner.models.tagger import Tagger
 from adaptner.progress import ProgressCallback, no_progress
@@ -34,6 +41,8 @@ def adapt(
     estimate: bool = True,
     augment: int = 0,
     seed: int = 0,
+    terms: Mapping[str, str | Path] | None = None,
+    keep_all: bool = False,
     device: str = "auto",
     progress: ProgressCallback = no_progress,
 ) -> Tagger:
@@ -58,6 +67,7 @@ def adapt(
     estimate: estimate F1 by cross-validation (``tagger.assessment``), if the method can.
     augment: copies of each sentence to learn from as well, each with a mention replaced by another of
         the same label from the sentences or from ``sources``, which may then be any corpora.
+    terms and keep_all: as in `tagger`.
     device: auto (cuda, mps or cpu), cpu, cuda or mps. With auto, a loaded ``base`` stays where it is.
 
     Raises UsageError for arguments that exclude each other or that the method does not use, and other
@@ -84,6 +94,8 @@ def adapt(
         encoder=encoder,
         augment=augment,
         seed=seed,
+        terms=terms or {},
+        keep_all=keep_all,
         device=device,
     )
     adaptation = prepare(sentences, options)
@@ -91,12 +103,20 @@ def adapt(
 
 
 def tagger(
-    labels: str | Iterable[str], base: str | Path | Base | None = None, *, device: str = "auto"
+    labels: str | Iterable[str],
+    base: str | Path | Base | None = None,
+    *,
+    terms: Mapping[str, str | Path] | None = None,
+    keep_all: bool = False,
+    device: str = "auto",
 ) -> Tagger:
     """Make a tagger from the names of entity types alone, without any labelled sentence. It finds what
     the terminologies of the base know of these types.
 
     base and device: as in `adapt`.
+    terms: for labels, files with your own names for them, one a line or in a table, that count beside
+        those of the base. Names that would do harm, such as ordinary words, are not used
+        (``tagger.facts["unused_names"]`` has them with the reasons) unless you ``keep_all``.
 
     Raises UnknownKind for a type that the terminologies do not know, and TermsNeeded for a base
     without terminologies.
@@ -107,8 +127,15 @@ def tagger(
     from adaptner.adaptation.dictionary_tagger import dictionary_tagger
 
     compute.prepare_process()
+    names = [labels] if isinstance(labels, str) else list(labels)
     found = find_base(base, device)
-    return dictionary_tagger(found, [labels] if isinstance(labels, str) else labels)
+    unused: dict[str, dict[str, str]] = {}
+    if terms:
+        found, unused = with_own_names(found, terms, names, keep_all=keep_all)
+    made = dictionary_tagger(found, names)
+    if unused:
+        made.facts["unused_names"] = unused
+    return made
 
 
 def load(folder: str | Path, device: str = "auto") -> Tagger:

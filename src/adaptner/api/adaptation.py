@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from adaptner.api.inputs import (
     read_sources,
     read_text,
     stream_text,
+    with_own_names,
 )
 from adaptner.corpora.sources import SourceDomain
 from adaptner.errors import NoEntities, SourcesNeeded, UsageError
@@ -53,6 +54,8 @@ class AdaptOptions:
     download: bool = False  # the encoder, from the Hugging Face hub
     augment: int = 0
     seed: int = 0
+    terms: Mapping[str, str | Path] = field(default_factory=dict)  # files with names of labels
+    keep_all: bool = False
     device: str = "auto"
 
 
@@ -68,6 +71,7 @@ class Adaptation:
     sources: Sequence[SourceDomain] = ()
     text: Iterable[Sentence] = ()
     copies: Sequence[Sentence] | None = None  # augmented sentences; None: not asked for
+    unused_names: dict[str, dict[str, str]] = field(default_factory=dict)  # of labels, with reasons
 
     @cached_property
     def _encoded(self) -> Any:
@@ -108,6 +112,8 @@ class Adaptation:
         )
         if self.copies is not None:
             tagger.facts["augmented"] = len(self.copies)
+        if self.unused_names:
+            tagger.facts["unused_names"] = self.unused_names
         return tagger
 
     def assess(
@@ -154,7 +160,17 @@ def prepare(
         method = without_labels(method)
     check_inputs(method, base, sources, texts, options.augment)
     method.check(base)
+    unused: dict[str, dict[str, str]] = {}
+    if options.terms:
+        if not getattr(method.config.adaptation, "use_terms", False):
+            raise UsageError(
+                problem=f"--terms has no use with {method.name}, which reads no terminologies",
+                remedy="leave out --terms, or adapt with --method named",
+            )
+        labels = {*options.labels, *LabelSet.of(labelled).labels}
+        base, unused = with_own_names(base, options.terms, labels, keep_all=options.keep_all)
     adaptation = Adaptation(base, method, labelled, LabelSet(tuple(options.labels)), options.seed)
+    adaptation.unused_names = unused
     if adaptation.stops_early:
         _refuse_extra_data(len(labelled), options.augment, texts)
         return adaptation

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from adaptner.corpora.corpus import group_by_domain, load_corpus
 from adaptner.corpora.raw_text import ENDINGS, find_text_files
 from adaptner.corpora.sentence_stream import ChainedSentences, RawTextFiles
 from adaptner.corpora.sources import SourceDomain, source_domains
-from adaptner.errors import EmptyFile
+from adaptner.errors import EmptyFile, TermsNeeded, UnknownName
 from adaptner.models.base import Base
 from adaptner.models.installed import default_base, load_base
+from adaptner.terms.dictionary import Dictionary
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Sentence
 
@@ -82,6 +84,30 @@ def sentences_of(item: Unlabelled) -> list[Sentence]:
     # Labels are dropped before tokenising, so that misaligned ones are no error here.
     documents = (Document(d.text, token_spans=d.token_spans) for d in formats.read(item))
     return [sentence for document in documents for sentence in to_sentences(document)]
+
+
+def with_own_names(
+    base: Base, lists: Mapping[str, str | Path], labels: Iterable[str], *, keep_all: bool = False
+) -> tuple[Base, dict[str, dict[str, str]]]:
+    """``base`` with the names of lists for labels beside those of its terminologies, and the names that are
+    not used, with the reasons. Raises UsageError for a list whose label is not among ``labels``, and
+    TermsNeeded for a base without terminologies."""
+    from adaptner.terms.own_names import compile_list
+    from adaptner.terms.readers import read_concepts
+
+    known = list(labels)
+    for label in lists:
+        if label not in known:
+            raise UnknownName.among(known, kind="label", name=label)
+    if base.dictionary is None:
+        raise TermsNeeded(file=base.folder, labels=", ".join(lists))
+    own = {
+        label: compile_list(label, read_concepts(file), base.dictionary.terms, keep_all=keep_all)
+        for label, file in lists.items()
+    }
+    names = {label: found.terms for label, found in own.items()}
+    dropped = {label: dict(found.dropped) for label, found in own.items() if found.dropped}
+    return replace(base, dictionary=Dictionary(base.dictionary.terms, names)), dropped
 
 
 def find_base(base: str | Path | Base | None, device: str) -> Base:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from adaptner.cli import options
-from adaptner.cli.common import emit_json, err, info, warn
+from adaptner.cli.common import emit_json, err, info, own_lists, warn, warn_of_unused_names
 
 if TYPE_CHECKING:
     from adaptner.api.adaptation import Adaptation
@@ -33,6 +33,8 @@ def adapt(
         ),
     ] = None,
     base: options.BaseFolder = None,
+    terms: options.OwnNames = None,
+    keep_all: options.KeepAll = False,
     from_: options.FormatFrom = None,
     as_json: options.JsonFlag = False,
     quiet: options.QuietFlag = False,
@@ -108,6 +110,8 @@ def adapt(
         download=download,
         augment=augment,
         seed=seed,
+        terms=own_lists(terms),
+        keep_all=keep_all,
         device=device,
     )
     adaptation = prepare(sentences, arguments, from_)
@@ -118,7 +122,8 @@ def adapt(
     with progress_bar("adapting", quiet) as progress:
         tagger = adaptation.run(progress)
     seconds = time.perf_counter() - start
-    _print_origins(tagger.facts, quiet)
+    _print_origins(tagger, quiet)
+    warn_of_unused_names(tagger.facts, quiet)
     with progress_bar("estimating", quiet) as progress:
         adaptation.assess(tagger, estimate=estimate, progress=progress)
     tagger.save(output)
@@ -175,7 +180,16 @@ def _warn_of_issues(issues: Sequence[AnnotationIssue], quiet: bool) -> None:
             warn(f"{count - _MAX_SHOWN} more of kind {kind!r}: `adaptner check` lists them", quiet)
 
 
-def _print_origins(facts: dict[str, Any], quiet: bool) -> None:
+def _print_origins(tagger: Tagger, quiet: bool) -> None:
+    from adaptner.terms.label_kinds import describe
+
+    facts: dict[str, Any] = tagger.facts
+    if tagger.features is not None:
+        dictionary = tagger.features.dictionary
+        for label, kinds in tagger.features.kinds.items():
+            sources = [describe(dictionary.terms, kinds)] if kinds else []
+            sources += ["your own names"] if label in dictionary.own else []
+            info(f"{label} starts from {' and '.join(sources)}", quiet)
     if synonyms := facts.get("synonyms"):
         info(f"synonyms: {synonyms}", quiet)
     if known := facts.get("known"):

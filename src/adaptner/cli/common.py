@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -76,6 +76,36 @@ def warn(message: str, quiet: bool = False) -> None:
     if not quiet:
         err.print("warning: ", style="yellow", end="")
         err.print(message)
+
+
+_MAX_NAMES = 20  # that are shown of a list
+
+
+def own_lists(values: Sequence[str] | None) -> dict[str, str]:
+    """The files of ``--terms LABEL=FILE``, by label."""
+    from adaptner.errors import UsageError
+
+    found: dict[str, str] = {}
+    for value in values or ():
+        label, equals, file = value.partition("=")
+        if not (label and equals and file) or label in found:
+            raise UsageError(
+                problem=f"--terms {value}: not one LABEL=FILE for each label",
+                remedy="write, for example, --terms CellLine=my-cells.txt",
+            )
+        found[label] = file
+    return found
+
+
+def warn_of_unused_names(facts: Mapping[str, Any], quiet: bool) -> None:
+    for label, names in facts.get("unused_names", {}).items():
+        shown = [f"{name!r} ({reason})" for name, reason in names.items()]
+        more = f" and {len(shown) - _MAX_NAMES} more" if len(shown) > _MAX_NAMES else ""
+        warn(
+            f"{label}: {len(shown)} name(s) of your list are not used: "
+            f"{', '.join(shown[:_MAX_NAMES])}{more}; --keep-all uses them",
+            quiet,
+        )
 
 
 def emit_json(value: Any) -> None:

@@ -63,6 +63,13 @@ Sources = Annotated[
 BaseFolder = Annotated[
     Path | None, file("--base BASE", "A base: its folder or a name listed by `adaptner bases`.")
 ]
+OwnNames = Annotated[
+    list[str] | None,
+    file("--terms LABEL=FILE", "Your own names for a label, beside those of the base; repeatable."),
+]
+KeepAll = Annotated[
+    bool, file("--keep-all", "Use all names of --terms, ordinary words and numbers too.")
+]
 VectorsFile = Annotated[
     Path | None,
     file("--vectors FILE", "Word vectors: .safetensors, .npy + .vocab.txt, .vec, .txt or .bin."),

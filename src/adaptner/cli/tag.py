@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adaptner.cli import options
-from adaptner.cli.common import info, out, print_error
+from adaptner.cli.common import info, out, own_lists, print_error, warn_of_unused_names
 from adaptner.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def tag(
         ),
     ] = None,
     base: options.BaseFolder = None,
+    terms: options.OwnNames = None,
+    keep_all: options.KeepAll = False,
     output: Annotated[
         str | None,
         options.file(
@@ -52,6 +53,12 @@ def tag(
         ),
     ] = None,
     from_: options.FormatFrom = None,
+    ids: Annotated[
+        bool, options.file("--ids/--no-ids", "Add the ids of concepts to entities that have any.")
+    ] = True,
+    explain: Annotated[
+        bool, options.file("--explain", "Say by which name of which terminology each was found.")
+    ] = False,
     quiet: options.QuietFlag = False,
     jobs: options.Jobs = 1,
     device: options.DeviceName = "auto",
@@ -82,10 +89,17 @@ def tag(
     if labels is not None:
         from adaptner import api
 
-        tagger = api.tagger([name.strip() for name in labels.split(",")], base, device=device)
+        tagger = api.tagger(
+            [name.strip() for name in labels.split(",")],
+            base,
+            terms=own_lists(terms),
+            keep_all=keep_all,
+            device=device,
+        )
+        warn_of_unused_names(tagger.facts, quiet)
         inputs = inputs if model is None else [model, *inputs]
     else:
-        tagger = _model_folder(model, base)
+        tagger = _model_folder(model, {"--base": base, "--terms": terms})
     summary = tag_files(
         tagger,
         inputs or ["-"],
@@ -95,6 +109,8 @@ def tag(
         jobs=jobs,
         ray=ray,
         device=device,
+        ids=ids,
+        explain=explain,
         report=print_error,
         show=_show if to_terminal else None,
     )
@@ -107,17 +123,18 @@ def tag(
         raise typer.Exit(1)
 
 
-def _model_folder(model: str | None, base: Path | None) -> str:
+def _model_folder(model: str | None, unused: Mapping[str, object]) -> str:
     if model is None:
         raise UsageError(
             problem="no tagger is given",
             remedy="name its folder, or the entity types to find: --labels Disease,Chemical",
         )
-    if base is not None:
-        raise UsageError(
-            problem="--base has no use with a tagger, which has its own encoder",
-            remedy="leave out --base, or name entity types with --labels",
-        )
+    for option, value in unused.items():
+        if value is not None:
+            raise UsageError(
+                problem=f"{option} has no use with a tagger, which is complete",
+                remedy=f"leave out {option}, or name entity types with --labels",
+            )
     return model
 
 

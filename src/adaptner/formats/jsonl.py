@@ -7,6 +7,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,8 +28,8 @@ from adaptner.types import Document, Entity, Span
 class JsonLinesFormat(Format):
     """``{"text": ..., "entities": [{"start": 0, "end": 4, "label": "Gene"}], "id": ...}``.
 
-    An entity may have a ``score``. ``token_spans`` ([[start, end], ...]) preserves the tokens of
-    documents converted from CoNLL. Other keys are ignored.
+    An entity may have a ``score`` and ``ids``, a list of strings. ``token_spans`` ([[start, end], ...])
+    preserves the tokens of documents converted from CoNLL. Other keys are ignored.
     """
 
     name = "jsonl"
@@ -123,6 +124,8 @@ def _entity_object(entity: Entity, chunk: DocumentChunk) -> dict[str, Any]:
         result["score"] = entity.score
     if entity.ids:
         result["ids"] = entity.ids
+    if entity.origin is not None:
+        result["from"] = {name: value for name, value in asdict(entity.origin).items() if value}
     return result
 
 
@@ -225,7 +228,12 @@ def _parse_entity(item: object, length: int) -> Entity | str:
         if not is_number or not math.isfinite(score):
             return '"score" must be a number'
         score = float(score)
-    return Entity(start, end, label, score)
+    ids = item.get("ids", [])
+    if not isinstance(ids, list) or not all(isinstance(i, str) and i.strip() for i in ids):
+        return '"ids" must be a list of strings'
+    if any(map(_has_lone_surrogates, ids)):
+        return '"ids" contains half of a surrogate pair'
+    return Entity(start, end, label, score, tuple(ids))
 
 
 def _is_int(value: object) -> bool:

@@ -55,7 +55,8 @@ class Base:
         if self.dictionary is None:
             return None
         kinds = {label: kinds_of_label(self.dictionary.terms, label) for label in labels}
-        kinds = {label: found for label, found in kinds.items() if found}
+        own = self.dictionary.own
+        kinds = {label: found for label, found in kinds.items() if found or label in own}
         return TermFeatures(self.dictionary, kinds) if kinds else None
 
     @property

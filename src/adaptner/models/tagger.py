@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from adaptner.models.storage import (
     read_model,
     write_model,
 )
-from adaptner.models.terms import features_of, reference_to
+from adaptner.models.terms import features_of, own_files, reference_to
 from adaptner.nn.batching.batch import Batch, Batcher
 from adaptner.nn.decoders.calibration import Calibration
 from adaptner.nn.encoders.base import Encoder
@@ -32,6 +33,7 @@ from adaptner.nn.encoders.registry import restored_encoder
 from adaptner.nn.encoders.word_cache import WordCache
 from adaptner.nn.model import Decoder, ModelShape, make_decoder, tag_scores
 from adaptner.terms.features import TermFeatures
+from adaptner.terms.linking import MentionLinker
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity, LabelSet, Sentence
 from adaptner.version import __version__
@@ -83,19 +85,28 @@ class Tagger(nn.Module):
         values = self.facts.get(ESTIMATE_FACT)
         return None if values is None else Assessment.from_json(values)
 
-    def predict(self, texts: Iterable[str]) -> list[list[Entity]]:
+    def predict(
+        self, texts: Iterable[str], *, ids: bool = True, explain: bool = False
+    ) -> list[list[Entity]]:
         """The entities of each text. Offsets are into that text, and a score is the probability that
-        borders and label are right."""
+        borders and label are right.
+
+        ids: give each entity that is a name in a terminology the ids of its concepts.
+        explain: say which name it was found by (``entity.origin``)."""
         if isinstance(texts, str):
             raise UsageError(
                 problem="predict takes a list of texts", remedy="write predict([text])"
             )
-        return list(self.stream(Document(text) for text in texts))
+        return list(self.stream((Document(text) for text in texts), ids=ids, explain=explain))
 
-    def predict_documents(self, documents: Sequence[Document]) -> list[list[Entity]]:
-        return list(self.stream(documents))
+    def predict_documents(
+        self, documents: Sequence[Document], *, ids: bool = True, explain: bool = False
+    ) -> list[list[Entity]]:
+        return list(self.stream(documents, ids=ids, explain=explain))
 
-    def stream(self, documents: Iterable[Document]) -> Iterator[list[Entity]]:
+    def stream(
+        self, documents: Iterable[Document], *, ids: bool = True, explain: bool = False
+    ) -> Iterator[list[Entity]]:
         """The entities of each document, of which there may be any number: few are read ahead."""
         found: list[Entity] = []
         for chunk in group_chunks(
@@ -103,7 +114,8 @@ class Tagger(nn.Module):
         ):
             sentences = [to_sentences(part.document) for part in chunk]
             numbers = [number for number, own in enumerate(sentences) for _ in own]
-            tagged = iter(self.predict_sentences([s for own in sentences for s in own], numbers))
+            every = [s for own in sentences for s in own]
+            tagged = iter(self.predict_sentences(every, numbers, ids=ids, explain=explain))
             for part, own in zip(chunk, sentences, strict=True):
                 # `tagged` goes on with the next part
                 for sentence, entities in zip(own, tagged, strict=False):
@@ -113,18 +125,52 @@ class Tagger(nn.Module):
                     found = []
 
     def predict_sentences(
-        self, sentences: Sequence[Sentence], documents: Sequence[int] | None = None
+        self,
+        sentences: Sequence[Sentence],
+        documents: Sequence[int] | None = None,
+        *,
+        ids: bool = True,
+        explain: bool = False,
     ) -> list[list[Entity]]:
         """The entities of tokenised sentences, with offsets into each sentence's text. ``documents`` has
         the number of each sentence's document, whose abbreviations hold in the sentences that follow;
-        without it each sentence stands alone."""
-        found = zip(sentences, self.mentions(sentences, documents), strict=True)
-        return [[self._entity(sentence, m) for m in own] for sentence, own in found]
+        without it each sentence stands alone. ``ids`` and ``explain`` are as for `predict`."""
+        linker = self._linker(sentences, documents)
+        mentions = self._mentions(sentences, linker)
+        entities = [
+            [self._entity(sentence, m) for m in own]
+            for sentence, own in zip(sentences, mentions, strict=True)
+        ]
+        if linker is None or not (ids or explain):
+            return entities
+        return [
+            [
+                replace(
+                    entity,
+                    ids=linker.ids(number, *mention[:3]) if ids else (),
+                    origin=linker.origin(number, *mention[:3]) if explain else None,
+                )
+                for entity, mention in zip(found, own, strict=True)
+            ]
+            for number, (found, own) in enumerate(zip(entities, mentions, strict=True))
+        ]
+
+    def _linker(
+        self, sentences: Sequence[Sentence], documents: Sequence[int] | None
+    ) -> MentionLinker | None:
+        if self.features is None:
+            return None
+        return MentionLinker(self.features, [s.tokens for s in sentences], documents)
 
     def mentions(
         self, sentences: Sequence[Sentence], documents: Sequence[int] | None = None
     ) -> list[list[PredictedMention]]:
         """The mentions of each sentence as token spans, with log-odds before calibration."""
+        return self._mentions(sentences, self._linker(sentences, documents))
+
+    def _mentions(
+        self, sentences: Sequence[Sentence], linker: MentionLinker | None
+    ) -> list[list[PredictedMention]]:
         windows = [
             (number, first, window)
             for number, sentence in enumerate(sentences)
@@ -132,12 +178,8 @@ class Tagger(nn.Module):
         ]
         windows.sort(key=lambda entry: len(entry[2]))
         of_terms: list[np.ndarray] = []
-        if self.features is not None:
-            words = [s.tokens for s in sentences]
-            found = self.features.present(
-                *self.features.spans(words, documents), [len(s) for s in sentences]
-            )
-            of_terms = found.times(self._weight_of_features())
+        if linker is not None:
+            of_terms = linker.present_features().times(self._weight_of_features())
         tags: list[list[int]] = [[0] * len(s) for s in sentences]
         confidences: list[np.ndarray] = [_NO_CONFIDENCE] * len(sentences)
         start = 0
@@ -215,6 +257,10 @@ class Tagger(nn.Module):
         return Entity(start, end, mention.label, round(self.calibration(mention.log_odds), 4))
 
     def save(self, folder: str | Path) -> None:
+        terms, own = None, {}
+        if self.features is not None:
+            terms = reference_to(self.features)
+            own = own_files(self.features, terms)
         manifest = Manifest(
             kind="tagger",
             version=__version__,
@@ -225,10 +271,10 @@ class Tagger(nn.Module):
             shape=ModelShape(decoder=self.decoder.kind),
             facts=self.facts,
             calibration=self.calibration,
-            terms=None if self.features is None else reference_to(self.features),
+            terms=terms,
         )
         with atomic_folder(folder, marker=MANIFEST, kind="an adaptner tagger") as temporary:
-            write_model(temporary, manifest, self, self.batcher, self._vectors_from)
+            write_model(temporary, manifest, self, self.batcher, self._vectors_from, own)
 
     @classmethod
     def load(cls, folder: str | Path, device: torch.device | None = None) -> Tagger:

@@ -25,6 +25,7 @@ class TermsReference(BaseModel):
     base: str  # the folder of the base that the tagger was made with
     kinds: dict[str, tuple[str, ...]]  # of each label
     doubts: tuple[str, ...]  # in the order of the decoder's columns
+    own: dict[str, str] = {}  # for labels with a user's own names, the file in the tagger's folder
 
 
 def reference_to(features: TermFeatures) -> TermsReference:
@@ -32,7 +33,16 @@ def reference_to(features: TermFeatures) -> TermsReference:
     names = tuple(d.name or "" for d in features.doubts)
     assert terms.path is not None
     folder = str(terms.path.parent.resolve())
-    return TermsReference(checksum=terms.checksum, base=folder, kinds=features.kinds, doubts=names)
+    own = {label: f"names-{i}.bin" for i, label in enumerate(features.dictionary.own)}
+    return TermsReference(
+        checksum=terms.checksum, base=folder, kinds=features.kinds, doubts=names, own=own
+    )
+
+
+def own_files(features: TermFeatures, reference: TermsReference) -> dict[str, bytes]:
+    """The files of the user's own names, for a tagger's folder."""
+    own = features.dictionary.own
+    return {file: own[label].content() for label, file in reference.own.items()}
 
 
 @lru_cache(maxsize=2)
@@ -45,4 +55,8 @@ def features_of(reference: TermsReference, file: Path | None, model: Path) -> Te
     None if no installed base has it."""
     if file is None:
         raise TermsMissing(file=model, checksum=reference.checksum[:12])
-    return TermFeatures(load_dictionary(file), reference.kinds, reference.doubts)
+    dictionary = load_dictionary(file)
+    if reference.own:
+        own = {label: CompiledTerms.load(model / name) for label, name in reference.own.items()}
+        dictionary = Dictionary(dictionary.terms, own)
+    return TermFeatures(dictionary, reference.kinds, reference.doubts)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any, Protocol
 
 from adaptner.formats.chunks import DocumentChunk, group_chunks
 from adaptner.types import Document, Entity
 
-if TYPE_CHECKING:
-    from adaptner.models.tagger import Tagger
-
 DocumentBatch = Sequence[Document]
 BatchEntities = list[list[Entity]]
+Details = Mapping[str, Any]  # arguments of `Tagger.predict`: ids, explain
+NO_DETAILS: Details = {}
 
 
 class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
@@ -28,14 +28,20 @@ class TaggingExecutor(AbstractContextManager["TaggingExecutor"], ABC):
         """Release processes or connections, if there are any."""
 
 
+class DocumentTagger(Protocol):
+    @property
+    def predict_documents(self) -> Callable[..., BatchEntities]:
+        """The entities of documents."""
+
+
 class SerialExecutor(TaggingExecutor):
     """Tags in this process."""
 
-    def __init__(self, tagger: Tagger) -> None:
-        self._tagger = tagger
+    def __init__(self, tagger: DocumentTagger, details: Details = NO_DETAILS) -> None:
+        self._predict = partial(tagger.predict_documents, **details)
 
     def tag(self, batches: Iterable[DocumentBatch]) -> Iterator[BatchEntities]:
-        return map(self._tagger.predict_documents, batches)
+        return map(self._predict, batches)
 
 
 def with_entities(

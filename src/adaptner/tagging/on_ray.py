@@ -17,7 +17,14 @@ from adaptner.compute import prepare_process
 from adaptner.errors import AdaptnerError, ClusterUnusable
 from adaptner.models.storage import read_manifest
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import BatchEntities, DocumentBatch, TaggingExecutor, in_order
+from adaptner.tagging.executor import (
+    NO_DETAILS,
+    BatchEntities,
+    Details,
+    DocumentBatch,
+    TaggingExecutor,
+    in_order,
+)
 from adaptner.version import __version__
 
 _PENDING_PER_CPU = 2
@@ -28,8 +35,8 @@ _loaded: tuple[str, Tagger] | None = None  # key and model that this worker proc
 
 
 class RayExecutor(TaggingExecutor):
-    def __init__(self, model: Path, address: str) -> None:
-        self._address = address
+    def __init__(self, model: Path, address: str, details: Details = NO_DETAILS) -> None:
+        self._address, self._details = address, dict(details)
         files = {path.name: path.read_bytes() for path in model.iterdir() if path.is_file()}
         self._key = "".join(read_manifest(model, "tagger").files.values())
         self._ray = connected(address)
@@ -43,7 +50,7 @@ class RayExecutor(TaggingExecutor):
         return in_order(batches, self._submit, self._wait, self._max_pending)
 
     def _submit(self, batch: DocumentBatch) -> Any:
-        return self._task.remote(self._key, self._files, list(batch))
+        return self._task.remote(self._key, self._files, list(batch), self._details)
 
     def _wait(self, task: Any) -> BatchEntities:
         try:
@@ -62,10 +69,12 @@ class RayExecutor(TaggingExecutor):
         return max(1, _PENDING_PER_CPU * int(self._ray.cluster_resources().get("CPU", 0)))
 
 
-def _predict(key: str, files: Files, batch: list[Any]) -> tuple[str, BatchEntities, str]:
+def _predict(
+    key: str, files: Files, batch: list[Any], details: dict[str, bool]
+) -> tuple[str, BatchEntities, str]:
     """Runs on a node; returns its version, the entities, and an error message or ''."""
     try:
-        return __version__, _tagger(key, files).predict_documents(batch), ""
+        return __version__, _tagger(key, files).predict_documents(batch, **details), ""
     except AdaptnerError as error:
         return __version__, [], str(error).splitlines()[0]
 

@@ -34,7 +34,8 @@ def _marked_text(chunk: DocumentChunk, colours: dict[str, str]) -> str:
         pieces.append(html.escape(text[position : entity.start]))
         score = "" if entity.score is None else f", score {entity.score:.2f}"
         mention = html.escape(entity.text_in(text))
-        pieces.append(_mark(mention, entity.label, colours, f"{entity.label}{score}"))
+        ids = "".join(f", {identifier}" for identifier in entity.ids)
+        pieces.append(_mark(mention, entity.label, colours, f"{entity.label}{score}{ids}"))
         position = entity.end
     pieces.append(html.escape(text[position:]))
     return "".join(pieces)

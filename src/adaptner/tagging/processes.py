@@ -15,7 +15,14 @@ import torch
 from adaptner.compute import prepare_process
 from adaptner.errors import ProcessDied
 from adaptner.models.tagger import Tagger
-from adaptner.tagging.executor import BatchEntities, DocumentBatch, TaggingExecutor, in_order
+from adaptner.tagging.executor import (
+    NO_DETAILS,
+    BatchEntities,
+    Details,
+    DocumentBatch,
+    TaggingExecutor,
+    in_order,
+)
 
 _PENDING_PER_PROCESS = 2  # so that no process waits while results are written
 
@@ -26,8 +33,10 @@ class ProcessExecutor(TaggingExecutor):
     """Tags in worker processes: on Linux forks that share a model on the CPU, otherwise each process
     loads the model."""
 
-    def __init__(self, tagger: Tagger, folder: Path, processes: int) -> None:
-        self._processes = processes
+    def __init__(
+        self, tagger: Tagger, folder: Path, processes: int, details: Details = NO_DETAILS
+    ) -> None:
+        self._processes, self._details = processes, dict(details)
         device = tagger.encoder.device
         shared = sys.platform == "linux" and device.type == "cpu"  # CUDA does not survive a fork
         start_method = "fork" if shared else "spawn"
@@ -46,7 +55,7 @@ class ProcessExecutor(TaggingExecutor):
         try:
             yield from in_order(
                 batches,
-                lambda batch: self._pool.submit(_predict, batch),
+                lambda batch: self._pool.submit(_predict, batch, self._details),
                 lambda future: future.result(),
                 lambda: _PENDING_PER_PROCESS * self._processes,
             )
@@ -61,6 +70,6 @@ def _start_worker(model: Tagger | tuple[Path, torch.device]) -> None:
     _tagger = model if isinstance(model, Tagger) else Tagger.load(*model)
 
 
-def _predict(batch: DocumentBatch) -> BatchEntities:
+def _predict(batch: DocumentBatch, details: dict[str, bool]) -> BatchEntities:
     assert _tagger is not None
-    return _tagger.predict_documents(batch)
+    return _tagger.predict_documents(batch, **details)

@@ -16,7 +16,7 @@ from adaptner.files import digest
 from adaptner.formats import find_format
 from adaptner.formats.chunks import DocumentChunk
 from adaptner.formats.lines import STANDARD, ProblemCallback, raise_problem
-from adaptner.tagging.executor import SerialExecutor, TaggingExecutor, with_entities
+from adaptner.tagging.executor import Details, SerialExecutor, TaggingExecutor, with_entities
 from adaptner.tagging.folder import OutputFolder
 from adaptner.tagging.input_files import InputFiles
 from adaptner.tagging.writers import HTML, output_format, write_chunks
@@ -47,6 +47,8 @@ def tag_files(
     jobs: int = 1,
     ray: str | None = None,
     device: str = "auto",
+    ids: bool = True,
+    explain: bool = False,
     report: ProblemCallback = raise_problem,
     show: Show | None = None,
 ) -> TaggingSummary:
@@ -56,7 +58,8 @@ def tag_files(
 
     ``model`` is a folder, or a tagger, which stays on its device. ``from_`` and ``to`` name the formats,
     by default those of the file endings. ``jobs`` processes or the CPUs of the Ray cluster at the
-    address ``ray`` share the work. ``device`` is auto, cpu, cuda or mps. ``report`` receives each
+    address ``ray`` share the work. ``device`` is auto, cpu, cuda or mps. ``ids`` and ``explain`` are as
+    for `Tagger.predict`. ``report`` receives each
     problem; by default the first one is raised. ``show``, if given, receives the tagged chunks instead
     of a file.
 
@@ -84,7 +87,9 @@ def tag_files(
         labels = tagger.labels.labels
         finder = model if isinstance(model, (str, Path)) else f"the method {tagger.method}"
         note = f"{', '.join(labels)}, found by {finder}"
-        executor = opened.enter_context(_make_executor(tagger, folder, jobs, ray))
+        executor = opened.enter_context(
+            _make_executor(tagger, folder, jobs, ray, {"ids": ids, "explain": explain})
+        )
         if into_folder:
             assert folder is not None
             from adaptner.models.storage import MANIFEST  # which holds the checksums of all files
@@ -120,14 +125,14 @@ def _load(model: str | Path | Tagger, device: str) -> tuple[Tagger, Path | None]
 
 
 def _make_executor(
-    tagger: Tagger, folder: Path | None, jobs: int, ray: str | None
+    tagger: Tagger, folder: Path | None, jobs: int, ray: str | None, details: Details
 ) -> TaggingExecutor:
     if folder is not None and ray is not None:
         from adaptner.tagging.on_ray import RayExecutor
 
-        return RayExecutor(folder, ray)
+        return RayExecutor(folder, ray, details)
     if folder is not None and jobs > 1:
         from adaptner.tagging.processes import ProcessExecutor
 
-        return ProcessExecutor(tagger, folder, jobs)
-    return SerialExecutor(tagger)
+        return ProcessExecutor(tagger, folder, jobs, details)
+    return SerialExecutor(tagger, details)

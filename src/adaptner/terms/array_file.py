@@ -19,7 +19,7 @@ from adaptner.errors import FileMissing, FileUnreadable, ModelTooNew, TermsUnrea
 from adaptner.files import atomic_file
 
 _MAGIC = b"adaptner terms\r\n"  # a transfer as text would change the line ending
-_VERSION = 2
+_VERSION = 3
 _DTYPES = ("|u1", "<u2", "<u4", "<u8")
 _ALIGNMENT = 64
 _PREFIX = len(_MAGIC) + 4 + 8 + 4  # then the version, and the size and checksum of the header

@@ -66,46 +66,33 @@ def compile_concepts(
             names.add(concept, len(ids), f"file:{source}" in abbreviated)
             ids.append(concept.id)
         of_source[source] = (first, len(ids))
-    rows = names.rows()
     words = -(-len(kinds) // 64)
     kinds_of = np.array([_mask_of(finder.kinds_of(id), words) for id in ids], dtype=np.uint64)
     kinds_of = kinds_of.reshape(-1, words)
+    rows = names.rows()
     allowed = np.array([_allowed(kinds, mark, words) for mark in range(128)])
     of_rows = kinds_of[rows.concepts] & allowed[rows.marks]
     keep: np.ndarray = of_rows.any(1) & ~np.isin(rows.keys, _keys_of_names(exclude))
     for source, others in (confirmed_by or {}).items():
-        if source in of_source:
-            confirming = np.zeros(len(keep), dtype=bool)
-            for other in others:
-                confirming |= rows.of(*of_source.get(other, (0, 0)))
-            keep &= ~rows.of(*of_source[source]) | np.isin(rows.keys, rows.keys[confirming])
+        keep &= _confirmed(rows, source, others, of_source)
     rows, of_rows = rows.select(keep), of_rows[keep]
     # Concepts get new numbers: only those with names, by id within their source.
     used = np.unique(rows.concepts)
-    order = np.array(
-        [
-            number
-            for first, end in of_source.values()
-            for number in sorted(
-                used[slice(*np.searchsorted(used, (first, end)))].tolist(), key=ids.__getitem__
-            )
-        ],
-        dtype=np.int64,
-    )
+    starts = [int(np.searchsorted(used, first)) for first, _ in of_source.values()]
+    parts = np.split(used, starts)
+    order = np.array([n for part in parts for n in sorted(part.tolist(), key=ids.__getitem__)], int)
     new_numbers = np.zeros(len(ids), dtype=np.uint32)
     new_numbers[order] = np.arange(len(order), dtype=np.uint32)
     rows.concepts = new_numbers[rows.concepts]
     breadth = finder.breadth()
     breadths = np.array([breadth[ids[number]] for number in order.tolist()], dtype=np.float64)
-    arrays = _entries(rows, of_rows, breadths)
-    arrays |= packed_ids([ids[number] for number in order.tolist()])
+    arrays, sets_of_concepts = _entries(rows, of_rows, breadths, kinds_of[order])
+    arrays |= packed_ids([ids[number] for number in order.tolist()], sets_of_concepts)
     arrays["beginnings"] = names.beginnings()
     facts = {
         "kinds": [k.name for k in kinds if not k.is_attribute],
         "attributes": [k.name for k in kinds if k.is_attribute],
-        "sources": [
-            [name, int(np.searchsorted(used, first))] for name, (first, _) in of_source.items()
-        ],
+        "sources": [[name, start] for name, start in zip(of_source, starts, strict=True)],
         "concepts": len(order),
         "names": _names_of_kinds(arrays, [k.name for k in kinds if not k.is_attribute]),
     }
@@ -207,6 +194,17 @@ def has_key_without_case(name: str) -> bool:
     return letters_and_digits or (len(name) <= 3 and name[1:].islower())
 
 
+def _confirmed(
+    rows: _Rows, source: str, others: Sequence[str], of_source: Mapping[str, tuple[int, int]]
+) -> np.ndarray:
+    """Whether each row is not of ``source``, or has a name that one of the ``others`` has too."""
+    confirming = np.zeros(len(rows.keys), dtype=bool)
+    for other in others:
+        confirming |= rows.of(*of_source.get(other, (0, 0)))
+    doubtful = rows.of(*of_source.get(source, (0, 0)))
+    return ~doubtful | np.isin(rows.keys, rows.keys[confirming])
+
+
 def _keys_of_names(names: Iterable[str]) -> np.ndarray:
     """The mixed keys of names, with their case and without."""
     keys = [key for key in map(name_key, names) if key is not None]
@@ -233,17 +231,21 @@ def _allowed(kinds: Sequence[Kind], mark: int, words: int) -> np.ndarray:
     return _mask_of(bits, words)
 
 
-def _entries(rows: _Rows, kinds_of: np.ndarray, breadths: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of names: one entry for each distinct key. ``kinds_of`` are those of rows, ``breadths``
-    those of concepts."""
+def _entries(
+    rows: _Rows, of_rows: np.ndarray, breadths: np.ndarray, of_concepts: np.ndarray
+) -> tuple[dict[str, np.ndarray], list[int]]:
+    """The arrays of names, with one entry for each distinct key, and the row of "kind_sets" of each
+    concept. ``of_rows`` and ``of_concepts`` are kinds, ``breadths`` those of concepts."""
     order = np.lexsort((rows.concepts, (rows.marks & PREFERRED) == 0, rows.keys))
-    rows, kinds_of = rows.select(order), kinds_of[order]
+    rows, of_rows = rows.select(order), of_rows[order]
     first = np.ones(len(rows.keys), dtype=bool)
     first[1:] = rows.keys[1:] != rows.keys[:-1]
     starts = np.flatnonzero(first)
+    of_names = np.bitwise_or.reduceat(of_rows, starts, axis=0)
     distinct, kind_set = np.unique(
-        np.bitwise_or.reduceat(kinds_of, starts, axis=0), axis=0, return_inverse=True
+        np.concatenate([of_names, of_concepts]), axis=0, return_inverse=True
     )
+    kind_set = kind_set.ravel().astype(np.uint16 if len(distinct) <= 1 << 16 else np.uint32)
     rows.marks = rows.marks & ~np.uint8(_LOWER | _ABBREVIATED)
     marks = np.bitwise_or.reduceat(rows.marks, starts)
     always_related = np.bitwise_and.reduceat(rows.marks, starts) & RELATED
@@ -252,15 +254,16 @@ def _entries(rows: _Rows, kinds_of: np.ndarray, breadths: np.ndarray) -> dict[st
     marks |= np.ceil(np.log2(1 + widest)).astype(np.uint8) << BREADTH_SHIFT
     buckets, fingerprints = sorted_into_buckets(rows.keys[starts])
     concepts, lists = _concepts(rows.concepts, starts, len(breadths))
-    return {
+    arrays = {
         "buckets": buckets,
         "fingerprints": fingerprints,
-        "kind_set": kind_set.ravel().astype(np.uint16 if len(distinct) <= 1 << 16 else np.uint32),
+        "kind_set": kind_set[: len(starts)],
         "kind_sets": distinct,
         "marks": marks,
         "concepts": concepts,
         "concept_lists": lists,
     }
+    return arrays, kind_set[len(starts) :].tolist()
 
 
 def _names_of_kinds(arrays: dict[str, np.ndarray], kinds: Sequence[str]) -> dict[str, int]:

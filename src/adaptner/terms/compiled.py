@@ -40,7 +40,7 @@ class CompiledTerms:
 
     ``arrays`` (n entries): "buckets", "fingerprints" (n), "kind_set" (n; a row of "kind_sets", which have a
     bit for each kind), "marks" (n), "concepts" (n; a concept, or a place in "concept_lists"), "beginnings"
-    (bits for the beginnings of long names), "id_blocks" and "id_starts" (the ids of concepts), and where text
+    (bits for the beginnings of long names), "id_blocks" and "id_starts" (the ids and kinds of concepts), and where text
     was counted "seen" (the entries that text has), "field_alone" … (their counts, after a zero),
     "abbreviations" with "abbreviation_counts", and "ordinary_words" (the keys of words of general language).
     """
@@ -122,7 +122,25 @@ class CompiledTerms:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate([*self.facts["kinds"], *self.facts["attributes"]])}
+        nodes = [kind["name"] for kind in self.facts.get("node_kinds", ())]
+        names = [*self.facts["kinds"], *self.facts["attributes"], *nodes]
+        return {name: i for i, name in enumerate(names)}
+
+    def sets_with(self, names: tuple[str, ...]) -> np.ndarray:
+        """Whether each row of "kind_sets" has any of these kinds or attributes."""
+        if (known := self._sets_with.get(names)) is None:
+            known = ((self.arrays["kind_sets"] & self.mask_of(names)) != 0).any(1)
+            self._sets_with[names] = known
+        return known
+
+    @cached_property
+    def _sets_with(self) -> dict[tuple[str, ...], np.ndarray]:
+        return {}
+
+    @property
+    def words_of_kinds(self) -> int:
+        """How many words of "kind_sets" have the kinds and attributes that are not nodes."""
+        return -(-(len(self.facts["kinds"]) + len(self.facts["attributes"])) // 64)
 
     def mask_of(self, names: Iterable[str]) -> np.ndarray:
         """The bits of kinds and attributes, to compare with `kinds_of`. A file that was compiled by another
@@ -135,8 +153,9 @@ class CompiledTerms:
 
     # --- concepts
 
-    def concepts_of(self, entry: int) -> list[int]:
-        """The numbers of the concepts that a name has, those that prefer the name first."""
+    def concepts_of(self, entry: int, kinds: Iterable[str] = ()) -> list[int]:
+        """The numbers of the concepts that a name has, those that prefer the name first; with ``kinds`` only
+        those that have one of them."""
         packed, lists = self.arrays["concepts"], self.arrays["concept_lists"]
         flag = 1 << (8 * packed.shape[1] - 1)
         value = int(unpacked(packed[entry]))
@@ -146,20 +165,27 @@ class CompiledTerms:
             concepts = concepts[:size]
         if not concepts or max(concepts) >= self.facts["concepts"]:
             raise TermsUnreadable(file=self.path, reason="its concepts do not fit together")
+        if kinds := tuple(kinds):
+            fits = ((self.arrays["kind_sets"] & self.mask_of(kinds)) != 0).any(1)
+            return [concept for concept in concepts if fits[self._concept(concept)[1]]]
         return concepts
 
-    def ids_of(self, entry: int) -> list[str]:
-        """The ids of a name's concepts ("MESH:D003920"), each once, those that prefer the name first."""
-        return list(dict.fromkeys(map(self.id_of, self.concepts_of(entry))))
+    def ids_of(self, entry: int, kinds: Iterable[str] = ()) -> list[str]:
+        """The ids of those concepts ("MESH:D003920"), each once."""
+        return list(dict.fromkeys(map(self.id_of, self.concepts_of(entry, kinds))))
 
     def id_of(self, concept: int) -> str:
-        return self._ids_in_block(concept // _IDS_IN_BLOCK)[concept % _IDS_IN_BLOCK]
+        return self._concept(concept)[0]
+
+    def _concept(self, concept: int) -> tuple[str, int]:
+        """The id and the row of "kind_sets" of a concept."""
+        return self._block(concept // _IDS_IN_BLOCK)[concept % _IDS_IN_BLOCK]
 
     @cached_property
-    def _ids_in_block(self) -> Callable[[int], list[str]]:
+    def _block(self) -> Callable[[int], list[tuple[str, int]]]:
         starts, blocks = self.arrays["id_starts"], self.arrays["id_blocks"]
         return lru_cache(maxsize=4096)(
-            lambda block: _decompressed(blocks[starts[block] : starts[block + 1]])
+            lambda block: _unpacked_ids(blocks[starts[block] : starts[block + 1]])
         )
 
     def source_of(self, concept: int) -> str:
@@ -240,6 +266,9 @@ class Facts(BaseModel):
     examples: dict[str, list[str]] = {}  # frequent names of each kind
     field_tokens: Annotated[int, Field(gt=0)] = 1_000_000
     general_tokens: Annotated[int, Field(gt=0)] = 1_000_000
+    node_kinds: list[
+        dict[str, Any]
+    ] = []  # kinds that were chosen by counts (`node_kinds.NodeKind`)
     abbreviation_kinds: list[str] = []  # columns of "abbreviation_counts" after the first
 
 
@@ -288,7 +317,8 @@ def _inconsistency(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any])
         "buckets": len(arrays["buckets"]) == (1 << BUCKET_BITS) + 1
         and _ends(arrays["buckets"], size),
         "names": all(len(arrays[name]) == size for name in ("kind_set", "marks", "concepts")),
-        "kinds": len(facts.kinds) + len(facts.attributes) <= 64 * sets.shape[1]
+        "kinds": len(facts.kinds) + len(facts.attributes) + len(facts.node_kinds)
+        <= 64 * sets.shape[1]
         and (not size or arrays["kind_set"].max() < len(sets)),
         "beginnings": len(arrays["beginnings"]) == 1 << (BEGINNING_BITS - 3),
         "concepts": arrays["concepts"].shape[1] == arrays["concept_lists"].shape[1] in (3, 4),
@@ -328,15 +358,17 @@ def unpacked(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.uint64) @ places
 
 
-def packed_ids(ids: Sequence[str]) -> dict[str, np.ndarray]:
-    """The arrays of ids, which neighbours share most of their characters with."""
+def packed_ids(ids: Sequence[str], kind_sets: Sequence[int]) -> dict[str, np.ndarray]:
+    """The arrays of concepts' ids and rows of "kind_sets": neighbours share most of their characters."""
+    lines = [f"{id}\t{kind_set}" for id, kind_set in zip(ids, kind_sets, strict=True)]
     blocks = [
-        zlib.compress("\n".join(ids[i : i + _IDS_IN_BLOCK]).encode(), 9)
-        for i in range(0, len(ids), _IDS_IN_BLOCK)
+        zlib.compress("\n".join(lines[i : i + _IDS_IN_BLOCK]).encode(), 9)
+        for i in range(0, len(lines), _IDS_IN_BLOCK)
     ]
     starts = np.cumsum([0, *map(len, blocks)], dtype=np.uint32)
     return {"id_blocks": np.frombuffer(b"".join(blocks), dtype=np.uint8), "id_starts": starts}
 
 
-def _decompressed(ids: np.ndarray) -> list[str]:
-    return zlib.decompress(ids.data).decode().split("\n")
+def _unpacked_ids(block: np.ndarray) -> list[tuple[str, int]]:
+    lines = zlib.decompress(block.data).decode().split("\n")
+    return [(id, int(kind_set)) for id, _, kind_set in (line.partition("\t") for line in lines)]

@@ -35,9 +35,7 @@ def apply_definitions(
     return {kind: _of_kind(spans, accepted[kind], shorts) for kind, spans in proposed.items()}
 
 
-def _occurrences(
-    text: Text, documents: Sequence[int] | None
-) -> list[tuple[int, int, int, int]]:
+def _occurrences(text: Text, documents: Sequence[int] | None) -> list[tuple[int, int, int, int]]:
     """Start and end of each occurrence of a defined short form, and of the long form that it stands for.
     Of two definitions of one short form, the later one counts from where it stands."""
     starts = text.starts.tolist()
@@ -64,9 +62,7 @@ def _occurrences(
     return list(found.values())
 
 
-def _of_kind(
-    spans: Spans, accepted: Doubt, shorts: Sequence[tuple[int, int, int, int]]
-) -> Spans:
+def _of_kind(spans: Spans, accepted: Doubt, shorts: Sequence[tuple[int, int, int, int]]) -> Spans:
     """The spans with the short forms of this kind, and with doubts at those of no kind or another."""
     fine = (spans.doubts & ~(np.uint32(accepted) | _CONVENTIONS)) == 0
     ends: dict[int, list[int]] = {}
@@ -75,7 +71,7 @@ def _of_kind(
     at: dict[tuple[int, int], list[int]] = {}
     for row, place in enumerate(zip(spans.start.tolist(), spans.end.tolist(), strict=True)):
         at.setdefault(place, []).append(row)
-    doubts = spans.doubts.copy()
+    doubts, entries = spans.doubts.copy(), spans.entry.copy()
     added = []
     for start, end, long_start, long_end in shorts:
         rows = [r for r in ends.get(long_end, ()) if spans.start[r] < long_end]
@@ -88,13 +84,16 @@ def _of_kind(
         same = at.get((start, end), [])
         if not rows:
             doubts[same] |= np.uint32(Doubt.DEFINED_OTHERWISE)
-        elif same:
-            doubts[same] = Doubt.DEFINED
+            continue
+        # It means what its long form does, not what a terminology has under the same letters.
+        listed = [r for r in rows if spans.entry[r] >= 0]
+        entry = int(spans.entry[min(listed, key=lambda r: int(spans.start[r]))]) if listed else -1
+        if same:
+            doubts[same], entries[same] = Doubt.DEFINED, entry
         else:
-            entry = max((int(spans.entry[r]) for r in rows), default=-1)
             added.append((start, end, entry))
-    result = Spans(spans.start, spans.end, spans.entry, doubts)
+    result = Spans(spans.start, spans.end, entries, doubts)
     if added:
-        start, end, entry = zip(*added, strict=True)
-        result = result + Spans.of(start, end, entry, int(Doubt.DEFINED))
+        starts, ends_, of_long = zip(*added, strict=True)
+        result = result + Spans.of(starts, ends_, of_long, int(Doubt.DEFINED))
     return result

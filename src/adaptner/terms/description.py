@@ -52,7 +52,9 @@ def describe(dictionary: Dictionary, name: str) -> NameDescription | None:
         kinds=tuple(kinds),
         concepts=tuple(dict.fromkeys((terms.id_of(n), terms.source_of(n)) for n in concepts)),
         counts={
-            f"{text}_{count}": int(terms.counts(f"{text}_{count}")[np.array(entries, dtype=int)].max(initial=0))
+            f"{text}_{count}": int(
+                terms.counts(f"{text}_{count}")[np.array(entries, dtype=int)].max(initial=0)
+            )
             for text in ("field", "general")
             for count in COUNTS
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -28,7 +29,8 @@ RULES = {
 }
 SHARED_RULES = {
     **dict.fromkeys(
-        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"), "anatomy"
+        ("Anatomy", "Organ", "MultiTissueStructure", "Tissue", "BodyRegion", "BodySystem"),
+        "anatomy",
     ),
     **dict.fromkeys(("Variant", "DNAVariant", "ProteinVariant", "SNP"), "variant"),
     **dict.fromkeys(("DNA", "RNA", "Complex"), "of_genes"),
@@ -59,6 +61,23 @@ class Dictionary:
         self.exclude = exclude
         self._finder = NameFinder(terms)
 
+    def rule_of(self, kind: str) -> tuple[Callable[[Matches], Spans], Doubt]:
+        """As `rule_of`; a node of a hierarchy has the rules of the kind that most of its names belong to."""
+        if not (like := self._like.get(kind)):
+            return rule_of(kind)
+        propose, accepted = rule_of(like)
+        of_kind, sets = self.terms.sets_with((kind,)), self.terms.arrays["kind_set"]
+
+        def propose_some(m: Matches) -> Spans:
+            spans = propose(m)
+            return spans.select((spans.entry >= 0) & of_kind[sets[spans.entry]])
+
+        return propose_some, accepted
+
+    @cached_property
+    def _like(self) -> dict[str, str]:
+        return {node["name"]: node["like"] for node in self.terms.facts.get("node_kinds", ())}
+
     def matches(self, sentences: Sequence[Sequence[str]]) -> Matches:
         return Matches(self._finder, self._finder.text(sentences))
 
@@ -67,7 +86,7 @@ class Dictionary:
     ) -> dict[str, Spans]:
         """All possible mentions of each kind, with doubts. ``documents`` has the number of each sentence's
         document, so that abbreviations keep what an earlier sentence has defined them as."""
-        rules = {kind: rule_of(kind) for kind in kinds}
+        rules = {kind: self.rule_of(kind) for kind in kinds}
         proposed = {kind: propose(matches) for kind, (propose, _) in rules.items()}
         accepted = {kind: by_default for kind, (_, by_default) in rules.items()}
         proposed = apply_definitions(matches.text, proposed, accepted, documents)
@@ -105,7 +124,7 @@ class Dictionary:
 
     def acceptable(self, proposed: Spans, kind: str, accepted: Doubt | None = None) -> Spans:
         """The proposed spans without a doubt that counts; they may overlap."""
-        accepted = Doubt.DEFINED | (rule_of(kind)[1] if accepted is None else accepted)
+        accepted = Doubt.DEFINED | (self.rule_of(kind)[1] if accepted is None else accepted)
         return proposed.select((proposed.doubts & ~np.uint32(accepted)) == 0)
 
 
@@ -115,7 +134,8 @@ def overlapping(spans: Spans, others: Spans, positions: int) -> np.ndarray:
     np.add.at(change, others.start, 1)
     np.add.at(change, others.end, -1)
     covered = np.concatenate([[0], np.cumsum(np.cumsum(change) > 0)])
-    return covered[spans.end] > covered[spans.start]
+    found: np.ndarray = covered[spans.end] > covered[spans.start]
+    return found
 
 
 def without_overlaps(spans: Spans) -> np.ndarray:

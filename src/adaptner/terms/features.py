@@ -24,6 +24,9 @@ BEGINS, INSIDE, ENDS, ALONE = 0, 1, 2, 3
 _PROPOSED, _NEIGHBOURS, _OF_DOUBTS = 4, 6, 8
 
 
+_EVERY_DOUBT = tuple(doubt.name or "" for doubt in Doubt)
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledSpans:
     """The mentions of all labels, which do not overlap, and what was proposed for each label."""
@@ -41,7 +44,7 @@ class TermFeatures:
         self,
         dictionary: Dictionary,
         kinds: Mapping[str, Sequence[str]],
-        doubts: Sequence[str] = tuple(d.name or "" for d in Doubt),
+        doubts: Sequence[str] = _EVERY_DOUBT,
     ) -> None:
         self.dictionary = dictionary
         self.kinds = {label: tuple(names) for label, names in kinds.items()}
@@ -177,7 +180,7 @@ class PresentFeatures:
         return self._of_sentences(table)
 
     def _of_sentences(self, table: np.ndarray) -> list[np.ndarray]:
-        return np.split(table, np.cumsum(self.lengths)[:-1])
+        return np.split(table, np.cumsum(self.lengths))[:-1]
 
 
 class _Cells:

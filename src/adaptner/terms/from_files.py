@@ -47,14 +47,19 @@ class Sources:
 
 
 def find_sources(paths: Sequence[Path], only_shippable: bool = False) -> Sources:
-    """Returns files and those in folders. A file replaces an earlier one of the same name: "mesh.tsv.xz",
-    "mesh.tsv" and "desc2026.xml" are all "mesh"."""
+    """Returns files and those in folders, known ones in the order of ``licences.toml``, which is that of ids.
+    A file replaces an earlier one of the same name: "mesh.tsv.xz" and "desc2026.xml" are both "mesh"."""
     found: dict[str, Path] = {}
     for path in paths:
         for file in _terminologies_in(path) if path.is_dir() else [path]:
             if not file.exists():
                 raise FileMissing(file=file, hint="give terminologies or lists of names")
             found[source_name(file)] = file
+    known = list(terminology_sources())
+    names = [name for name in known if name in found] + [
+        name for name in found if name not in known
+    ]
+    found = {name: found[name] for name in names}
     if not only_shippable:
         return Sources(found)
     shipping = {name for name, source in terminology_sources().items() if source.ships}
@@ -113,7 +118,7 @@ def _add_statistics(
 ) -> None:
     definitions: Counter[tuple[str, str]] = Counter()
     words: dict[str, Counter[str]] = {}
-    sample: list[list[str]] = []
+    sample: list[Sequence[str]] = []
     counts: dict[str, np.ndarray] = {}
     for name, texts in (("field", text), ("general", general)):
         of_text = NameCounts(terms)

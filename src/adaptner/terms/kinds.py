@@ -25,7 +25,9 @@ class Kind:
     is_attribute: bool = False
     only_preferred: bool = False  # counts for preferred names alone, not for synonyms
     below: bool = True  # the concepts below the roots as well
-    names: str = ""  # only names that are "lower" (as "mouse"), or "abbreviated" ("E. coli", made for it)
+    names: str = (
+        ""  # only names that are "lower" (as "mouse"), or "abbreviated" ("E. coli", made for it)
+    )
 
 
 @cache
@@ -58,6 +60,11 @@ def _roots(kind: Kind) -> tuple[str, ...]:
 def _normal(name: str) -> str:
     words = label_words(name)
     return normalise_name(words) if words else ""
+
+
+def names_of_kind(kind: Kind) -> tuple[str, ...]:
+    """What people call the kind."""
+    return (kind.name, *kind.labels) if kind.name_is_label else kind.labels
 
 
 class KindFinder:

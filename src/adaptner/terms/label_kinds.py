@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
+from typing import Any
 
 from adaptner.terms.compiled import CompiledTerms
-from adaptner.terms.kinds import Kind, built_in_kinds
+from adaptner.terms.kinds import Kind, built_in_kinds, names_of_kind
 from adaptner.terms.licences import short_title, terminology_sources
 from adaptner.text.label_names import label_words, normalise_name
 
@@ -33,8 +34,8 @@ def kinds_of_label(terms: CompiledTerms, label: str) -> tuple[str, ...]:
 
     In this order: the whole name ("Cell_line"), names joined by "and" or "or", names in a row
     ("Sign_symptom_illness"), the longest name at the end ("HumanGenes")."""
-    known = frozenset(terms.facts["kinds"])
-    found = _find(label_words(_PLURAL.sub(r"\1", label)), _kinds_by_name())
+    known = frozenset(_kind_names(terms))
+    found = _find(label_words(_PLURAL.sub(r"\1", label)), _kinds_by_name(terms))
     return tuple(kind for kind in found if kind in known)
 
 
@@ -62,18 +63,30 @@ def _united(found: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for kinds in found for kind in kinds))
 
 
-def _names_of(kind: Kind) -> tuple[str, ...]:
-    return (kind.name, *kind.labels) if kind.name_is_label else kind.labels
+def _node_kinds(terms: CompiledTerms) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = terms.facts.get("node_kinds", [])
+    return found
 
 
-@cache
-def _kinds_by_name() -> dict[str, tuple[str, ...]]:
+def _kind_names(terms: CompiledTerms) -> list[str]:
+    return [*terms.facts["kinds"], *(kind["name"] for kind in _node_kinds(terms))]
+
+
+@lru_cache(maxsize=8)
+def _kinds_by_name(terms: CompiledTerms) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for kind in built_in_kinds():
         if not kind.is_attribute:
-            for name in _names_of(kind):
+            for name in names_of_kind(kind):
                 key = normalise_name(label_words(name))
                 found[key] = _united((found.get(key, ()), (kind.name,)))
+    written_down = frozenset(found)
+    for node in _node_kinds(terms):
+        for name in (node["name"], *node["labels"]):
+            key = normalise_name(label_words(name))
+            # A name of one node may be a synonym of another: the one called so comes first.
+            if key not in written_down and (key not in found or name == node["name"]):
+                found[key] = (node["name"],)
     return found
 
 
@@ -82,8 +95,9 @@ def near_labels(terms: CompiledTerms, label: str) -> list[str]:
     wanted = label_words(label)
     key = normalise_name(wanted) if wanted else ""
     near: dict[str, float] = {}
-    for name, kinds in _kinds_by_name().items():
-        if any(kind in terms.facts["kinds"] for kind in kinds):
+    known = frozenset(_kind_names(terms))
+    for name, kinds in _kinds_by_name(terms).items():
+        if any(kind in known for kind in kinds):
             alike = difflib.SequenceMatcher(None, key, name).ratio()
             shared = len({normalise_name([w]) for w in wanted} & set(name.split()))
             if shared or alike > 0.6:
@@ -94,16 +108,23 @@ def near_labels(terms: CompiledTerms, label: str) -> list[str]:
 def describe(terms: CompiledTerms, kinds: Iterable[str]) -> str:
     """What a tagger starts from, for users: "Tissues and Cells (Uberon, MeSH, Cell Ontology)"."""
     kind_of = {kind.name: kind for kind in built_in_kinds()}
-    chosen = [kind_of[kind] for kind in kinds]
-    sources = dict.fromkeys(
-        source
-        for kind in chosen
-        for root in kind.roots
-        if (source := source_of_root(root)) in terms.facts["sources"]
-    )
+    node_of = {node["name"]: node for node in _node_kinds(terms)}
+    listed = dict(terms.facts["sources"])
+    titles, sources = [], []
+    for name in kinds:
+        if kind := kind_of.get(name):
+            titles.append(_plural(kind))
+            sources += [source_of_root(root) for root in kind.roots]
+        else:
+            titles.append(f"{name[:1].upper()}{name[1:]}s")
+            sources += node_of[name]["sources"]
     known = terminology_sources()
-    titles = dict.fromkeys(short_title(known[s]) if s in known else s for s in sources)
-    return f"{_listed([_plural(kind) for kind in chosen])} ({', '.join(titles)})"
+    of_sources = dict.fromkeys(
+        short_title(known[source]) if source in known else source
+        for source in sources
+        if source in listed
+    )
+    return f"{_listed(titles)} ({', '.join(of_sources)})"
 
 
 def source_of_root(root: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from adaptner.terms.compiled import CompiledTerms
 from adaptner.terms.matching import Candidates, NameFinder, Text
@@ -23,7 +24,9 @@ class Spans:
     doubts: np.ndarray
 
     @classmethod
-    def of(cls, start, end, entry=None, doubts=0) -> Spans:
+    def of(
+        cls, start: ArrayLike, end: ArrayLike, entry: ArrayLike | None = None, doubts: ArrayLike = 0
+    ) -> Spans:
         start, end = np.asarray(start, dtype=np.int64), np.asarray(end, dtype=np.int64)
         entry = np.full(len(start), -1) if entry is None else np.asarray(entry, dtype=np.int64)
         return cls(
@@ -81,26 +84,30 @@ class Matches:
 
     def has(self, *names: str) -> np.ndarray:
         """Whether the name has any of these kinds or attributes."""
-        return ((self.kinds & self.terms.mask_of(names)) != 0).any(1)
+        found: np.ndarray = self.terms.sets_with(names)[self.terms.arrays["kind_set"][self.entry]]
+        return found
 
     @cached_property
     def _containers(self) -> np.ndarray:
-        """The kinds of longer names that contain the match."""
+        """The kinds of longer names that contain the match: only those of `kinds.toml`."""
+        kinds = self.kinds[:, : self.terms.words_of_kinds]
         size = len(self.text.words)
         longest = np.full(size + 1, -1, dtype=np.int64)
         longest[self.start[::-1]] = np.arange(len(self))[::-1]  # sorted by start, longest first
-        found = np.zeros_like(self.kinds)
+        found = np.zeros_like(kinds)
         length = self.end - self.start
         for shift in range(_MAX_SHIFT + 1):
             at = self.start - shift
             other = np.where(at >= 0, longest[np.maximum(at, 0)], -1)
             contains = (other >= 0) & (self.end[other] >= self.end) & (length[other] > length)
-            found[contains] |= self.kinds[other[contains]]
+            found[contains] |= kinds[other[contains]]
         return found
 
     def within(self, *names: str) -> np.ndarray:
         """Whether the match lies within a longer name that has any of these kinds."""
-        return ((self._containers & self.terms.mask_of(names)) != 0).any(1)
+        mask = self.terms.mask_of(names)[: self.terms.words_of_kinds]
+        found: np.ndarray = ((self._containers & mask) != 0).any(1)
+        return found
 
     def marked(self, mark: int) -> np.ndarray:
         """``mark``: 1 preferred name of a concept, 2 only a related synonym, 4 a symbol somewhere."""
@@ -119,7 +126,8 @@ class Matches:
     def rate(self, name: str) -> np.ndarray:
         """`count` in a million words of the same text."""
         words = self.terms.facts.get(f"{name.partition('_')[0]}_tokens", 1e6)
-        return self.count(name) * (1e6 / words)
+        found: np.ndarray = self.count(name) * (1e6 / words)
+        return found
 
     @cached_property
     def letters(self) -> np.ndarray:
@@ -141,7 +149,7 @@ class Matches:
         """For each position of the text, how often raw text defines its word as an abbreviation; with
         ``kind`` as one of that kind."""
         rows = self._abbreviations
-        if "abbreviation_counts" not in self.terms.arrays:
+        if not len(self.terms.arrays.get("abbreviations", ())):
             return np.zeros(len(rows), dtype=np.int64)
         column = 0 if kind is None else 1 + self.terms.facts["abbreviation_kinds"].index(kind)
         counts = self.terms.arrays["abbreviation_counts"][:, column]
@@ -157,27 +165,38 @@ class Matches:
     def word(self, offset: int) -> np.ndarray:
         """The class bits of the token ``offset`` after the match (0 is the first after it; -1 is the
         last token of the match)."""
-        return self.text.classes[np.minimum(self.end + offset, len(self.text.classes) - 1)]
+        found: np.ndarray = self.text.classes[
+            np.minimum(self.end + offset, len(self.text.classes) - 1)
+        ]
+        return found
 
     def word_before(self) -> np.ndarray:
-        return self.text.classes[self.start - 1]
+        found: np.ndarray = self.text.classes[self.start - 1]
+        return found
 
     @cached_property
     def single(self) -> np.ndarray:
-        return self.end - self.start == 1
+        found: np.ndarray = self.end - self.start == 1
+        return found
 
     def is_word(self, words: frozenset[str], offset: int = 0) -> np.ndarray:
         """Whether the token ``offset`` after the match is one of ``words`` (lower case)."""
-        return self.text.is_one_of(words)[np.minimum(self.end + offset, len(self.text.words) - 1)]
+        found: np.ndarray = self.text.is_one_of(words)[
+            np.minimum(self.end + offset, len(self.text.words) - 1)
+        ]
+        return found
 
     def starts_with(self, words: frozenset[str]) -> np.ndarray:
-        return self.text.is_one_of(words)[self.start]
+        found: np.ndarray = self.text.is_one_of(words)[self.start]
+        return found
 
     def ends_with(self, words: frozenset[str]) -> np.ndarray:
-        return self.text.is_one_of(words)[self.end - 1]
+        found: np.ndarray = self.text.is_one_of(words)[self.end - 1]
+        return found
 
     def preceded_by(self, words: frozenset[str]) -> np.ndarray:
-        return self.text.is_one_of(words)[self.start - 1]
+        found: np.ndarray = self.text.is_one_of(words)[self.start - 1]
+        return found
 
     def spans(self, rows: np.ndarray, doubts: np.ndarray | int = 0) -> Spans:
         chosen = np.broadcast_to(np.asarray(doubts, dtype=np.uint32), (len(self),))[rows]

@@ -25,9 +25,20 @@ LONG_SPAN = 24  # tokens
 MAX_CACHED_WORDS = 300_000
 
 # What a word is, as bits
-HAS_KEY, FUNCTION, BARRIER, OPENS, CLOSES, DIGITS, LOWER, CAPITALISED, UPPER, MIXED, LETTER, LATIN = (
-    1 << i for i in range(12)
-)
+(
+    HAS_KEY,
+    FUNCTION,
+    BARRIER,
+    OPENS,
+    CLOSES,
+    DIGITS,
+    LOWER,
+    CAPITALISED,
+    UPPER,
+    MIXED,
+    LETTER,
+    LATIN,
+) = (1 << i for i in range(12))
 # The endings of four fifths of the epithets of species: "coli", "aureus", "elegans".
 _LATIN = re.compile(
     r"[a-z]{2,}(?:(?<!o)us|um|is|ae|ea|ia|[cdlmnrst]a|[eilnorsty]i|ans|ens|oides|ense|ax|ix|ex)"
@@ -50,7 +61,12 @@ def word_class(word: str) -> int:
             return CLOSES
         return BARRIER if word in _BARRIERS else 0
     bits = HAS_KEY
-    if word in _FUNCTION_WORDS or word[:1].isupper() and word.lower() in _FUNCTION_WORDS and len(word) > 1 and not word.isupper():
+    if word in _FUNCTION_WORDS or (
+        word[:1].isupper()
+        and word.lower() in _FUNCTION_WORDS
+        and len(word) > 1
+        and not word.isupper()
+    ):
         bits |= FUNCTION
     if word.isdigit():
         return bits | DIGITS
@@ -153,7 +169,10 @@ class Text:
 
     def is_one_of(self, words: frozenset[str]) -> np.ndarray:
         """For each position, whether its word is one of ``words``, which are in lower case."""
-        return self._cache.column(words, lambda word: word.lower() in words, "?")[self.numbers]
+        found: np.ndarray = self._cache.column(words, lambda word: word.lower() in words, "?")[
+            self.numbers
+        ]
+        return found
 
     def passes(self, test: Callable[[str], bool]) -> np.ndarray:
         """For each position, whether its word passes ``test``: a function of a module, not a lambda,
@@ -162,7 +181,8 @@ class Text:
 
     def values(self, value: Callable[[str], object], dtype: str) -> np.ndarray:
         """For each position, ``value`` of its word, which is kept as the answers of `passes` are."""
-        return self._cache.column(value, value, dtype)[self.numbers]
+        found: np.ndarray = self._cache.column(value, value, dtype)[self.numbers]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +218,9 @@ class NameFinder:
             words.append("")
         numbers = cache.numbers_of(words)
         letters = cache.letters[:, numbers]
-        return Text(words, cache.classes[numbers], np.array(starts), numbers, letters, cache)
+        return Text(
+            words, cache.classes[numbers], np.array(starts, dtype=np.int64), numbers, letters, cache
+        )
 
     def symbol_keys(self, text: Text) -> np.ndarray:
         """The key of each word with its case, mixed."""

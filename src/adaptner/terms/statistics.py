@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,8 @@ from adaptner.terms.dictionary import Dictionary
 from adaptner.terms.hashing import mixed_word_keys, word_keys
 from adaptner.terms.matching import CAPITALISED, LOWER, NameFinder
 from adaptner.terms.rules.general import FIELD_FACTOR, ORDINARY_RATE
+
+_JOINED = re.compile(r" ([-–/.+]) ?")  # tokens of one word
 
 
 class NameCounts:
@@ -53,9 +56,9 @@ def add_counts(terms: CompiledTerms, counts: Mapping[str, np.ndarray]) -> None:
     """Stores counts, which are called "field_alone" …, for the entries that any of them has."""
     seen = np.flatnonzero(np.any([*counts.values()], axis=0))
     terms.arrays["seen"] = seen.astype(np.uint32)
-    for name, values in counts.items():
-        dtype = np.uint16 if values.max(initial=0) < 1 << 16 else np.uint32
-        terms.arrays[name] = np.concatenate([[0], values[seen]]).astype(dtype)
+    for name, values in counts.items():  # whether it is 65,535 or more changes no rule
+        stored = np.minimum(values[seen], np.iinfo(np.uint16).max)
+        terms.arrays[name] = np.concatenate([[0], stored]).astype(np.uint16)
 
 
 def ordinary_words(general: Counter[str], field: Counter[str]) -> np.ndarray:
@@ -63,7 +66,7 @@ def ordinary_words(general: Counter[str], field: Counter[str]) -> np.ndarray:
     rates = []
     for counts in (general, field):
         millions = max(1, counts.total() - counts[""]) / 1e6
-        rate: Counter[int] = Counter()
+        rate: defaultdict[int, float] = defaultdict(float)
         for word, count in counts.items():
             if (key := word_keys(word)).folded_length:
                 rate[key.singular] += count / millions
@@ -94,14 +97,15 @@ def frequent_mentions(
     dictionary: Dictionary, sentences: Sequence[Sequence[str]], most: int
 ) -> dict[str, list[str]]:
     """The most frequent mentions of each kind, as they are mostly written."""
-    kinds = dictionary.terms.facts["kinds"]
+    facts = dictionary.terms.facts
+    kinds = [kind for kind in facts["kinds"] if facts["names"][kind]]
     written: dict[str, dict[str, Counter[str]]] = {kind: {} for kind in kinds}
     for batch in in_batches(sentences):
         matches = dictionary.matches(batch)
         for kind in kinds:
             found = dictionary.mentions(matches, kind)
             for start, end in zip(found.start.tolist(), found.end.tolist(), strict=True):
-                name = " ".join(matches.text.words[start:end])
+                name = _JOINED.sub(r"\1", " ".join(matches.text.words[start:end]))
                 written[kind].setdefault(name.casefold(), Counter())[name] += 1
     return {
         kind: [

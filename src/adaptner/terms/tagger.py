@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from adaptner.terms.features import TermFeatures
+from adaptner.terms.linking import MentionLinker
 from adaptner.text.alignment import to_sentences
 from adaptner.types import Document, Entity
-
-MOST_IDS = 5  # of an entity
 
 
 class TermTagger:
@@ -25,21 +24,24 @@ class TermTagger:
         if not placed:
             return found
         numbers = [number for number, _ in placed]
-        spans, starts = self._features.spans([s.tokens for _, s in placed], numbers)
-        mentions = spans.mentions
+        words = [s.tokens for _, s in placed]
+        linker = MentionLinker(self._features, words, numbers)
+        mentions, starts = linker.spans.mentions, linker.starts
         owners = np.searchsorted(starts, mentions.start, side="right") - 1
-        for owner, first, last, entry, label in zip(
+        for owner, first, end, label in zip(
             owners.tolist(),
             (mentions.start - starts[owners]).tolist(),
-            (mentions.end - starts[owners] - 1).tolist(),
-            mentions.entry.tolist(),
-            spans.labels.tolist(),
+            (mentions.end - starts[owners]).tolist(),
+            linker.spans.labels.tolist(),
             strict=True,
         ):
             number, sentence = placed[owner]
-            start, end = sentence.token_spans[first][0], sentence.token_spans[last][1]
-            terms = self._features.dictionary.terms
-            ids = tuple(terms.ids_of(entry)[:MOST_IDS]) if entry >= 0 else ()
-            entity = Entity(start, end, self._labels[label], ids=ids)
+            name = self._labels[label]
+            entity = Entity(
+                sentence.token_spans[first][0],
+                sentence.token_spans[end - 1][1],
+                name,
+                ids=linker.ids(owner, first, end, name),
+            )
             found[number].append(entity.shifted(sentence.start))
         return found

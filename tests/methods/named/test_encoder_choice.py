@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
+from terms_base_kit import default_base_without_terms
 
 import adaptner
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.named.config import LinearFitConfig
 from adaptner.methods.named.encoded import EncodedSentences
-from adaptner.models.installed import default_base
 from adaptner.nn.encoders.recurrent import RecurrentEncoder
 
 
@@ -28,13 +28,13 @@ def test_each_encoder_reads_the_sentences_once(corpus, passes, monkeypatch):
 
     monkeypatch.setattr(RecurrentEncoder, "forward", counting)
     sentences = bundled_corpus(corpus).split("train")[:10]
-    tagger = adaptner.adapt(sentences, default_base())
+    tagger = adaptner.adapt(sentences, default_base_without_terms())
     assert tagger.assessment is not None
     assert len(calls) == len(set(calls)) == passes
 
 
 def test_selected_sentences_have_the_states_they_have_alone():
-    base, corpus = default_base(), bundled_corpus("cellline")
+    base, corpus = default_base_without_terms(), bundled_corpus("cellline")
     sentences = list(corpus.split("train")[:12])
     weight = LinearFitConfig().empty_sentence_weight
     together = EncodedSentences.of(base, sentences, corpus.labels, weight).select([3, 0, 7])

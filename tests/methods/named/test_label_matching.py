@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from terms_base_kit import default_base_without_terms
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.methods.named.algorithm import adapt_named
@@ -25,7 +26,6 @@ from adaptner.methods.named.label_matching import (
 )
 from adaptner.metrics.spans import score_tags
 from adaptner.models.base import Base
-from adaptner.models.installed import default_base
 from adaptner.models.mentions import mentions_of
 from adaptner.nn.decoders.crf import CRF
 from adaptner.types import LabelSet, Sentence
@@ -113,7 +113,7 @@ def test_agreement_is_f1_with_one_more_mistake():
 @pytest.fixture(scope="module")
 def base() -> Base:
     torch.set_num_threads(1)
-    return default_base()
+    return default_base_without_terms()
 
 
 def encoded(base: Base, sentences: list[Sentence], labels: LabelSet) -> list[EncodedSentences]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from builders import equal_parameters
+from terms_base_kit import default_base_without_terms
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.corpora.corpus import group_by_domain
@@ -14,7 +15,6 @@ from adaptner.corpora.sources import source_domains
 from adaptner.methods import method
 from adaptner.metrics.spans import score_tags
 from adaptner.models.base import Base
-from adaptner.models.installed import default_base
 from adaptner.nn.decoders.crf import CRF
 from adaptner.nn.heads.label_probes import LabelProbes
 from adaptner.training.budget import Budget
@@ -25,7 +25,7 @@ SETTINGS = {"k": 4, "tasks": 2}
 @pytest.fixture(scope="module")
 def start() -> Base:
     torch.set_num_threads(1)
-    return default_base().of_domains(["Disease"])
+    return default_base_without_terms().of_domains(["Disease"])
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from itertools import pairwise, product
 import pytest
 import torch
 from builders import equal_parameters, sentence
+from terms_base_kit import default_base_without_terms
 
 from adaptner.corpora.bundled import bundled_corpus
 from adaptner.errors import TooFewSentences, UsageError
@@ -22,7 +23,6 @@ from adaptner.methods.named.self_training import (
     sample_sentences,
 )
 from adaptner.models.base import Base
-from adaptner.models.installed import default_base
 from adaptner.nn.decoders.crf import CRF
 from adaptner.types import Sentence
 
@@ -32,7 +32,7 @@ CONFIG = LinearFitConfig()
 @pytest.fixture(scope="module")
 def base() -> Base:
     torch.set_num_threads(1)
-    return default_base()
+    return default_base_without_terms()
 
 
 @pytest.fixture(scope="module")

@@ -19,13 +19,18 @@ from adaptner.models.base import Base
 from adaptner.models.installed import DEFAULT, base_folder, default_base, installed_bases
 from adaptner.types import Sentence
 
-MOST_MEGABYTES = 30
+MOST_MEGABYTES = 75
 
 
 @pytest.fixture(scope="module")
 def base() -> Base:
     torch.set_num_threads(1)
     return default_base()
+
+
+def without_terms(base: Base) -> Base:
+    """The base as it is for a label that no terminology knows."""
+    return replace(base, dictionary=None, raw_sentences=[])
 
 
 def f1(base: Base, corpus: str, size: int, seed: int, **options: object) -> float:
@@ -51,8 +56,8 @@ def test_shipped_base_is_installed_and_small(base):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("corpus", "least"),
-    # two thirds of what it had when it was made: 0.61, 0.80, 0.93, 0.89, 0.82
-    [("cellline", 0.40), ("disease", 0.53), ("drug", 0.62), ("gene", 0.59), ("species", 0.54)],
+    # two thirds of what it had when it was made
+    [("cellline", 0.58), ("disease", 0.55), ("drug", 0.62), ("gene", 0.59), ("species", 0.54)],
 )
 def test_five_sentences_make_a_tagger_worth_using(base, corpus, least):
     assert mean(f1(base, corpus, 5, seed) for seed in range(3)) > least
@@ -61,7 +66,8 @@ def test_five_sentences_make_a_tagger_worth_using(base, corpus, least):
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["disease", "drug", "gene", "species"])
 def test_source_decoders_raise_f1(base, corpus):
-    """13 to 24 points when it was made."""
+    """13 to 24 points when it was made, where no terminology knows the label."""
+    base = without_terms(base)
     bare = base.of_domains(())
     gains = [f1(base, corpus, 5, seed) - f1(bare, corpus, 5, seed) for seed in range(3)]
     assert mean(gains) > 0.05
@@ -70,6 +76,7 @@ def test_source_decoders_raise_f1(base, corpus):
 @pytest.mark.slow
 def test_fine_tuned_encoder_raises_f1(base):
     """1 to 6 points when it was made; its sources are none of these corpora."""
+    base = without_terms(base)
     first = replace(base, fine_tuned_encoder=None)
     pairs = [(c, seed) for c in ("disease", "drug", "gene", "species") for seed in range(3)]
     assert mean(f1(base, c, 5, seed) - f1(first, c, 5, seed) for c, seed in pairs) > 0.01
@@ -77,6 +84,7 @@ def test_fine_tuned_encoder_raises_f1(base):
 
 def test_estimate_is_higher_for_known_labels(base):
     """Known labels have separate calibration constants (``trust-known.json``)."""
+    base = without_terms(base)
     target = bundled_corpus("gene")
     support = draw_sentences(target.split("train"), 5, 0)
     known = adaptner.adapt(support, base, labels=target.labels.labels)
@@ -91,11 +99,13 @@ def test_estimate_is_higher_for_known_labels(base):
 
 
 def test_new_label_is_adapted_as_without_sources(base):
+    base = without_terms(base)
     assert f1(base, "cellline", 20, 0) == f1(base.of_domains(()), "cellline", 20, 0)
 
 
 @pytest.mark.slow
 def test_more_sentences_raise_f1(base):
+    base = without_terms(base)
     few, many = (mean(f1(base, "cellline", n, seed) for seed in range(3)) for n in (5, 50))
     assert many > few + 0.1
     assert many > 0.7

@@ -223,3 +223,33 @@ def test_tasks_at_once_equal_separate_runs(kind):
         torch.testing.assert_close(
             together[g][mask], single.unpack(own)[0][mask], atol=1e-12, rtol=0
         )
+
+
+@pytest.mark.parametrize("through", [False, True], ids=["first order", "second order"])
+def test_tasks_with_one_expanded_weight_equal_tasks_with_copies_of_it(through):
+    """The expanded weight is that of the start of an inner loop, which is scanned jointly."""
+    tasks, batch = LENGTHS.shape
+    layer = layer_of(BiLSTM, 1)
+    symbols = random_tensor(tasks, SYMBOLS, INPUTS, seed=1)
+    index = torch.randint(
+        SYMBOLS, (tasks, batch, WIDTH), generator=torch.Generator().manual_seed(2)
+    )
+    packing = Packing.of(LENGTHS, WIDTH)
+    mask = torch.arange(WIDTH) < LENGTHS[..., None]
+    pull = random_tensor(tasks, batch, WIDTH, 2 * HIDDEN, seed=3) * mask[..., None]
+    expanded = {n: p.detach().expand(tasks, *p.shape[1:]) for n, p in layer.named_parameters()}
+    results = []
+    for weights in (expanded, {n: p.clone() for n, p in expanded.items()}):
+        leaves = [
+            symbols.detach().requires_grad_(),
+            *(p.requires_grad_() for p in weights.values()),
+        ]
+        parameters = dict(zip(weights, leaves[1:], strict=True))
+        packed = torch.func.functional_call(layer, parameters, (leaves[0], index, packing))
+        states = packing.unpack(packed) * mask[..., None]
+        gradients = torch.autograd.grad(states, leaves, pull, create_graph=through)
+        if through:
+            curvature = sum((g.square()).sum() for g in gradients)
+            gradients += torch.autograd.grad(curvature, leaves)
+        results.append([states, *gradients])
+    torch.testing.assert_close(*results, atol=1e-11, rtol=0)

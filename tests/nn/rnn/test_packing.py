@@ -65,6 +65,25 @@ def test_previous_and_last_slots(case):
     assert torch.equal(backward.gather(1, packing.last), rows.expand_as(lengths))
 
 
+@settings(max_examples=60)
+@given(ragged())
+def test_joint_slots_are_the_slots_with_a_token_in_the_order_of_steps(case):
+    lengths, width = case
+    packing = Packing.of(lengths, width)
+    joint, own = packing.joint, valid_slots(packing, lengths)
+    assert joint.sizes == tuple(int((lengths > t).sum()) for t in range(int(lengths.max())))
+    both = own[:, None].expand(-1, 2, -1).flatten()
+    assert sorted(joint.slots.flatten().tolist()) == torch.nonzero(both)[:, 0].tolist()
+    grid = torch.arange(len(lengths))[:, None, None] * 1000 + packing.places
+    first, earlier = joint.sizes[0], joint.previous
+    forward = grid.flatten()[joint.slots[0]]
+    backward = grid.flatten()[joint.slots[1]]
+    assert torch.equal(forward[earlier] + 1, forward[first:])
+    assert torch.equal(backward[earlier] - 1, backward[first:])
+    for task, slots in enumerate(joint.by_task):
+        assert torch.equal(slots, torch.nonzero(forward[first:] // 1000 == task)[:, 0])
+
+
 @settings(max_examples=40)
 @given(ragged())
 def test_unpack_restores_the_grid(case):

@@ -20,7 +20,7 @@ def terms():
         concept("MESH:4", "Body Weight", note="C23.888.4|E01.4"),
         concept("MESH:5", "Breast Neoplasms", "breast cancer", note="C04.5"),
         concept("MESH:6", "Ovarian Neoplasms", "ovarian cancer", note="C04.6"),
-        concept("MESH:7", "Mosaicism", note="C23.550.7|G05.7"),
+        concept("MESH:7", "Mosaicism", note="C23.550.7|G04.7"),
         concept("MESH:8", "Breast", note="A01.8"),
         concept("MESH:9", "Lung", note="A04.9"),
         concept("MESH:10", "Ischemia", note="C14.10"),

@@ -80,6 +80,9 @@ def find(
 
 def _is_file(argument: str) -> bool:
     """Whether an argument is, or was meant to be, a file: a text has white space or no ending."""
-    if argument == "-" or Path(argument).exists():
-        return True
+    try:
+        if argument == "-" or Path(argument).exists():
+            return True
+    except (OSError, ValueError):  # too long for a name of a file, or with a NUL
+        return False
     return not any(c.isspace() for c in argument) and ("/" in argument or "." in argument[1:-1])

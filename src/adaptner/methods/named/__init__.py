@@ -63,6 +63,7 @@ class NamedMethod(SourcePretrainedMethod):
             return base
         base.provenance = base.provenance.keeping_encoder()
         base.label_probes = start.label_probes
+        base.dictionary, base.raw_sentences = start.dictionary, start.raw_sentences
         second = start.fine_tuned_encoder
         if second is not None and not set(second.domains) & set(base.model.domains):
             base.fine_tuned_encoder = second

@@ -32,14 +32,14 @@ def adapt_named(
     progress: ProgressCallback = no_progress,
 ) -> Tagger:
     """Fit the decoder, with self-training on ``unlabelled`` text if there is any, or fine-tune both
-    from the prior. A dictionary stays as it is if cross-validation shows that the fit loses. Raises UsageError for text that fine-tuning would not read."""
+    from the prior. A dictionary stays as it is if cross-validation shows that the fit loses.
+
+    Raises UsageError for text that fine-tuning would not read."""
     sentences = encoded.target.sentences
     mentions = sum(len(s.entities) for s in sentences)
-    if encoded.features is not None:
-        few = len(sentences) <= MAX_WITH_TERMS
-    else:
-        few = mentions < config.fine_tune_from and len(sentences) <= MAX_FEW_SHOT
-    if few:
+    most = MAX_FEW_SHOT if encoded.features is None else MAX_WITH_TERMS
+    is_few = encoded.features is not None or mentions < config.fine_tune_from
+    if is_few and len(sentences) <= most:
         if any(len(sentence) for sentence in unlabelled):
             return fit_with_unlabelled(
                 encoded, unlabelled, config, budget=budget, seed=seed, progress=progress
@@ -52,7 +52,7 @@ def adapt_named(
     if any(len(sentence) for sentence in unlabelled):
         raise UsageError(
             problem=f"--unlabelled has no use with {len(sentences)} sentences and {mentions} "
-            f"mentions: with more than {MAX_FEW_SHOT} sentences or at least "
+            f"mentions: with more than {most} sentences or at least "
             f"{config.fine_tune_from} mentions, the encoder is fine-tuned on the labels alone",
             remedy="leave it out",
         )

@@ -119,9 +119,7 @@ def fit_decoder(
     return steps
 
 
-def _packed(
-    batches: Sequence[EncodedSentences], decoders: int
-) -> tuple[np.ndarray, PackedTags]:
+def _packed(batches: Sequence[EncodedSentences], decoders: int) -> tuple[np.ndarray, PackedTags]:
     """The states (N, width) and tags of all sentences, without padding."""
     states = np.concatenate([b.states[0][b.mask[0]].cpu().numpy() for b in batches])
     tags = np.concatenate([b.tags[0][b.mask[0]].cpu().numpy() for b in batches])

@@ -37,7 +37,7 @@ class EncodedTarget:
 
     base: Base
     target: TargetData
-    encoded: EncodedSentences  # the first `MAX_FEW_SHOT` of the target's sentences
+    encoded: EncodedSentences  # the first ones of the target's sentences, as many as are fitted
     matches: Mapping[str, LabelMatch]
     features: TermFeatures | None = None  # for labels that a terminology knows
     validations: dict[int, CrossValidation] = field(default_factory=dict, compare=False)
@@ -45,7 +45,8 @@ class EncodedTarget:
     @property
     def starts_as_dictionary(self) -> bool:
         """Whether terminologies know all labels, so that the start is a tagger by itself."""
-        return self.features is not None and set(self.features.kinds) == set(self.target.labels.labels)
+        known = {} if self.features is None else self.features.kinds
+        return set(known) == set(self.target.labels.labels)
 
     @classmethod
     def of(

@@ -117,7 +117,8 @@ class RecurrentEncoder(Encoder):
         index = batch.index
         if self.language_model is not None:
             symbols, index = self._in_context(symbols, batch, noise)
-        return words, self.recurrent(symbols, index, batch.packing)
+        frozen = 0 if words.requires_grad else words.shape[-1]
+        return words, self.recurrent(symbols, index, batch.packing, frozen)
 
     def _symbols(self, batch: WordBatch, noise: Generator | None) -> tuple[Tensor, Tensor]:
         """The vectors of the distinct words, and the input of the recurrent layer for each of them."""

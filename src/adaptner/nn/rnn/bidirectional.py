@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 from adaptner.nn.rnn.lstm_scan import lstm_scan
 from adaptner.nn.rnn.packing import Packing
 from adaptner.nn.rnn.parameters import fan_in_parameter
+from adaptner.nn.rnn.projection import project
 
 
 class BidirectionalLayer(nn.Module, ABC):
@@ -25,39 +26,46 @@ class BidirectionalLayer(nn.Module, ABC):
         self.bias = fan_in_parameter((1, 2, rows), hidden, generator)
         self.width = 2 * hidden
 
-    def forward(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
+    def forward(self, symbols: Tensor, index: Tensor, packing: Packing, frozen: int = 0) -> Tensor:
         """States (G, 2, N, H) of both directions. ``symbols`` (G, S, D) are the distinct symbols, and
-        ``index`` (G, B, L) says which of them stands where."""
-        return self.scan(self.gate_inputs(symbols, index, packing), packing)
+        ``index`` (G, B, L) says which of them stands where. The first ``frozen`` numbers of a symbol
+        need no gradient."""
+        projected = self.project_symbols(symbols, frozen)
+        return self.scan(self.place_symbols(projected, index, packing), packing)
 
     @abstractmethod
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
-        """The states (G, 2, N, H) for the result of ``gate_inputs``."""
+        """The states (G, 2, N, H) for ``inputs`` (2G, N, gates x H), W_ih x + b at every slot, or
+        (2, N', gates x H) if ``scans_jointly``."""
 
-    def gate_inputs(self, symbols: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """W_ih x + b at every slot, (2G, N, gates x H); each distinct symbol is projected once."""
-        return self.place_symbols(self.project_symbols(symbols), index, packing)
-
-    def project_symbols(self, symbols: Tensor) -> Tensor:
+    def project_symbols(self, symbols: Tensor, frozen: int = 0) -> Tensor:
         """W_ih x + b of each distinct symbol, (G, S, 2 x gates x H)."""
-        tasks, directions, rows, inputs = self.input_weight.shape
-        weight = self.input_weight.reshape(tasks, directions * rows, inputs)
-        bias = self.bias.reshape(tasks, 1, directions * rows)
-        return torch.baddbmm(bias, symbols, weight.transpose(1, 2))
+        return project(symbols, self.input_weight.flatten(1, 2), self.bias.flatten(1), frozen)
 
     def place_symbols(self, projected: Tensor, index: Tensor, packing: Packing) -> Tensor:
-        """The rows of ``projected`` (G, S, 2 x gates x H) at every slot, (2G, N, gates x H)."""
+        """The rows of ``projected`` (G, S, 2 x gates x H) at every slot: the ``inputs`` of ``scan``."""
         tasks, directions, rows, _ = self.input_weight.shape
         count = projected.shape[1]
         here = index.flatten(1).gather(1, packing.places.flatten(1)).view(packing.places.shape)
         task = torch.arange(tasks, device=here.device)[:, None, None] * count
         flat = 2 * (task + here) + torch.arange(directions, device=here.device)[:, None]
+        if self.scans_jointly():
+            flat = flat.flatten()[packing.joint.slots]
         slots = projected.view(-1, rows).index_select(0, flat.flatten())
-        return slots.view(tasks * directions, -1, rows)
+        return slots.view(-1, flat.shape[-1], rows)
+
+    def scans_jointly(self) -> bool:
+        """Whether ``scan`` takes the inputs of all tasks together, in the slots of ``packing.joint``."""
+        return False
 
 
 class BiLSTM(BidirectionalLayer):
     gates = 4
+
+    def scans_jointly(self) -> bool:
+        # the start of an inner loop, expanded without a copy: a matrix of many rows is multiplied twice
+        # as fast as the same rows in several matrices
+        return len(self.recurrent_weight) > 1 and self.recurrent_weight.stride(0) == 0
 
     def scan(self, inputs: Tensor, packing: Packing) -> Tensor:
         states = lstm_scan(inputs, self.recurrent_weight.flatten(0, 1), packing)

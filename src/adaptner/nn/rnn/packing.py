@@ -8,6 +8,7 @@ that long; in a task whose row is shorter, its value is ignored.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -45,6 +46,23 @@ class Packing:
             shape=(tasks, batch, width),
         )
 
+    @cached_property
+    def joint(self) -> JointPacking:
+        tasks, batch, width = self.shape
+        lengths, order = self.lengths.flatten().sort(descending=True, stable=True)
+        packing = Packing.of(lengths[None], width)
+        rows, steps = order[packing.places[0, 0] // width], packing.places[0, 0] % width
+        task, count = rows // batch, sum(self.sizes)
+        sizes = torch.tensor(self.sizes, device=rows.device)
+        slots = 2 * count * task + (sizes.cumsum(0) - sizes)[steps] + rows % batch
+        later = task[packing.sizes[0] :]
+        return JointPacking(
+            packing.sizes,
+            packing.previous,
+            torch.stack([slots, slots + count]),
+            tuple(torch.nonzero(later == number)[:, 0] for number in range(tasks)),
+        )
+
     def unpack(self, packed: Tensor) -> Tensor:
         """States (G, B, L, 2H), zero in the padding, from packed states (G, 2, N, H)."""
         tasks, batch, width = self.shape
@@ -55,3 +73,13 @@ class Packing:
         blank = packed.new_zeros(tasks * batch * width * 2, hidden)
         filled = blank.index_copy(0, rows.flatten(), packed.reshape(-1, hidden))
         return filled.view(tasks, batch, width, 2 * hidden)
+
+
+@dataclass(frozen=True)
+class JointPacking:
+    """The sequences of all tasks packed as if they were of one task, which leaves no slot ignored."""
+
+    sizes: tuple[int, ...]
+    previous: Tensor
+    slots: Tensor  # (2, N') where each slot is in the flattened (G, 2, N), in both directions
+    by_task: tuple[Tensor, ...]  # the slots of each task, counted from the second step

@@ -19,7 +19,9 @@ _LONGER = ("Disease", "Gene", "Cell", "CellLine", "Chemical", "Procedure", "Biol
 def propose(m: Matches, kind: str) -> Spans:
     doubts = doubts_of_kind(m, kind)
     raise_doubt(doubts, Doubt.WITHIN_OTHER, m.within(*_LONGER))
-    raise_doubt(doubts, Doubt.SEVERAL_KINDS, m.has("Cell") | m.has("CellLine", "Gene") & m.marked(4))
+    raise_doubt(
+        doubts, Doubt.SEVERAL_KINDS, m.has("Cell") | m.has("CellLine", "Gene") & m.marked(4)
+    )
     doubts[~m.single] &= ~np.uint32(Doubt.RELATED)  # "proximal colon"
     listed = m.spans(np.flatnonzero(m.has(kind)), doubts)
     if kind not in ("Anatomy", "Organ"):

@@ -42,7 +42,9 @@ def propose(m: Matches) -> Spans:
     found = listed + Spans.of(begins[start[longer]], end[longer], doubts=Doubt.PATTERN)
     # "T cell activation": one cell before another noun says what sort of thing that is.
     after = m.text.classes[found.end]
-    modifies = m.text.is_one_of(_ONE)[found.end - 1] & ((after & LOWER) > 0) & ((after & FUNCTION) == 0)
+    modifies = (
+        m.text.is_one_of(_ONE)[found.end - 1] & ((after & LOWER) > 0) & ((after & FUNCTION) == 0)
+    )
     raise_doubt(found.doubts, Doubt.PART, modifies)
     return found
 

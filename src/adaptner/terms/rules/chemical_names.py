@@ -22,7 +22,7 @@ _PART = re.compile(
     "meth|eth(?:yl|oxy|an|en|yn)|prop(?:yl|ion|ano|oxy|en|yn)|but(?:yl|oxy|an|en|yr)|pent(?:yl|an|en|oxy)|"
     "hex(?:yl|an|en)|hept(?:yl|an|en)|oct(?:yl|an|en)|dec(?:yl|an|en)|phen(?:yl|ox|ol)|benz|hydrox|hydro|chlor|fluor|"
     "brom|iod|nitr|cyan|amin|amid|imid|oxo|carbox|carbon|sulf|sulph|phosph|acet|form(?:yl|am)|pyr(?:i|r|a|o)|azol|azin|"
-    "quinol|indol|fur(?:an|yl)|thio|piper|morphol|azid|azo|glyc|gluc|galact|mann|ribo|xyl|tolu|naphth|anthra|silox|"
+    "quinol|indol|fur(?:an|yl)|thio|thien|piper|morphol|azid|azo|glyc|gluc|galact|mann|ribo|xyl|tolu|naphth|anthra|silox|"
     "silan|bor(?:o|an)|selen|tellur|ol(?:e|o)yl|palmit|stear|lin[ao]l|laur|myrist|chol|ster|purin|cycl|oxid|peroxi|"
     "ferr|cupr|stann"
 )
@@ -42,7 +42,7 @@ _ISOMERS = frozenset(
     "α β γ δ ε ω RS SR poly mono di tri".split()
 )
 _LOCANT = re.compile(
-    r"\d{1,2}(?:[a-z]{1,2}|[A-Z]{1,2}|[a-z][RSEZ])?|[1-9]?[NOSREZDLCHPdlnompt]|[IV]{1,3}|i{1,3}"
+    r"\d{1,2}(?:[a-z]{1,2}|[A-Z]{1,2}|[a-z][RSEZ])?|[1-9]?[NOSREZDLCHPa-hlnompt]|[IV]{1,3}|i{1,3}"
 )
 _ISOTOPE = re.compile(r"(?:.*-)?\d{1,3}[HCNOPSIF]")
 _CODE_WORD = re.compile(r"[A-Z]{2,4}\d{3,6}")
@@ -54,8 +54,8 @@ _PUNCTUATION |= dict.fromkeys("([{", "o") | dict.fromkeys(")]}", "x") | dict.fro
 _RUN = re.compile("[WXFELShcoxqp]{2,60}")
 _CORE = re.compile("[WF]|XE|xX")
 _ONLY_LOCANTS = re.compile("[LShcq]+")
+# The number of a compound or of a reference
 _NUMBER_IN_BRACKETS = re.compile("o[LSpc]+x$")
-_IN_BRACKETS = re.compile("o[^ox]*x")
 _CODE = re.compile("K|AhN")
 _CATIONS = frozenset(
     "H K Na Li Ag Cs Rb Ca Mg Zn Fe Cu Mn Co Ni Cd Hg Pb Al Ba Sr Cr Au La Gd NAD NADP".split()
@@ -109,7 +109,7 @@ def is_systematic(word: str) -> bool:
         return False
     word = word.lower()
     ending = _ENDING.search(word)
-    return ending is not None and _PART.search(word, 0, max(ending.start(), 4)) is not None
+    return ending is not None and _PART.search(word, 0, max(ending.start(), 5)) is not None
 
 
 def is_fragment(word: str) -> bool:
@@ -135,7 +135,11 @@ def _names_in(run: str, words: list[str]) -> Iterator[tuple[int, int]]:
         if i == len(run) or not _held_together(run, i, words):
             for piece in _balanced(run, begin, i):
                 first, last = _trimmed(run, *piece)
-                if last - first > 1 and _CORE.search(run, first, last) and not is_fragment(words[last - 1]):
+                if (
+                    last - first > 1
+                    and _CORE.search(run, first, last)
+                    and not is_fragment(words[last - 1])
+                ):
                     yield first, last
             begin = i
 
@@ -152,15 +156,19 @@ def _held_together(run: str, i: int, words: list[str]) -> bool:
         return True
     if after == "o":
         close = run.find("x", i)  # "indeno [1,2-b]", but not "fluorouracil (5-FU)"
-        return before in "WXL" and close > 0 and _ONLY_LOCANTS.fullmatch(run, i + 1, close) is not None
+        return (
+            before in "WXL" and close > 0 and _ONLY_LOCANTS.fullmatch(run, i + 1, close) is not None
+        )
     if after in "xqp":
         return True
     if before == "x":
         opened = run.rfind("o", 0, i - 1)
         inside = run[opened + 1 : i - 1]
         label = _ISOTOPE.fullmatch("".join(words[opened + 1 : i - 1]))  # "[3H] leucine"
-        part = "W" in inside or ("X" in inside and run[opened - 1 : opened] == "h")
-        return after in "WFX" and (label is not None or part)
+        joint = run[opened - 1 : opened]
+        fused = joint == "W" and _ONLY_LOCANTS.fullmatch(inside)  # "indeno [1,2-b] quinoline"
+        part = "W" in inside or (joint == "h" and "X" in inside)
+        return after in "WFX" and bool(label or fused or part)
     if after in "LS":  # "adenosine 5'-phosphate"
         return before in "WXE" and following != "" and following in "hqc"
     return before in "WX" and after in "WE"
@@ -185,17 +193,30 @@ def _balanced(run: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _trimmed(run: str, begin: int, end: int) -> tuple[int, int]:
     """A stretch without what no name begins or ends with."""
-    while begin < end and (
-        run[begin] in "hcqpE" or (run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q"))
-    ):
-        begin += 1
-    while begin < end and run[end - 1] in "hcopqLS":
-        end -= 1
-    if _IN_BRACKETS.fullmatch(run, begin, end):
-        begin, end = begin + 1, end - 1
-    if number := _NUMBER_IN_BRACKETS.search(run, begin, end):  # of a compound or of a reference
-        end = number.start()
+    while begin < end:
+        if run[begin] in "hcqpE" or (
+            run[begin] in "LS" and run[begin + 1 : begin + 2] not in ("h", "c", "q")
+        ):
+            begin += 1
+        elif run[end - 1] in "hcpqLS":
+            end -= 1
+        elif run[begin] == "o" and _partner(run, begin) == end - 1:
+            begin, end = begin + 1, end - 1
+        elif number := _NUMBER_IN_BRACKETS.search(run, begin, end):
+            end = number.start()
+        else:
+            break
     return begin, end
+
+
+def _partner(run: str, opening: int) -> int:
+    """Where the bracket at ``opening`` is closed."""
+    depth = 0
+    for i in range(opening, len(run)):
+        depth += (run[i] == "o") - (run[i] == "x")
+        if depth == 0:
+            return i
+    return -1
 
 
 def charged_atoms(parts: np.ndarray, words: list[str]) -> Iterator[tuple[int, int]]:
@@ -209,7 +230,9 @@ def charged_atoms(parts: np.ndarray, words: list[str]) -> Iterator[tuple[int, in
                 continue
             begin, end = begin - 1, end + 1
         symbol = words[begin]
-        if words[plus] == "+" and (symbol in _CATIONS or (symbol[-1:] in _CHARGES and symbol[:-1] in _CATIONS)):
+        if words[plus] == "+" and (
+            symbol in _CATIONS or (symbol[-1:] in _CHARGES and symbol[:-1] in _CATIONS)
+        ):
             yield begin, end
 
 

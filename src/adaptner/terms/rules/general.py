@@ -45,13 +45,30 @@ ACCEPTED = Doubt.RELATED
 
 # Kinds of which everyday words are names: "heart", "salt", "nurse".
 _EVERYDAY = frozenset(
-    "Anatomy Tissue Organ MultiTissueStructure BodyRegion BodySystem BodySpace BodySubstance Food Person "
-    "ProfessionalGroup PopulationGroup Organization BiomedicalDiscipline Environment Plant Injury".split()
+    [
+        "Anatomy",
+        "Tissue",
+        "Organ",
+        "MultiTissueStructure",
+        "BodyRegion",
+        "BodySystem",
+        "BodySpace",
+        "BodySubstance",
+        "Food",
+        "Person",
+        "ProfessionalGroup",
+        "PopulationGroup",
+        "Organization",
+        "BiomedicalDiscipline",
+        "Environment",
+        "Plant",
+        "Injury",
+    ]
 )
 # Of living things and their parts the classes ("cell", "plant", "tissue") are no mentions; those of diseases,
 # procedures and chemicals are.
 _CLASSES_SAY_NOTHING = frozenset(
-    "Anatomy Organ BodyRegion Cell CellLine Food Bacterium Virus Plant".split()
+    ["Anatomy", "Organ", "BodyRegion", "Cell", "CellLine", "Food", "Bacterium", "Virus", "Plant"]
 )
 # Of a kind whose widest name has 1,000 others below it, names with more than 500 say nothing.
 _GENERAL_STEPS = 1

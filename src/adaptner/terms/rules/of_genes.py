@@ -13,9 +13,9 @@ ACCEPTED = Doubt.RELATED | Doubt.PATTERN
 
 # What follows the name of a gene: "IL-2 mRNA", "c-fos promoter", "SCF complex"
 _HEADS = {
-    "RNA": frozenset("mrna mrnas rna rnas transcript transcripts".split()),
-    "DNA": frozenset("gene genes promoter promoters enhancer enhancers".split()),
-    "Complex": frozenset("complex complexes".split()),
+    "RNA": frozenset(["mrna", "mrnas", "rna", "rnas", "transcript", "transcripts"]),
+    "DNA": frozenset(["gene", "genes", "promoter", "promoters", "enhancer", "enhancers"]),
+    "Complex": frozenset(["complex", "complexes"]),
 }
 
 

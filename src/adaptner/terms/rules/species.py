@@ -115,9 +115,14 @@ def _is_abbreviated_binomial(m: Matches) -> np.ndarray:
     first, last = classes[m.start], m.word(-1)
     dotted = m.text.is_one_of(_DOT)[m.start + 1]
     latin = ((last & LATIN) > 0) & ~m.starts_with(frozenset("ai"))
-    capital = (first & (LETTER | LOWER)) == LETTER
-    epithet: np.ndarray = np.where(dotted, (last & LOWER) > 0, latin) & ~m.ends_with(_NOT_EPITHETS)
-    return capital & epithet & (m.end - m.start == 2 + dotted)
+    found: np.ndarray = (
+        ((first & LETTER) > 0)
+        & ((first & LOWER) == 0)
+        & np.where(dotted, (last & LOWER) > 0, latin)
+        & (m.end - m.start == 2 + dotted)
+        & ~m.ends_with(_NOT_EPITHETS)
+    )
+    return found
 
 
 def _doubt_writing(
@@ -216,12 +221,13 @@ def _unlisted_binomials(m: Matches, genus: np.ndarray, any_kind: bool) -> Spans:
     full = genus & latin[m.end]
     unnamed = genus & m.is_word(_SP)
     end = m.end[unnamed] + 1
-    short: list[int] = []
+    at: list[int] = []
     if any_kind:
-        letter = (classes[:-2] & (LETTER | CAPITALISED)) > 0
-        for i in np.flatnonzero(letter & dot[1:-1] & latin[2:]).tolist():
-            if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4:
-                short.append(i)
+        begins = (classes[:-2] & (LETTER | CAPITALISED)) > 0
+        at = np.flatnonzero(dot[1:-1] & latin[2:] & begins).tolist()
+    short = [
+        i for i in at if len(words[i]) <= 2 and words[i][0].isupper() and len(words[i + 2]) > 4
+    ]
     return (
         Spans.of(short, [i + 3 for i in short], doubts=Doubt.PATTERN)
         + Spans.of(m.start[full], m.end[full] + 1, doubts=Doubt.PATTERN)
