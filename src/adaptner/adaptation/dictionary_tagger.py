@@ -80,8 +80,7 @@ def start_as_dictionary(
         if (place := index.get(f"{tag}-{label}")) is not None:
             decoder.weight[0, place, first + column] = 2 * score
             decoder.bias[0, place] = decoder.bias[0, index[OUTSIDE]] - score
-    if (
-        decoder.labels.scheme == "bioes"
-    ):  # a mention of one token begins too, and the last one goes on
+    if decoder.labels.scheme == "bioes":
+        # A mention of one token begins too, and the last token of a longer one goes on.
         decoder.weight[0, index[f"B-{label}"], first + ALONE] = -2 * score
         decoder.weight[0, index[f"I-{label}"], first + ENDS] = -2 * score
